@@ -1,0 +1,149 @@
+"""Torch's exact words for each misuse of a graph, each once."""
+
+from __future__ import annotations
+
+
+class GraphError(RuntimeError):
+    """A walk, or an in-place change, that autograd refuses; `str()` is what torch 2.13.0 says."""
+
+
+class FreedError(GraphError):
+    """A walk needs what an earlier walk freed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+            "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+            "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
+            "if you need to access saved tensors after calling backward."
+        )
+
+
+class ModifiedError(GraphError):
+    """A saved tensor is not what it was when it was saved."""
+
+    def __init__(self, shown: str = "tensor", version: int = 1, expected: int = 0) -> None:
+        super().__init__(
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{shown}] is at version {version}; expected version {expected} instead. Hint: enable anomaly detection "
+            "to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        )
+
+
+class NoGraphError(GraphError):
+    """The root of a walk has no graph."""
+
+    def __init__(self, index: int = 0) -> None:
+        super().__init__(f"element {index} of tensors does not require grad and does not have a grad_fn")
+
+
+class NotScalarError(GraphError):
+    """The root of a walk has several elements, and no gradient was given."""
+
+    def __init__(self) -> None:
+        super().__init__("grad can be implicitly created only for scalar outputs")
+
+
+class UnusedError(GraphError):
+    """`autograd.grad` was asked for an input that the walk didn't reach."""
+
+    def __init__(self, index: int = 0) -> None:
+        super().__init__(
+            f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
+            "Set allow_unused=True if this is the desired behavior."
+        )
+
+
+class NoGradInputError(GraphError):
+    """`autograd.grad` was asked for an input that requires no gradient."""
+
+    def __init__(self) -> None:
+        super().__init__("One of the differentiated Tensors does not require grad")
+
+
+class LeafModifiedError(GraphError):
+    """A leaf that requires grad was changed in place, outside no_grad."""
+
+    def __init__(self) -> None:
+        super().__init__("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+class LeafViewModifiedError(GraphError):
+    """A view of a leaf that requires grad was changed in place, outside no_grad."""
+
+    def __init__(self) -> None:
+        super().__init__("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+class SharedViewModifiedError(GraphError):
+    """One of several views that one operation returned was changed in place."""
+
+    def __init__(self, output: int, operation: str, by_base: bool = False) -> None:
+        what = "its base or another view of its base has been" if by_base else "is being"
+        super().__init__(
+            f"Output {output} of {operation} is a view and {what} modified inplace. This view is the output of a "
+            "function that returns multiple views. Such functions do not allow the output views to be modified "
+            "inplace. You should replace the inplace operation by an out-of-place one."
+        )
+
+
+class UntrackedViewModifiedError(GraphError):
+    """A view that was made where no graph was recorded is changed in place where one is, itself or by way of its base."""
+
+    def __init__(self, mode: str = "no_grad", by_base: bool = False) -> None:
+        what = "its base or another view of its base has been" if by_base else "is being"
+        super().__init__(
+            f"A view was created in {mode} mode and {what} modified inplace with grad mode enabled. Given that this "
+            "use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+            f"view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) "
+            "or both outside (if you want the inplace to be tracked)."
+        )
+
+
+class InferenceSavedError(GraphError):
+    """A tensor made in inference mode would have to be saved."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
+            "use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+        )
+
+
+class InferenceModifiedError(GraphError):
+    """A tensor made in inference mode is changed in place outside it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+
+
+class InferenceLeafError(GraphError):
+    """A tensor made in inference mode is asked to require grad outside it."""
+
+    def __init__(self) -> None:
+        super().__init__("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+
+
+class NotLeafError(GraphError):
+    """`requires_grad` was set on what an operation computed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+            "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+        )
+
+
+class GradShapeError(GraphError):
+    """A gradient given to a walk doesn't have its root's shape."""
+
+    def __init__(self, index: int, given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+        super().__init__(
+            f"Mismatch in shape: grad_output[{index}] has a shape of torch.Size({list(given)}) and output[{index}] "
+            f"has a shape of torch.Size({list(wanted)})."
+        )

@@ -1,0 +1,60 @@
+"""The graph as it was built: nodes, edges and what each node saved; nothing here ever changes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+LAST = 2**63 - 1
+"""The order of leaves: torch lets gradients arrive at them as soon as they can."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Output number `output` of `node`: where a gradient is sent."""
+
+    node: Node
+    output: int = 0
+
+
+@dataclass(frozen=True)
+class SavedTensor:
+    """A slot of a node that holds a tensor (or a scalar) until the node is freed.
+
+    `storage` is the key of the memory whose version is checked at the walk; None where no change can matter (a
+    scalar, a mask, the inner function of an in-place change of a view). `edge` is where double differentiation goes
+    on; for the node's own result it is None and `is_result` is set.
+    """
+
+    name: str
+    storage: Hashable | None = None
+    version: int = 0
+    edge: Edge | None = None
+    is_result: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One backward function. `next[i]` receives the gradient of input i; None where that input needs none.
+
+    `order` is the creation number: of the nodes that are ready, the one created last runs first. A leaf's node has
+    the op "AccumulateGrad", no next, the order LAST, and the key of its tensor in `variable`.
+    """
+
+    op: str
+    saved: tuple[SavedTensor, ...] = ()
+    next: tuple[Edge | None, ...] = ()
+    order: int = 0
+    variable: Hashable | None = field(default=None)
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.op == "AccumulateGrad"
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.order}>" if not self.is_leaf else f"<{self.op} {self.variable!r}>"
+
+
+def leaf(variable: Hashable) -> Node:
+    """The node at which the gradients of a leaf tensor arrive."""
+    return Node("AccumulateGrad", order=LAST, variable=variable)

@@ -1,0 +1,174 @@
+"""What the machine saw: one graph's life in places and turns, and the witness that proves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from retainlint.source import Span
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Turn number `number` (from 1) of the loop whose header is `loop`, or of a method that is called again.
+
+    `is_call` tells the second: a trainer calls the method `loop` again and again.
+    """
+
+    loop: Span
+    number: int
+    is_call: bool = False
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A place, in which turn of which loops (outermost first), through which calls (outermost first)."""
+
+    span: Span
+    turns: tuple[Turn, ...] = ()
+    frames: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True)
+class Walk:
+    """One call of backward or autograd.grad: when, from which root (its text), keeping the graph or not."""
+
+    moment: Moment
+    root: str
+    retained: bool = False
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A branch that the failing path took and that we could not decide: the text, and which way."""
+
+    span: Span
+    taken: bool
+
+
+@dataclass(frozen=True)
+class Witness:
+    """The failing path as a straight torch script, the choices that lead there, the error that the core raised."""
+
+    choices: tuple[Condition, ...]
+    script: str
+    error: str
+    node: str  # the backward function that raised
+
+
+@dataclass(frozen=True)
+class Freed:
+    """A graph was walked after an earlier walk had freed it.
+
+    `op` is the backward function that had saved and lost; `saved` names what. `via` are the places, from the root
+    down, at which the later walk's way passes. `same_root`: both walks start at one tensor.
+    """
+
+    op: str
+    saved: tuple[str, ...]
+    built: Moment
+    freed: Walk
+    reused: Walk
+    via: tuple[Moment, ...]
+    name: str  # the variable that holds the shared graph, "" if it has no name
+    same_root: bool
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    in_closure: bool = False  # walked inside a closure that an optimiser calls again, built outside
+    in_init: bool = False  # built in `__init__` or at module level, walked in later calls
+    foreign: bool = False  # the shared graph belongs to a network that the first walk's optimiser doesn't own
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        """Where the user's program raises."""
+        return self.reused.moment.span
+
+
+@dataclass(frozen=True)
+class Modified:
+    """A saved tensor was changed in place between the forward that saved it and the walk that needs it.
+
+    `saved` is the slot, `name` the variable or parameter that was changed. `by_step`: an optimiser's step() did it.
+    `earlier` is the walk over the same graph before the change, if there was one (then it retained the graph).
+    """
+
+    op: str
+    saved: str
+    name: str
+    built: Moment
+    modified: Moment
+    by_step: bool
+    walk: Walk
+    earlier: Walk | None
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.walk.moment.span
+
+
+@dataclass(frozen=True)
+class NoGraph:
+    """A walk starts at a tensor without a graph. `cut` is where the graph was lost, `reason` how: "detach", "no_grad",
+    "data", "item", or "leaf" where nothing that went in requires grad."""
+
+    walk: Walk
+    cut: Moment | None
+    reason: str
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.walk.moment.span
+
+
+@dataclass(frozen=True)
+class LeafModified:
+    """A leaf that requires grad (or, with `view`, a view of one) was changed in place outside no_grad."""
+
+    name: str
+    made: Moment | None
+    modified: Moment
+    view: bool
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.modified.span
+
+
+Incident: TypeAlias = Freed | Modified | NoGraph | LeafModified
+
+
+class Verdict(Enum):
+    """What an exploration found out about a program."""
+
+    FAILS = "fails"
+    RUNS = "runs"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What the machine couldn't follow, and why."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """All that one entry's exploration has to say."""
+
+    verdict: Verdict
+    incidents: tuple[Incident, ...]
+    gaps: tuple[Gap, ...]
+    steps: int = 0

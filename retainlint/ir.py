@@ -1,0 +1,402 @@
+"""What a program does, not how it is spelt: a small closed set of instructions, each with its span.
+
+Expressions are flattened: every instruction reads registers and writes at most one, `dst`. Registers are numbered
+afresh in each `Code`. Control flow stays nested, so that both arms of a branch end at the same join.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from types import EllipsisType
+from typing import TypeAlias
+
+from retainlint.source import Source, Span
+
+Register: TypeAlias = int
+Block: TypeAlias = "tuple[Instr, ...]"
+Literal: TypeAlias = int | float | complex | str | bytes | bool | EllipsisType | None
+
+
+class Scope(Enum):
+    """Where a name lives, resolved by the lowering."""
+
+    LOCAL = "local"
+    ENCLOSING = "enclosing"  # a local of a function around this one (nonlocal, or free)
+    GLOBAL = "global"  # the module's, else a builtin
+
+
+@dataclass(frozen=True)
+class Base:
+    span: Span = field(compare=False)
+
+
+# -- values -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Const(Base):
+    dst: Register
+    value: Literal
+
+
+@dataclass(frozen=True)
+class Move(Base):
+    """`dst` becomes what `src` is: the arms of `and`, `or`, `x if c else y`."""
+
+    dst: Register
+    src: Register
+
+
+@dataclass(frozen=True)
+class Load(Base):
+    dst: Register
+    name: str
+    scope: Scope
+
+
+@dataclass(frozen=True)
+class Store(Base):
+    """`name = src`; the span is that of the target."""
+
+    name: str
+    scope: Scope
+    src: Register
+
+
+@dataclass(frozen=True)
+class Delete(Base):
+    name: str
+    scope: Scope
+
+
+@dataclass(frozen=True)
+class GetAttr(Base):
+    dst: Register
+    obj: Register
+    name: str
+
+
+@dataclass(frozen=True)
+class SetAttr(Base):
+    obj: Register
+    name: str
+    src: Register
+
+
+@dataclass(frozen=True)
+class DelAttr(Base):
+    obj: Register
+    name: str
+
+
+@dataclass(frozen=True)
+class GetItem(Base):
+    """`dst = obj[index]`; an index tuple is a built tuple, a slice a built slice."""
+
+    dst: Register
+    obj: Register
+    index: Register
+
+
+@dataclass(frozen=True)
+class SetItem(Base):
+    obj: Register
+    index: Register
+    src: Register
+
+
+@dataclass(frozen=True)
+class DelItem(Base):
+    obj: Register
+    index: Register
+
+
+@dataclass(frozen=True)
+class Unary(Base):
+    """`op` as written: `-`, `+`, `~`, `not`."""
+
+    dst: Register
+    op: str
+    operand: Register
+
+
+@dataclass(frozen=True)
+class Binary(Base):
+    """`op` as written: `+`, `@`, `//`, ...; with `in_place`, the augmented assignment `left op= right`."""
+
+    dst: Register
+    op: str
+    left: Register
+    right: Register
+    in_place: bool = False
+
+
+@dataclass(frozen=True)
+class Compare(Base):
+    """`op` as written: `<`, `==`, `is`, `is not`, `in`, `not in`, ...; chains are lowered to branches."""
+
+    dst: Register
+    op: str
+    left: Register
+    right: Register
+
+
+@dataclass(frozen=True)
+class Arg:
+    """One argument: `value`, `name=value`, `*value` (star 1) or `**value` (star 2)."""
+
+    value: Register
+    name: str | None = None
+    star: int = 0
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Call(Base):
+    dst: Register
+    func: Register
+    args: tuple[Arg, ...]
+
+
+class Kind(Enum):
+    """What a `Build` builds."""
+
+    TUPLE = "tuple"
+    LIST = "list"
+    SET = "set"
+    DICT = "dict"  # items are key, value, key, value; a `**mapping` is a starred value whose key is absent
+    SLICE = "slice"  # items are start, stop, step, absent ones None constants
+    STRING = "string"  # an f-string or t-string: its interpolated values
+
+
+@dataclass(frozen=True)
+class Item:
+    """One element of a Build; `key` only in dicts."""
+
+    value: Register
+    key: Register | None = None
+    starred: bool = False
+
+
+@dataclass(frozen=True)
+class Build(Base):
+    dst: Register
+    kind: Kind
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Append(Base):
+    """A comprehension adds an element to the list, set or dict (then with a key) that it is building."""
+
+    container: Register
+    item: Item
+
+
+@dataclass(frozen=True)
+class Unpack(Base):
+    """`a, *b, c = src`: one register a target; `star` is the index of the starred one."""
+
+    dsts: tuple[Register, ...]
+    src: Register
+    star: int | None = None
+
+
+@dataclass(frozen=True)
+class Import(Base):
+    """`import a.b` binds `a` (name None), `import a.b as c` binds a.b (name "", bound whole), `from ..a import b`.
+
+    `level` counts the dots; `name` is the member asked for by a `from` import, "*" for all.
+    """
+
+    dst: Register
+    module: str
+    name: str | None = None
+    level: int = 0
+
+
+@dataclass(frozen=True)
+class Param:
+    """`kind` is one of "positional", "normal", "star", "keyword", "doublestar"."""
+
+    name: str
+    kind: str
+    default: Register | None = None  # a register of the code that holds the def
+    annotation: str | None = None  # its source text
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Code:
+    """The body of a module, class, function, lambda."""
+
+    name: str
+    qualname: str  # "" for a module, "Class.method", "outer.<locals>.inner"
+    span: Span = field(compare=False)  # of the `def` line's name, of the whole lambda, of the whole module
+    body: Block
+    params: tuple[Param, ...] = ()
+    local_names: frozenset[str] = frozenset()
+    captured: frozenset[str] = frozenset()  # those locals that an inner code reads or writes
+    is_generator: bool = False
+    is_async: bool = False
+    registers: int = 0  # how many it uses
+    walks: bool = True  # whether a walk may stand in it or in a code inside it (by its bytes)
+
+
+@dataclass(frozen=True)
+class MakeFunction(Base):
+    dst: Register
+    code: Code
+
+
+@dataclass(frozen=True)
+class Decorate(Base):
+    """`dst = decorator(target)`, written as `@decorator`."""
+
+    dst: Register
+    decorator: Register
+    target: Register
+
+
+@dataclass(frozen=True)
+class MakeClass(Base):
+    dst: Register
+    code: Code
+    bases: tuple[Arg, ...]
+
+
+@dataclass(frozen=True)
+class Yield(Base):
+    """`dst = yield src`; `yield from src` with `delegates`."""
+
+    dst: Register
+    src: Register
+    delegates: bool = False
+
+
+@dataclass(frozen=True)
+class Await(Base):
+    dst: Register
+    src: Register
+
+
+@dataclass(frozen=True)
+class Opaque(Base):
+    """What the lowering can't express; `dst`, if it has one, becomes unknown."""
+
+    reason: str
+    dst: Register | None = None
+
+
+# -- control flow -------------------------------------------------------------------------------------------------
+# `live` names the registers and locals that may be read after the instruction; the rest may be forgotten there.
+
+
+@dataclass(frozen=True)
+class Live:
+    registers: frozenset[Register] = frozenset()
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class If(Base):
+    """The span is that of the condition."""
+
+    cond: Register
+    then: Block
+    orelse: Block
+    live: Live = field(default=Live(), compare=False)
+
+
+@dataclass(frozen=True)
+class For(Base):
+    """`body` starts with the instructions that bind the target from `item`. The span is that of `for ... in ...`."""
+
+    iterable: Register
+    item: Register
+    body: Block
+    orelse: Block
+    comprehension: bool = False
+    live: Live = field(default=Live(), compare=False)  # after the loop
+    live_turn: Live = field(default=Live(), compare=False)  # at the start of each turn
+
+
+@dataclass(frozen=True)
+class While(Base):
+    """`test` computes `cond` before each turn."""
+
+    test: Block
+    cond: Register
+    body: Block
+    orelse: Block
+    live: Live = field(default=Live(), compare=False)
+    live_turn: Live = field(default=Live(), compare=False)  # at the start of each turn, before `test`
+
+
+@dataclass(frozen=True)
+class With(Base):
+    """One `with` item: `dst` is what `__enter__` gave; several items nest. The span is that of the item."""
+
+    context: Register
+    dst: Register
+    body: Block
+    live: Live = field(default=Live(), compare=False)
+
+
+@dataclass(frozen=True)
+class Handler:
+    """`test` computes `type`; `body` starts with the Store of the name, read from `dst`."""
+
+    span: Span = field(compare=False)
+    test: Block
+    type: Register | None
+    dst: Register
+    body: Block
+
+
+@dataclass(frozen=True)
+class Try(Base):
+    body: Block
+    handlers: tuple[Handler, ...]
+    orelse: Block
+    final: Block
+    live: Live = field(default=Live(), compare=False)
+
+
+@dataclass(frozen=True)
+class Break(Base):
+    pass
+
+
+@dataclass(frozen=True)
+class Continue(Base):
+    pass
+
+
+@dataclass(frozen=True)
+class Return(Base):
+    src: Register
+
+
+@dataclass(frozen=True)
+class Raise(Base):
+    """`raise src`; a bare `raise` has none."""
+
+    src: Register | None
+
+
+Instr: TypeAlias = (
+    Const | Move | Load | Store | Delete | GetAttr | SetAttr | DelAttr | GetItem | SetItem | DelItem | Unary | Binary
+    | Compare | Call | Build | Append | Unpack | Import | MakeFunction | Decorate | MakeClass | Yield | Await | Opaque
+    | If | For | While | With | Try | Break | Continue | Return | Raise
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Program:
+    """A module, lowered."""
+
+    source: Source
+    module: Code
+    gaps: tuple[Opaque, ...] = ()

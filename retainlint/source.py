@@ -1,0 +1,108 @@
+"""A text, and a place in it."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import tokenize
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+
+class UnreadableSource(Exception):
+    """Bytes that are no Python text; `reason` is written for people."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A Python text and the name it is shown under.
+
+    Rows are split where Python's tokenizer splits them: at `\\n`, `\\r\\n` and a lone `\\r`, never at a form feed.
+    Two sources are equal only if they are the same object.
+    """
+
+    name: str
+    text: str
+
+    @classmethod
+    def decode(cls, name: str, data: bytes) -> Source:
+        """Decode as Python would: a byte-order mark, else the coding cookie, else UTF-8.
+
+        Raises UnreadableSource for null bytes, an unknown encoding, and bytes that the encoding doesn't allow.
+        """
+        if b"\0" in data:
+            raise UnreadableSource("source contains null bytes")
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        except SyntaxError as error:
+            raise UnreadableSource(str(error.msg)) from error
+        bare = data.removeprefix(codecs.BOM_UTF8) if encoding == "utf-8-sig" else data
+        try:
+            return cls(name, bare.decode("utf-8" if encoding == "utf-8-sig" else encoding))
+        except (UnicodeError, LookupError) as error:
+            raise UnreadableSource(f"not valid {encoding}: {error}") from error
+
+    @cached_property
+    def row_starts(self) -> tuple[int, ...]:
+        """Offset of the first character of each row."""
+        starts, text = [0], self.text
+        at = 0
+        while at < len(text):
+            newline, carriage = text.find("\n", at), text.find("\r", at)
+            if newline < 0 and carriage < 0:
+                break
+            if carriage >= 0 and (newline < 0 or carriage < newline):
+                at = carriage + (2 if newline == carriage + 1 else 1)
+            else:
+                at = newline + 1
+            starts.append(at)
+        return tuple(starts)
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Row and column of an offset, both counted from 1, the column in characters."""
+        row = bisect_right(self.row_starts, offset)
+        return row, offset - self.row_starts[row - 1] + 1
+
+    def offset(self, row: int, column: int) -> int:
+        """The offset of a row and column that count from 1."""
+        return self.row_starts[row - 1] + column - 1
+
+    def row_text(self, row: int) -> str:
+        """The characters of a row, without its line end."""
+        start = self.row_starts[row - 1]
+        end = self.row_starts[row] if row < len(self.row_starts) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
+
+
+@dataclass(frozen=True)
+class Span:
+    """The characters from `start` up to, not including, `end`."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def row(self) -> int:
+        return self.source.place(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        return self.source.place(self.start)[1]
+
+    @property
+    def end_place(self) -> tuple[int, int]:
+        """Row and column just behind the span."""
+        return self.source.place(self.end)
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def __str__(self) -> str:
+        return f"{self.source.name}:{self.row}"
