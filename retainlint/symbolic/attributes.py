@@ -1,0 +1,132 @@
+"""Attributes: of objects and classes of the program, in the order Python looks them up; the rest is the models'."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from retainlint import ir
+from retainlint.source import Span
+from retainlint.symbolic.classes import class_of, find, is_module
+from retainlint.symbolic.context import Args, Results
+from retainlint.symbolic.models import dispatch, unknown
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import (
+    Bound,
+    ClassObj,
+    Closure,
+    Const,
+    External,
+    Instance,
+    LayerObj,
+    Ref,
+    Super,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+
+if TYPE_CHECKING:
+    from retainlint.symbolic.machine import Interpreter
+
+
+def read(machine: Interpreter, state: State, obj: Value, name: str, span: Span) -> Results:
+    """`obj.name`."""
+    if isinstance(obj, External):
+        return [(state, External(dispatch.canonical(f"{obj.path}.{name}")))]
+    if isinstance(obj, Super):
+        found = find(state, obj.obj, name, after=obj.owner)
+        if found is None:
+            return [(state, dispatch.attribute(machine, state, obj.obj, name, span))]
+        return _bound(machine, state, obj.obj, found, span)
+    held = state.get(obj)
+    if isinstance(held, Instance):
+        return _of_instance(machine, state, obj, held, name, span)
+    if isinstance(held, ClassObj):
+        if name == "__name__":
+            return [(state, Const(held.name))]
+        found = find(state, obj, name)
+        if isinstance(found, Wrapped):
+            bound = Bound(found.func, obj) if found.kind == "classmethod" else found.func
+            return [(state, bound)]
+        if found is not None:
+            return [(state, found)]
+    if isinstance(held, LayerObj) and name in held.attrs:
+        return [(state, held.attrs[name])]
+    return [(state, dispatch.attribute(machine, state, obj, name, span))]
+
+
+def _of_instance(machine: Interpreter, state: State, obj: Value, held: Instance, name: str, span: Span) -> Results:
+    found = find(state, obj, name)
+    if isinstance(found, Wrapped) and found.kind == "property":
+        return machine.call(state, found.func, Args((obj,), spans=(span,)), span)
+    if name in held.attrs:
+        return [(state, held.attrs[name])]
+    if found is not None:
+        return _bound(machine, state, obj, found, span)
+    if name == "__class__":
+        return [(state, held.cls)]
+    if is_module(state, obj) and dispatch.is_module_method(name):
+        return [(state, dispatch.attribute(machine, state, obj, name, span))]
+    getter = find(state, obj, "__getattr__")
+    if getter is not None:
+        return machine.call(state, Bound(getter, obj), Args((Const(name),)), span)
+    assert isinstance(obj, Ref)
+    hint = "submodule" if is_module(state, obj) else ""
+    missing = unknown.fresh(state, span, name=name, hint=hint)
+    state.set(obj, Instance(held.cls, {**held.attrs, name: missing}))
+    return [(state, missing)]
+
+
+def _bound(machine: Interpreter, state: State, obj: Value, found: Value, span: Span) -> Results:
+    if isinstance(found, Closure):
+        return [(state, Bound(found, obj))]
+    if isinstance(found, Wrapped):
+        match found.kind:
+            case "property":
+                return machine.call(state, found.func, Args((obj,), spans=(span,)), span)
+            case "staticmethod":
+                return [(state, found.func)]
+            case "classmethod":
+                return [(state, Bound(found.func, class_of(state, obj) or obj))]
+        return [(state, Bound(found, obj))]
+    return [(state, found)]
+
+
+def write(machine: Interpreter, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
+    """`obj.name = value`."""
+    held = state.get(obj)
+    assert held is None or isinstance(obj, Ref)
+    match held:
+        case Instance(cls=cls, attrs=attrs):
+            setter = find(state, obj, name)
+            if not (isinstance(setter, Wrapped) and setter.kind == "property"):
+                state.set(obj, Instance(cls, {**attrs, name: value}))  # type: ignore[arg-type]
+        case ClassObj():
+            state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
+        case LayerObj():
+            state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
+        case UnknownObj():
+            state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
+        case _:
+            dispatch.set_attribute(machine, state, obj, name, value, span)
+    return [state]
+
+
+def delete(state: State, obj: Value, name: str) -> None:
+    """`del obj.name`."""
+    held = state.get(obj)
+    if isinstance(held, Instance | UnknownObj) and isinstance(obj, Ref):
+        state.set(obj, replace(held, attrs={k: v for k, v in held.attrs.items() if k != name}))
+
+
+def fill_fields(machine: Interpreter, state: State, made: Ref, args: Args, span: Span) -> None:
+    """The generated `__init__` of a dataclass, as far as its fields are seen."""
+    held = state.heap[made.id]
+    assert isinstance(held, Instance)
+    cls = state.heap[held.cls.id]
+    assert isinstance(cls, ClassObj)
+    names = [i.name for i in cls.code.body if isinstance(i, ir.Store)]
+    attrs = dict(zip(names, args.pos, strict=False)) if len(args.pos) <= len(names) else {}
+    attrs |= dict(args.named)
+    state.set(made, Instance(held.cls, attrs))

@@ -1,0 +1,304 @@
+"""Calls: functions and classes of the program are run inline; the rest is asked of the models."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from retainlint import ir
+from retainlint.source import Span
+from retainlint.symbolic import attributes
+from retainlint.symbolic.classes import find, is_module
+from retainlint.symbolic.context import Args, Results
+from retainlint.symbolic.merge import join
+from retainlint.symbolic.models import dispatch, unknown
+from retainlint.symbolic.state import Frame, State
+from retainlint.symbolic.values import (
+    NONE,
+    Bound,
+    ClassObj,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    GradMode,
+    Instance,
+    LayerObj,
+    ListObj,
+    Method,
+    Partial,
+    Ref,
+    Tuple,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+
+if TYPE_CHECKING:
+    from retainlint.symbolic.machine import Interpreter
+
+BUILTINS = frozenset(dir(builtins)) | {"__file__", "reveal_type"}
+DEEPEST = 24
+RECURSION = 2
+"""So many calls of one function may stand on the stack; the next one is cut."""
+
+
+def arguments(state: State, instr: ir.Call) -> Args:
+    """Evaluate the arguments of a call, with `*` and `**` spread where they are known."""
+    pos: list[Value] = []
+    spans: list[Span | None] = []
+    named: dict[str, Value] = {}
+    open_ = False
+    frame = state.frame
+    for arg in instr.args:
+        value = frame.registers[arg.value]
+        if arg.star == 1:
+            spread = _spread(state, value)
+            open_ |= spread is None
+            pos += spread or ()
+            spans += [None] * len(spread or ())
+        elif arg.star == 2:
+            obj = state.get(value)
+            if isinstance(obj, DictObj) and not obj.open:
+                named |= {str(k.value): v for k, v in obj.items.items() if isinstance(k, Const)}
+            else:
+                open_ = True
+        elif arg.name is not None:
+            named[arg.name] = value
+        else:
+            pos.append(value)
+            spans.append(frame.spans.get(arg.value))
+    return Args(tuple(pos), tuple(named.items()), open_, tuple(spans), instr.span)
+
+
+def _spread(state: State, value: Value) -> tuple[Value, ...] | None:
+    if isinstance(value, Tuple):
+        return value.items
+    obj = state.get(value)
+    return obj.items if isinstance(obj, ListObj) and not obj.open else None
+
+
+def call(machine: Interpreter, state: State, func: Value, args: Args, span: Span) -> Results:
+    match func:
+        case Closure():
+            return run_closure(machine, state, func, args, span)
+        case Bound(func=inner, self=first):
+            return call(machine, state, inner, args.behind(first), span)
+        case Wrapped(kind=kind, func=inner):
+            return _wrapped(machine, state, kind, inner, args, span)
+        case Partial(func=inner, args=more, kwargs=named):
+            merged = dict(named) | dict(args.named)
+            spans = (None,) * len(more) + args.spans
+            both = Args(more + args.pos, tuple(merged.items()), args.open, spans, args.span)
+            return call(machine, state, inner, both, span)
+        case Method(obj=obj, name=name):
+            return dispatch.method(machine, state, obj, name, args, span)
+        case External(path=path):
+            return dispatch.external(machine, state, path, args, span)
+        case GradMode():
+            return decorate(machine, state, func, args.get(0, "func"), span)
+        case Ref():
+            return _call_object(machine, state, func, args, span)
+        case _:
+            return [(state, unknown.called(machine, state, func, args, span))]
+
+
+def _call_object(machine: Interpreter, state: State, func: Ref, args: Args, span: Span) -> Results:
+    obj = state.heap[func.id]
+    match obj:
+        case ClassObj():
+            return instantiate(machine, state, func, args, span)
+        case LayerObj():
+            return dispatch.layer_call(machine, state, func, args, span)
+        case Instance():
+            for name in ("forward", "__call__") if is_module(state, func) else ("__call__",):
+                method = find(state, func, name)
+                if method is not None:
+                    return call(machine, state, Bound(method, func), args, span)
+            unknown.forget(machine, state, func)
+            return [(state, unknown.called(machine, state, func, args, span))]
+        case _:
+            return [(state, unknown.called(machine, state, func, args, span))]
+
+
+def _wrapped(machine: Interpreter, state: State, kind: str, inner: Value, args: Args, span: Span) -> Results:
+    if kind not in ("no_grad", "enable_grad"):
+        return call(machine, state, inner, args, span)
+    before, state.grad = state.grad, kind == "enable_grad"
+    results = call(machine, state, inner, args, span)
+    for after, _ in results:
+        after.grad = before
+    return results
+
+
+# -- functions ----------------------------------------------------------------------------------------------------
+
+
+def make_function(state: State, code: ir.Code) -> Closure:
+    registers = state.frame.registers
+    defaults = tuple((p.name, registers[p.default]) for p in code.params if p.default is not None)
+    return Closure(code, state.stack[-1], defaults)
+
+
+def run_closure(machine: Interpreter, state: State, func: Closure, args: Args, span: Span) -> Results:
+    code = func.code
+    on_stack = sum(state.frames[id].code is code for id in state.stack)
+    if on_stack >= RECURSION or len(state.stack) >= DEEPEST:
+        machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed")
+        return [(state, unknown.called(machine, state, func, args, span))]
+    machine.entered.add(code)
+    frame_id = state.push(code, func.frame, span)
+    frame = state.frames[frame_id]
+    frame.cls = func.owner
+    bind(machine, state, frame, func, args, span)
+    results: Results = []
+    for after in machine.run(code.body, [state]):
+        results.append((after, _leave(after, frame_id, code, span)))
+    return _joined(machine, results)
+
+
+def _leave(state: State, frame_id: int, code: ir.Code, span: Span) -> Value:
+    """Leave a call; its value."""
+    frame = state.frames[frame_id]
+    value: Value = NONE
+    if state.flow is not None and state.flow.kind == "return":
+        value = state.flow.value or NONE
+        state.flow = None
+    if code.is_generator:
+        value = state.new(ListObj(frame.yielded))
+    state.pop(span)
+    if not code.captured:
+        del state.frames[frame_id]
+    return value
+
+
+def _joined(machine: Interpreter, results: Results) -> Results:
+    """Merge the ways through a call that ended alike."""
+    if len(results) < 2:
+        return results
+    for state, value in results:
+        if state.flow is None:
+            state.writable().registers[-1] = value
+    joined = join(machine.graphs, [state for state, _ in results])
+    return [(state, state.writable().registers.pop(-1, NONE)) for state in joined]
+
+
+def bind(machine: Interpreter, state: State, frame: Frame, func: Closure, args: Args, span: Span) -> None:
+    """Give the parameters their values; those that we don't know are unknown."""
+    pos, named = list(args.pos), dict(args.named)
+    defaults = dict(func.defaults)
+    names = frame.names
+    for param in func.code.params:
+        if param.kind == "star":
+            names[param.name] = state.new(ListObj((), True)) if args.open else Tuple(tuple(pos))
+            pos = []
+        elif param.kind == "doublestar":
+            rest: Mapping[Value, Value] = {Const(key): value for key, value in named.items()}
+            names[param.name] = state.new(DictObj(rest, args.open))
+        elif pos and param.kind != "keyword":
+            names[param.name] = pos.pop(0)
+        elif param.name in named and param.kind != "positional":
+            names[param.name] = named.pop(param.name)
+        elif param.name in defaults and not args.open:
+            names[param.name] = defaults[param.name]
+        else:
+            names[param.name] = unknown.fresh(state, param.span or span, name=param.name)
+    first = next(iter(func.code.params), None)
+    frame.receiver = names[first.name] if first is not None else None
+
+
+# -- decorators ---------------------------------------------------------------------------------------------------
+
+_WRAPPERS = {
+    "builtins.property": "property", "functools.cached_property": "property", "builtins.staticmethod": "staticmethod",
+    "builtins.classmethod": "classmethod", "abc.abstractmethod": "", "functools.cache": "", "functools.lru_cache": "",
+    "torch.no_grad": "no_grad", "torch.inference_mode": "no_grad", "torch.enable_grad": "enable_grad",
+    "torch.autograd.no_grad": "no_grad", "torch.jit.script": "", "torch.compile": "",
+}  # fmt: skip
+
+
+def decorate(machine: Interpreter, state: State, decorator: Value, target: Value, span: Span) -> Results:
+    """`@decorator`: the known ones are understood, the program's own are run, any other is taken to keep the thing."""
+    if isinstance(decorator, GradMode):
+        return [(state, Wrapped("enable_grad" if decorator.enabled else "no_grad", target))]
+    if isinstance(decorator, External):
+        kind = _WRAPPERS.get(decorator.path)
+        if kind:
+            return [(state, Wrapped(kind, target))]
+        if decorator.path.startswith("dataclasses."):
+            _mark_dataclass(state, target)
+        return [(state, target)]
+    obj = state.get(decorator)
+    if isinstance(decorator, Closure | Bound | Partial) or isinstance(obj, Instance | ClassObj):
+        return call(machine, state, decorator, Args((target,), spans=(span,)), span)
+    if isinstance(decorator, Method) and isinstance(decorator.obj, Wrapped):
+        return [(state, decorator.obj)]  # @x.setter keeps the getter
+    if isinstance(obj, UnknownObj) and obj.name.startswith("dataclass"):
+        _mark_dataclass(state, target)
+    return [(state, target)]
+
+
+def _mark_dataclass(state: State, target: Value) -> None:
+    obj = state.get(target)
+    if isinstance(obj, ClassObj) and isinstance(target, Ref):
+        state.set(target, ClassObj(obj.name, obj.bases, obj.attrs, obj.code, dataclass=True))
+
+
+# -- classes ------------------------------------------------------------------------------------------------------
+
+
+def make_class(machine: Interpreter, state: State, instr: ir.MakeClass) -> list[State]:
+    """Run the class body; its names become the attributes."""
+    registers = state.frame.registers
+    bases = tuple(registers[arg.value] for arg in instr.bases if arg.name is None and not arg.star)
+    frame_id = state.push(instr.code, state.stack[-1], None)
+    done: list[State] = []
+    for after in machine.run(instr.code.body, [state]):
+        frame = after.frames[frame_id]
+        ref = after.new(ClassObj(instr.code.name, bases, {}, instr.code))
+        attrs = {name: _owned(value, ref) for name, value in frame.names.items()}
+        after.set(ref, ClassObj(instr.code.name, bases, attrs, instr.code))
+        after.pop(None)
+        if after.flow is None:
+            after.write(instr.dst, ref, instr.span)
+        done.append(after)
+    return done
+
+
+def _owned(value: Value, owner: Ref) -> Value:
+    if isinstance(value, Closure):
+        return Closure(value.code, value.frame, value.defaults, owner)
+    if isinstance(value, Wrapped):
+        return Wrapped(value.kind, _owned(value.func, owner))
+    return value
+
+
+def instantiate(machine: Interpreter, state: State, cls: Ref, args: Args, span: Span) -> Results:
+    """Make an object and run its `__init__`."""
+    obj = state.heap[cls.id]
+    assert isinstance(obj, ClassObj)
+    special = dispatch.special_class(machine, state, cls, args, span)
+    if special is not None:
+        return special
+    made = state.new(Instance(cls, {}))
+    init = find(state, made, "__init__")
+    if init is not None:
+        return [(after, made) for after, _ in call(machine, state, Bound(init, made), args, span)]
+    if obj.dataclass:
+        attributes.fill_fields(machine, state, made, args, span)
+    return [(state, made)]
+
+
+# -- imports ------------------------------------------------------------------------------------------------------
+
+
+def imported(state: State, module: str, name: str | None, level: int, span: Span) -> Value:
+    """What an import binds. Relative modules are the project's own: unknown so far."""
+    if level:
+        return unknown.fresh(state, span, name=name or module)
+    if name is None:
+        return External(module.partition(".")[0])
+    if name == "":
+        return External(dispatch.canonical(module))
+    return External(dispatch.canonical(f"{module}.{name}"))

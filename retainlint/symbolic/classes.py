@@ -1,0 +1,61 @@
+"""Classes of the program: their ancestors, and what an object finds in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import ClassObj, External, Instance, Ref, Value
+
+MODULE_BASES = (
+    "torch.nn.Module", "pytorch_lightning.LightningModule", "lightning.LightningModule",
+    "lightning.pytorch.LightningModule", "pl.LightningModule",
+)  # fmt: skip
+
+
+def ancestry(state: State, cls: Value) -> Iterator[Value]:
+    """A class and its bases, nearest first; what is not of the program comes as it is."""
+    yield cls
+    obj = state.get(cls)
+    if isinstance(obj, ClassObj):
+        seen: set[Value] = set()
+        for base in obj.bases:
+            for ancestor in ancestry(state, base):
+                if ancestor not in seen:
+                    seen.add(ancestor)
+                    yield ancestor
+
+
+def class_of(state: State, value: Value) -> Ref | None:
+    obj = state.get(value)
+    return obj.cls if isinstance(obj, Instance) else None
+
+
+def is_module(state: State, value: Value) -> bool:
+    """Whether an object's class derives from nn.Module."""
+    cls = class_of(state, value) or value
+    return any(isinstance(base, External) and base.path in MODULE_BASES for base in ancestry(state, cls))
+
+
+def is_open(state: State, cls: Value) -> bool:
+    """Whether a class has bases that we can't see."""
+    known = ("builtins.object", "abc.ABC", "torch.autograd.Function", "torch.utils.data.Dataset", "typing.NamedTuple")
+    return any(
+        not isinstance(state.get(base), ClassObj)
+        and not (isinstance(base, External) and (base.path in MODULE_BASES or base.path in known))
+        for base in ancestry(state, cls)
+    )
+
+
+def find(state: State, obj: Value, name: str, after: Value | None = None) -> Value | None:
+    """What the class of an object holds under a name; with `after`, beyond that class."""
+    cls = class_of(state, obj) or obj
+    waiting = after is not None
+    for base in ancestry(state, cls):
+        if waiting:
+            waiting = base != after
+            continue
+        found = state.get(base)
+        if isinstance(found, ClassObj) and name in found.attrs:
+            return found.attrs[name]
+    return None

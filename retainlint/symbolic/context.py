@@ -1,0 +1,66 @@
+"""What a model may ask of the machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from retainlint.incident import Incident
+from retainlint.source import Span
+from retainlint.symbolic.graphs import Graphs
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import NONE, Value
+
+Results: TypeAlias = list[tuple[State, Value]]
+
+
+@dataclass(frozen=True)
+class Args:
+    """The arguments of a call. `open`: there may be more that we don't know. `spans` are those of `pos`."""
+
+    pos: tuple[Value, ...] = ()
+    named: tuple[tuple[str, Value], ...] = ()
+    open: bool = False
+    spans: tuple[Span | None, ...] = ()
+    span: Span | None = None
+
+    def get(self, index: int, name: str, default: Value = NONE) -> Value:
+        """The argument at a position or under a name; index -1 for one that is only named."""
+        if 0 <= index < len(self.pos):
+            return self.pos[index]
+        return dict(self.named).get(name, default)
+
+    def has(self, index: int, name: str) -> bool:
+        return 0 <= index < len(self.pos) or name in dict(self.named)
+
+    @property
+    def all(self) -> tuple[Value, ...]:
+        return self.pos + tuple(value for _, value in self.named)
+
+    def behind(self, first: Value, span: Span | None = None) -> Args:
+        """The same, with one more in front."""
+        return Args((first, *self.pos), self.named, self.open, (span, *self.spans), self.span)
+
+
+class Machine(Protocol):
+    """The interpreter, as its models see it. Calls may fork, so they return a list of (state, value)."""
+
+    graphs: Graphs
+
+    def call(self, state: State, func: Value, args: Args, span: Span) -> Results: ...
+
+    def attribute(self, state: State, obj: Value, name: str, span: Span) -> Results: ...
+
+    def set_attribute(self, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]: ...
+
+    def branch(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
+        """The states in which a value is true, and those in which it is false."""
+        ...
+
+    def gap(self, span: Span, reason: str) -> None: ...
+
+    def report(self, incident: Incident) -> None: ...
+
+    def covered(self, span: Span) -> None:
+        """A walk was executed here."""
+        ...

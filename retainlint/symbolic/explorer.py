@@ -1,0 +1,190 @@
+"""Chooses where to start, runs each entry within its budget, and sums up what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from retainlint import ir
+from retainlint.incident import Condition, Exploration, Incident, Turn, Verdict
+from retainlint.source import Span
+from retainlint.symbolic import calls
+from retainlint.symbolic.classes import ancestry, find
+from retainlint.symbolic.context import Args
+from retainlint.symbolic.machine import Interpreter, OutOfSteps
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import Bound, ClassObj, Closure, Const, External, Ref, Value, Wrapped
+
+BUDGET = 20_000
+"""Steps an entry may take: the same on any machine."""
+TWICE = 2
+"""A method that a trainer calls again and again is run so often on one object."""
+
+
+def explore(program: ir.Program, budget: int = BUDGET) -> Exploration:
+    """Run a module and every function in it that may walk and wasn't reached from elsewhere."""
+    machine = Interpreter(program, budget)
+    for gap in program.gaps:
+        machine.gap(gap.span, gap.reason)
+    steps = 0
+    start = _module(machine)
+    steps += machine.steps
+    for code, owner in list(_entries(program.module, None)):
+        if code in machine.entered or not code.walks:
+            continue
+        machine.steps = 0
+        _entry(machine, start, code, owner)
+        steps += machine.steps
+    incidents = tuple(distinct(machine.incidents))
+    verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
+    return Exploration(verdict, incidents, tuple(machine.gaps), steps)
+
+
+def _module(machine: Interpreter) -> State:
+    """Run the module's body; the state that later entries start from."""
+    state = State()
+    machine.module_frame = state.push(machine.program.module, None, None)
+    state.frame.names["__name__"] = Const("__main__")
+    begun = state.fork()
+    try:
+        ended = machine.run(machine.program.module.body, [state])
+    except OutOfSteps:
+        _say_spent(machine, machine.program.module)
+        ended = []
+    after = next((s for s in ended if s.flow is None), None) or (ended[0] if ended else begun)
+    after.flow, after.grad, after.guards = None, True, 0
+    after.turns, after.calls, after.stack = (), (), after.stack[:1]
+    return after
+
+
+def _say_spent(machine: Interpreter, code: ir.Code) -> None:
+    name = f"`{code.qualname}`" if code.qualname else "the module"
+    machine.gap(code.span, f"{name} was not followed to its end: its budget of {machine.budget} steps ran out")
+
+
+def _entries(code: ir.Code, owner: ir.Code | None) -> Iterator[tuple[ir.Code, ir.Code | None]]:
+    """Functions and methods, each with the class whose body holds it."""
+    for inner, is_class in _codes(code.body):
+        if is_class:
+            yield from _entries(inner, inner)
+        else:
+            yield inner, owner
+
+
+def _codes(block: ir.Block) -> Iterator[tuple[ir.Code, bool]]:
+    for instr in block:
+        match instr:
+            case ir.MakeFunction(code=code):
+                yield code, False
+            case ir.MakeClass(code=code):
+                yield code, True
+            case ir.If(then=then, orelse=orelse):
+                yield from _codes(then)
+                yield from _codes(orelse)
+            case ir.For(body=body) | ir.While(body=body) | ir.With(body=body):
+                yield from _codes(body)
+            case ir.Try(body=body, handlers=handlers, orelse=orelse, final=final):
+                yield from _codes(body + orelse + final)
+                for handler in handlers:
+                    yield from _codes(handler.body)
+
+
+def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None) -> None:
+    """Run one function with unknown arguments, on an object made for it if it is a method."""
+    state = start.fork()
+    state.choices = ()
+    try:
+        if owner is None:
+            func = _held(state, machine, code)
+            if func is not None:
+                _inner(machine, machine.call(state, func, Args(), code.span), code)
+            return
+        cls = _class_of(state, owner)
+        if cls is None or _is_autograd_function(state, cls):
+            return
+        made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
+        states = [s for s, _ in made if s.flow is None][:1]
+        receiver = made[0][1]
+        method = find(states[0], receiver, code.name) if states else None
+        if method is None:
+            return
+        for number in range(1, TWICE + 1):
+            for each in states:
+                each.turns = (Turn(code.span, number, is_call=True),)
+            states = [s for each in states for s, _ in _invoke(machine, each, method, receiver, code)]
+            states = [s for s in states if s.flow is None][:6]
+    except OutOfSteps:
+        _say_spent(machine, code)
+
+
+def _invoke(
+    machine: Interpreter, state: State, method: Value, receiver: Value, code: ir.Code
+) -> list[tuple[State, Value]]:
+    if isinstance(method, Wrapped) and method.kind == "staticmethod":
+        return machine.call(state, method.func, Args(), code.span)
+    return machine.call(state, Bound(method, receiver), Args(), code.span)
+
+
+def _inner(machine: Interpreter, results: list[tuple[State, Value]], code: ir.Code) -> None:
+    """Functions that the entry made and nobody called run last, in the frame that made them."""
+    for state, value in results[:1]:
+        if isinstance(value, Closure) and value.code not in machine.entered and state.flow is None:
+            machine.call(state, value, Args(), code.span)
+
+
+def _held(state: State, machine: Interpreter, code: ir.Code) -> Value | None:
+    """The function value of a module-level def, decorated as it is."""
+    found = state.frames[machine.module_frame].names.get(code.name)
+    inner = found
+    while isinstance(inner, Wrapped):
+        inner = inner.func
+    if isinstance(inner, Closure) and inner.code is code:
+        return found
+    return Closure(code, machine.module_frame)
+
+
+def _class_of(state: State, owner: ir.Code) -> Ref | None:
+    for id, obj in state.heap.items():
+        if isinstance(obj, ClassObj) and obj.code is owner:
+            return Ref(id)
+    return None
+
+
+def _is_autograd_function(state: State, cls: Ref) -> bool:
+    """A walk inside an autograd.Function's own methods is no entry."""
+    return External("torch.autograd.Function") in list(ancestry(state, cls))
+
+
+# -- findings -----------------------------------------------------------------------------------------------------
+
+
+def distinct(incidents: list[Incident]) -> list[Incident]:
+    """One incident a place: the one that needs the fewest conditions, told shortest."""
+    places: dict[tuple[Span, type], list[Incident]] = {}
+    for incident in incidents:
+        places.setdefault((incident.primary, type(incident)), []).append(incident)
+    return [_simplest(found) for found in places.values()]
+
+
+def _simplest(incidents: list[Incident]) -> Incident:
+    pool = {incident.conditions: incident for incident in reversed(incidents)}
+    changed = True
+    while changed:
+        changed = False
+        for one in list(pool):
+            for other in list(pool):
+                dropped = _dropped(one, other)
+                if dropped is not None and dropped not in pool:
+                    pool[dropped] = replace(pool[one], conditions=dropped)
+                    changed = True
+        if len(pool) > 64:
+            break
+    return min(pool.values(), key=lambda i: (len(i.conditions), len(i.primary.text)))
+
+
+def _dropped(a: tuple[Condition, ...], b: tuple[Condition, ...]) -> tuple[Condition, ...] | None:
+    """The conditions without the one that both answer differently."""
+    left, right = [c for c in a if c not in b], [c for c in b if c not in a]
+    if len(left) == len(right) == 1 and left[0].span == right[0].span:
+        return tuple(c for c in a if c != left[0])
+    return None

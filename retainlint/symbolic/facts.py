@@ -1,0 +1,243 @@
+"""What a path knows of conditions: decides them where it can, from constants, earlier answers and bounds."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import (
+    Bound,
+    ClassObj,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    GradMode,
+    Instance,
+    LayerObj,
+    ListObj,
+    Method,
+    OptimizerObj,
+    Partial,
+    Ref,
+    Symbol,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
+}  # fmt: skip
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
+_NEGATED = {"!=": "==", "is not": "is", "not in": "in", ">": "<=", ">=": "<"}
+_DEEPEST, _WIDEST = 6, 10_000
+
+
+def binary(op: str, left: Value, right: Value) -> Value | None:
+    """The result on numbers and texts, known or not; None if a value is neither."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _fold(op, left.value, right.value)
+    if not (is_scalar(left) and is_scalar(right)):
+        return None
+    if op in ("+", "-") and isinstance(right, Const) and isinstance(right.value, int):
+        base, offset = linear(left)
+        total = offset + (right.value if op == "+" else -right.value)
+        return base if total == 0 and base is not None else _term("+", base or left, Const(total))
+    if op == "+" and isinstance(left, Const) and isinstance(left.value, int):
+        return binary("+", right, left)
+    return _term(op, left, right)
+
+
+def _fold(op: str, left: Any, right: Any) -> Value | None:
+    try:
+        if op in ("**", "<<") and (abs(left) > _WIDEST or abs(right) > 64):
+            return Term(op, (Const(left), Const(right)))
+        result = _BINARY[op](left, right)
+        if isinstance(result, str | bytes) and len(result) > _WIDEST:
+            return Term(op, (Const(left), Const(right)))
+        return Const(result)
+    except Exception:
+        return Term(op, (Const(left), Const(right)))
+
+
+def _term(op: str, *args: Value) -> Value:
+    term = Term(op, args)
+    return term if _depth(term) <= _DEEPEST else Term("opaque", (Const(hash(term)),))
+
+
+def _depth(value: Value) -> int:
+    return 1 + max(map(_depth, value.args), default=0) if isinstance(value, Term) else 0
+
+
+def is_scalar(value: Value) -> bool:
+    """A number, a text or a truth, known or not."""
+    return isinstance(value, Const | Term | Symbol)
+
+
+def linear(value: Value) -> tuple[Value | None, int]:
+    """A number as (unknown base, known offset); the base is None where the number is known."""
+    if isinstance(value, Const) and isinstance(value.value, int):
+        return None, int(value.value)
+    if isinstance(value, Term) and value.op == "+" and isinstance(value.args[1], Const):
+        offset = value.args[1].value
+        if isinstance(offset, int):
+            return value.args[0], offset
+    return value, 0
+
+
+def compare(state: State, op: str, left: Value, right: Value) -> Value:
+    """The truth of a comparison, as a constant or a term."""
+    if op in _NEGATED:
+        return negate(compare(state, _NEGATED[op], left, right))
+    if op == "is":
+        same = _identical(state, left, right)
+        return Const(same) if same is not None else Term("is", (left, right))
+    if isinstance(left, Const) and isinstance(right, Const):
+        try:
+            return Const(bool(_COMPARE[op](left.value, right.value)))
+        except Exception:
+            return Term(op, (left, right))
+    if op in ("==", "<", "<="):
+        bounded = _by_bounds(op, left, right)
+        if bounded is not None:
+            return Const(bounded)
+        if op == "==" and left == right and is_scalar(left):
+            return Const(True)
+        if op == "==" and isinstance(left, Const) and not isinstance(right, Const):
+            left, right = right, left
+    if op == "in":
+        return _contains(state, left, right)
+    return Term(op, (left, right))
+
+
+def _contains(state: State, item: Value, container: Value) -> Value:
+    obj = state.get(container)
+    known: tuple[Value, ...] | None = None
+    if isinstance(container, Tuple):
+        known = container.items
+    elif isinstance(obj, ListObj) and not obj.open:
+        known = obj.items
+    elif isinstance(obj, DictObj) and not obj.open:
+        known = tuple(obj.items)
+    if known is not None:
+        answers = [decide(state, compare(state, "==", item, each)) for each in known]
+        if any(answer is True for answer in answers):
+            return Const(True)
+        if all(answer is False for answer in answers):
+            return Const(False)
+    return Term("in", (item, container))
+
+
+def negate(value: Value) -> Value:
+    if isinstance(value, Const):
+        return Const(not value.value)
+    if isinstance(value, Term) and value.op == "not":
+        return value.args[0]
+    return Term("not", (value,))
+
+
+def _identical(state: State, left: Value, right: Value) -> bool | None:
+    if left == right:
+        return True
+    if isinstance(left, Const) and isinstance(right, Const):
+        return left.value is right.value
+    for one, other in ((left, right), (right, left)):
+        if one == Const(None):
+            obj = state.get(other)
+            if isinstance(other, Ref) and not isinstance(obj, UnknownObj):
+                return False
+            if isinstance(obj, UnknownObj) and obj.hint not in ("", "iterator"):
+                return False
+            if isinstance(other, Tuple | Closure | Bound | External | Partial | Wrapped | GradMode | Method | Symbol):
+                return False
+    if isinstance(left, Ref) and isinstance(right, Ref):
+        known = [not isinstance(state.get(value), UnknownObj) for value in (left, right)]
+        return False if all(known) else None
+    return None
+
+
+def _by_bounds(op: str, left: Value, right: Value) -> bool | None:
+    """Decide where both are numbers over the same unknown, or where a loop index has bounds that tell."""
+    (lbase, loff), (rbase, roff) = linear(left), linear(right)
+    if lbase == rbase:
+        return bool(_COMPARE[op](loff, roff))
+    if isinstance(lbase, Symbol):
+        if rbase is None and loff + lbase.low > roff:  # surely greater
+            return False
+        if lbase.high is not None:
+            hbase, hoff = linear(lbase.high)
+            if hbase == rbase and loff + hoff < roff:  # surely less
+                return op != "=="
+            if op == "<=" and hbase == rbase and loff + hoff <= roff:
+                return True
+    elif isinstance(rbase, Symbol) and lbase is None:
+        if roff + rbase.low > loff:
+            return op != "=="
+        if rbase.high is not None:
+            hbase, hoff = linear(rbase.high)
+            if hbase is None and roff + hoff < loff:
+                return False
+    return None
+
+
+def decide(state: State, value: Value) -> bool | None:
+    """Whether a value is true; None if this path doesn't know."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    if value in state.truths:
+        return state.truths[value]
+    if isinstance(value, Term):
+        return _decide_term(state, value)
+    if isinstance(value, Tuple):
+        return bool(value.items)
+    if isinstance(value, Ref):
+        return _decide_object(state, value)
+    if isinstance(value, Symbol):
+        return True if value.low > 0 else None
+    return True  # functions, classes, modules
+
+
+def _decide_object(state: State, value: Ref) -> bool | None:
+    obj = state.get(value)
+    if isinstance(obj, ListObj):
+        return True if obj.items else None if obj.open else False
+    if isinstance(obj, DictObj):
+        return True if obj.items else None if obj.open or obj.rest else False
+    if isinstance(obj, LayerObj | OptimizerObj | ClassObj):
+        return True
+    if isinstance(obj, Instance):
+        cls = state.get(obj.cls)
+        magic = {"__len__", "__bool__"}
+        return True if isinstance(cls, ClassObj) and not magic & set(cls.attrs) else None
+    if isinstance(obj, TensorObj | UnknownObj) and Term("is", (value, Const(None))) in state.truths:
+        return False if state.truths[Term("is", (value, Const(None)))] else None
+    return None
+
+
+def _decide_term(state: State, value: Term) -> bool | None:
+    if value.op == "not":
+        inner = decide(state, value.args[0])
+        return None if inner is None else not inner
+    if value.op == "==":
+        left, right = value.args
+        for known, truth in state.truths.items():
+            if isinstance(known, Term) and known.op == "==" and known.args[0] == left and truth:
+                other = known.args[1]
+                if isinstance(other, Const) and isinstance(right, Const):
+                    return bool(other.value == right.value)
+    if value.op == "is" and value.args[1] == Const(None):
+        truth_of = state.truths.get(value.args[0])
+        if truth_of:
+            return False
+    return None

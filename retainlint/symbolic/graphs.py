@@ -1,0 +1,179 @@
+"""Builds the core's nodes for symbolic values, and remembers of each node what the core doesn't: where, and how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
+from retainlint.autograd.saves import RESULT, UNCHECKED, rows
+from retainlint.incident import Moment
+from retainlint.source import Span
+from retainlint.symbolic.state import State, ticket
+from retainlint.symbolic.values import CONVENTIONAL, GUESS, PROVEN, Ref, TensorObj, UnknownObj, Value
+
+UNSEEN = "UnseenBackward"
+"""The op of a node that stands for a call that we couldn't see."""
+
+
+@dataclass(frozen=True)
+class Birth:
+    """Where a node was made and how sure we are of it: that it exists, that a gradient passes each edge, that each
+    slot is filled. `operands` are where the inputs stand in the text; `assumed` words what level 1 rests on."""
+
+    moment: Moment
+    exists: int
+    passes: tuple[int, ...]
+    slots: tuple[int, ...]
+    operands: tuple[Span | None, ...] = ()
+    operation: str = ""
+    assumed: str = ""
+    from_call: bool = False
+
+
+class Graphs:
+    """The births of all nodes of one exploration; nodes never change, so all paths share it."""
+
+    def __init__(self) -> None:
+        self.births: dict[Node, Birth] = {}
+
+    def edge(self, state: State, value: Value) -> Edge | None:
+        """Where the gradients of a value are sent. An unknown gets a graph that it may have, once."""
+        obj = state.get(value)
+        if isinstance(obj, TensorObj):
+            return obj.edge
+        if isinstance(obj, UnknownObj) and not obj.plain and obj.hint in ("", "tensor"):
+            if obj.edge is None:
+                assert isinstance(value, Ref)
+                edge = self.unseen(state, (), state.moment(obj.made), GUESS, "", from_call=False)
+                state.set(value, UnknownObj(obj.made, edge, obj.hint, obj.name, obj.attrs))
+                return edge
+            return obj.edge
+        return None
+
+    def exists(self, edge: Edge | None) -> int:
+        """How sure it is that a gradient passes there."""
+        return GUESS if edge is None else self.births[edge.node].exists
+
+    def leaf(self, moment: Moment, exists: int = PROVEN) -> Edge:
+        """A tensor that requires grad and was not computed."""
+        node = leaf(ticket())
+        self.births[node] = Birth(moment, exists, (), (), operation="leaf")
+        return Edge(node)
+
+    def unseen(
+        self, state: State, inputs: Sequence[Edge], moment: Moment, level: int, assumed: str, *, from_call: bool = True
+    ) -> Edge:
+        """What a call that we can't see returns: a fresh graph over the tensors that went in, which saves them."""
+        saved = (SavedTensor("inputs", edge=inputs[0] if inputs else None),)
+        node = Node(UNSEEN, saved, tuple(inputs), state.ledger.next_order())
+        passes = tuple(max(level, self.exists(edge)) for edge in inputs)
+        self.births[node] = Birth(moment, level, passes, (level,), (), "unseen", assumed, from_call)
+        return Edge(node)
+
+    def build(
+        self,
+        state: State,
+        operation: str,
+        operands: Sequence[Value],
+        span: Span,
+        *,
+        spans: Sequence[Span | None] = (),
+        doubt: int = PROVEN,
+        assumed: str = "",
+        storage: int | None = None,
+    ) -> Edge | None:
+        """A node for one operation of the saves table; None if nothing that goes in needs a gradient.
+
+        `doubt` is the level of the operation itself: 1 for what we only suppose to be this operation. `storage`
+        is the key of the result's memory.
+        """
+        if not state.grad:
+            return None
+        edges = tuple(self.edge(state, operand) for operand in operands)
+        if not any(edges):
+            return None
+        row = rows()[operation]
+        node, birth = self._node(state, operation, operands, edges, storage)
+        passes = tuple(max(doubt, self.exists(edge)) for edge in edges if edge is not None)
+        slots = tuple(max(doubt, level) for level in birth)
+        operand_spans = tuple(spans[i] if i < len(spans) else None for i, e in enumerate(edges) if e is not None)
+        born = Birth(state.moment(span), min(passes), passes, slots, operand_spans, row.operation, assumed)
+        self.births[node] = born
+        return Edge(node)
+
+    def _node(
+        self,
+        state: State,
+        operation: str,
+        operands: Sequence[Value],
+        edges: tuple[Edge | None, ...],
+        storage: int | None,
+    ) -> tuple[Node, tuple[int, ...]]:
+        row = rows()[operation]
+        many = bool(row.inputs) and row.inputs[-1].endswith("*")
+        saved: list[SavedTensor] = []
+        levels: list[int] = []
+        for slot in row.slots:
+            condition = slot.condition
+            if condition is not None and (condition >= len(edges) or edges[condition] is None):
+                continue
+            levels.append(PROVEN if condition is None else self.exists(edges[condition]))
+            if slot.source == UNCHECKED:
+                saved.append(SavedTensor(slot.name))
+            elif slot.source == RESULT:
+                version = state.ledger.version(storage)
+                saved.append(SavedTensor(slot.name, storage, version, None, is_result=True))
+            elif slot.source < len(operands) and not many:
+                held = storage_of(state, operands[slot.source])
+                saved.append(SavedTensor(slot.name, held, state.ledger.version(held), edges[slot.source]))
+            else:
+                levels.pop()
+        following = tuple(edge for edge in edges if edge is not None)
+        return Node(row.node, tuple(saved), following, state.ledger.next_order()), tuple(levels)
+
+    def reach(self, roots: Iterable[Edge]) -> dict[Node, int]:
+        """Every node that the roots lead to, with the least level of a way there: the largest on that way."""
+        found: dict[Node, int] = {}
+        waiting: dict[int, list[Node]] = {PROVEN: [], CONVENTIONAL: [], GUESS: []}
+        for edge in roots:
+            waiting[self.births[edge.node].exists].append(edge.node)
+        for level in (PROVEN, CONVENTIONAL, GUESS):
+            stack = waiting[level]
+            while stack:
+                node = stack.pop()
+                if node in found:
+                    continue
+                found[node] = level
+                for edge, passes in zip(node.next, self.births[node].passes, strict=True):
+                    if edge is not None and edge.node not in found:
+                        waiting[max(level, passes)].append(edge.node)
+        return found
+
+    def way(self, root: Edge, target: Node, level: int) -> tuple[Node, ...]:
+        """The nodes from the root down to `target`, on edges no less sure than `level`; empty if there is no way."""
+        came: dict[Node, Node | None] = {root.node: None}
+        stack = [root.node]
+        while stack:
+            node = stack.pop()
+            if node is target:
+                break
+            for edge, passes in zip(node.next, self.births[node].passes, strict=True):
+                if edge is not None and passes <= level and edge.node not in came:
+                    came[edge.node] = node
+                    stack.append(edge.node)
+        way: list[Node] = []
+        step = target if target in came else None
+        while step is not None:
+            way.append(step)
+            step = came[step]
+        return tuple(reversed(way))
+
+
+def storage_of(state: State, value: Value) -> int | None:
+    """The key of a tensor's memory."""
+    obj = state.get(value)
+    if isinstance(obj, TensorObj):
+        assert obj.storage is None or isinstance(obj.storage, int)
+        return obj.storage
+    return None

@@ -1,0 +1,149 @@
+"""Items: `obj[index]`, its assignment and deletion, and the unpacking of a value into several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from retainlint import ir
+from retainlint.source import Span
+from retainlint.symbolic import facts, iteration
+from retainlint.symbolic.classes import find
+from retainlint.symbolic.context import Args, Results
+from retainlint.symbolic.models import containers, operations, unknown
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import (
+    Bound,
+    Const,
+    DictObj,
+    External,
+    Instance,
+    LayerObj,
+    ListObj,
+    Ref,
+    Slice,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from retainlint.symbolic.machine import Interpreter
+
+
+def read(machine: Interpreter, state: State, obj: Value, index: Value, span: Span) -> Results:
+    """`obj[index]`."""
+    if isinstance(obj, Tuple):
+        return [(state, _from_sequence(state, obj.items, index, span, tuple_=True))]
+    if isinstance(obj, Term) and facts.is_scalar(index):
+        return [(state, Term("item", (obj, index)))]
+    if isinstance(obj, External):
+        return [(state, obj)]  # list[int], Tensor["b c"], ...
+    held = state.get(obj)
+    match held:
+        case ListObj(items=items, open=open_):
+            if open_ and not (isinstance(index, Const) and index.value == -1 and items):
+                return [(state, items[-1] if items else unknown.item(state, obj, span))]
+            return [(state, _from_sequence(state, items, index, span))]
+        case DictObj():
+            return containers.lookup(machine, state, obj, held, index, span)
+        case LayerObj(children=children) if children:
+            if isinstance(index, Const) and isinstance(index.value, str):
+                return machine.attribute(state, obj, index.value, span)
+            return [(state, _from_sequence(state, children, index, span))]
+        case TensorObj():
+            return [(state, operations.index(machine, state, obj, index, span))]
+        case Instance():
+            getter = find(state, obj, "__getitem__")
+            if getter is not None:
+                return machine.call(state, Bound(getter, obj), Args((index,)), span)
+        case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple):
+            return [(state, operations.index(machine, state, obj, index, span))]
+        case UnknownObj():
+            return [(state, unknown.item(state, obj, span, index))]
+    return [(state, unknown.fresh(state, span, plain=True))]
+
+
+def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: Span, *, tuple_: bool = False) -> Value:
+    if isinstance(index, Const) and isinstance(index.value, int):
+        at = int(index.value)
+        if -len(items) <= at < len(items):
+            return items[at]
+        return unknown.fresh(state, span)
+    if isinstance(index, Slice):
+        bounds = [part.value if isinstance(part, Const) else "?" for part in index.parts]
+        if "?" not in bounds:
+            part = items[slice(*bounds)]  # type: ignore[misc]
+            return Tuple(part) if tuple_ else state.new(ListObj(part))
+        return state.new(ListObj(items, True))
+    return items[-1] if items else unknown.fresh(state, span)
+
+
+def write(machine: Interpreter, state: State, obj: Value, index: Value, value: Value, span: Span) -> list[State]:
+    """`obj[index] = value`."""
+    held = state.get(obj)
+    if not isinstance(obj, Ref):
+        return [state]
+    match held:
+        case ListObj(items=items, open=open_, kind=kind, limit=limit):
+            if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
+                changed = list(items)
+                changed[index.value] = value
+                state.set(obj, ListObj(tuple(changed), open_, kind, limit))
+            else:
+                state.set(obj, ListObj((*items, value), True, kind, limit))
+        case DictObj():
+            containers.store(state, obj, held, index, value)
+        case TensorObj():
+            operations.set_item(machine, state, obj, index, value, span)
+        case Instance():
+            setter = find(state, obj, "__setitem__")
+            if setter is not None:
+                return [s for s, _ in machine.call(state, Bound(setter, obj), Args((index, value)), span)]
+        case UnknownObj():
+            unknown.set_item(state, obj, index, value)
+    return [state]
+
+
+def delete(state: State, obj: Value, index: Value) -> None:
+    """`del obj[index]`."""
+    held = state.get(obj)
+    if isinstance(held, ListObj) and isinstance(obj, Ref):
+        if isinstance(index, Slice) and all(part == Const(None) for part in index.parts):
+            state.set(obj, ListObj((), False, held.kind, held.limit))
+        elif isinstance(index, Const) and isinstance(index.value, int) and held.items and not held.open:
+            kept = list(held.items)
+            if -len(kept) <= index.value < len(kept):
+                del kept[index.value]
+            state.set(obj, ListObj(tuple(kept), False, held.kind, held.limit))
+        else:
+            state.set(obj, ListObj(held.items, True, held.kind, held.limit))
+    elif isinstance(held, DictObj) and isinstance(obj, Ref):
+        state.set(obj, DictObj({k: v for k, v in held.items.items() if k != index}, held.open, held.rest, held.default))
+
+
+def unpack(machine: Interpreter, state: State, instr: ir.Unpack) -> list[Value]:
+    """The values of `a, *b, c = src`."""
+    src, count = state.read(instr.src), len(instr.dsts)
+    known = src.items if isinstance(src, Tuple) else _known(machine, state, src, instr.span)
+    if known is not None:
+        if instr.star is None and len(known) == count:
+            return list(known)
+        if instr.star is not None and len(known) >= count - 1:
+            head, tail = instr.star, count - instr.star - 1
+            middle = known[head : len(known) - tail]
+            return [*known[:head], state.new(ListObj(tuple(middle))), *known[len(known) - tail :]]
+    values = [unknown.item(state, src, instr.span, Const(i)) for i in range(count)]
+    if isinstance(state.get(src), TensorObj):
+        values = [operations.row_of(machine, state, src, instr.span) for _ in range(count)]
+    if instr.star is not None:
+        values[instr.star] = state.new(ListObj((values[instr.star],), True))
+    return values
+
+
+def _known(machine: Interpreter, state: State, src: Value, span: Span) -> tuple[Value, ...] | None:
+    if isinstance(state.get(src), UnknownObj | TensorObj | Instance):
+        return None
+    found = iteration.known_items(machine, state, src, span)
+    return None if found is None else tuple(found)

@@ -1,0 +1,217 @@
+"""What a loop runs over: how many turns are worth running, and what each turn's item is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from retainlint.source import Span
+from retainlint.symbolic import facts
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.models import operations, unknown
+from retainlint.symbolic.state import State, ticket
+from retainlint.symbolic.values import (
+    Const,
+    DictObj,
+    Instance,
+    IteratorObj,
+    LayerObj,
+    ListObj,
+    Symbol,
+    TensorObj,
+    Term,
+    Tuple,
+    Value,
+)
+
+EXACT = 6
+"""So many turns are run as they are; of longer loops the first two, one or two in the middle, and the last."""
+TURNS = 4
+
+ItemOf = Callable[[State, int], Results]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`turns` at most, `least` before a repeated state may end it; `exact`: these are all the turns there are."""
+
+    turns: int
+    exact: bool
+    item: ItemOf
+    least: int = 2
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One iterable: its length if known, and its item at an index (a number, known or not)."""
+
+    length: int | None
+    at: Callable[[State, Value], Results]
+    size: Value | None = None
+    indexed: bool = False  # items differ by what they are, not only by who they are
+
+
+def plan(machine: Machine, state: State, iterable: Value, span: Span) -> Plan:
+    """How to run a loop over `iterable`."""
+    source = _source(machine, state, iterable, span)
+    length = source.length
+    if length is not None and length <= EXACT:
+        return Plan(length, True, lambda s, number: source.at(s, Const(number - 1)))
+    size: Value = Const(length) if length is not None else source.size or Term("len", (iterable,))
+    before_last = facts.binary("-", size, Const(2))
+    last = facts.binary("-", size, Const(1))
+    middle = Symbol(ticket(), 2, before_last)
+
+    def item(current: State, number: int) -> Results:
+        index: Value = Const(number - 1) if number <= 2 else middle if number == 3 or last is None else last
+        return source.at(current, index)
+
+    return Plan(TURNS, False, item, TURNS if source.indexed else 2)
+
+
+def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> list[Value] | None:
+    """All items, if they are few and known, and getting them doesn't fork."""
+    source = _source(machine, state, iterable, span)
+    if source.length is None or source.length > 64:
+        return None
+    found: list[Value] = []
+    for index in range(source.length):
+        results = source.at(state, Const(index))
+        if len(results) != 1:
+            return None
+        found.append(results[0][1])
+    return found
+
+
+def any_item(machine: Machine, state: State, iterable: Value, span: Span) -> Value:
+    """Some item of an iterable that we can't follow."""
+    source = _source(machine, state, iterable, span)
+    results = source.at(state, Symbol(ticket()))
+    return results[0][1] if results else unknown.fresh(state, span)
+
+
+def _source(machine: Machine, state: State, value: Value, span: Span) -> _Source:
+    if isinstance(value, Tuple):
+        return _sequence(value.items, span)
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return _sequence(tuple(Const(c) for c in value.value[:99]), span)
+    obj = state.get(value)
+    match obj:
+        case ListObj(items=items, open=False):
+            return _sequence(items, span)
+        case DictObj(items=entries, open=False, rest=()):
+            return _sequence(tuple(entries), span)
+        case LayerObj(children=children) if children:
+            return _sequence(children, span)
+        case IteratorObj():
+            return _iterator(machine, state, obj, span)
+        case Instance():
+            return _object(machine, value, span)
+        case TensorObj(length=length):
+            return _Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
+        case ListObj(items=items) if items:
+            return _Source(None, lambda s, i: [(s, items[-1])])
+    return _Source(None, lambda s, i: [(s, unknown.item(s, value, span))])
+
+
+def _sequence(items: tuple[Value, ...], span: Span) -> _Source:
+    def at(state: State, index: Value) -> Results:
+        if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
+            return [(state, items[index.value])]
+        return [(state, items[len(items) // 2] if items else unknown.fresh(state, span))]
+
+    return _Source(len(items), at, indexed=True)
+
+
+def _object(machine: Machine, value: Value, span: Span) -> _Source:
+    def at(state: State, index: Value) -> Results:
+        return [(state, unknown.derived(state, value, "item", span))]
+
+    return _Source(None, at)
+
+
+def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> _Source:
+    if obj.kind == "range":
+        return _range(obj)
+    parts = [_source(machine, state, part, span) for part in obj.parts]
+    match obj.kind:
+        case "enumerate":
+            inner = parts[0]
+            size = inner.size or Term("len", (obj.parts[0],))
+
+            def numbered(current: State, index: Value) -> Results:
+                number = facts.binary("+", index, obj.start) or index
+                return [(s, Tuple((number, item))) for s, item in inner.at(current, index)]
+
+            return _Source(inner.length, numbered, size, indexed=True)
+        case "zip":
+            return _zip(parts)
+        case "reversed":
+            inner = parts[0]
+            if inner.length is None:
+                return inner
+            last = inner.length - 1
+            return _Source(
+                inner.length, lambda s, i: inner.at(s, facts.binary("-", Const(last), i) or i), indexed=inner.indexed
+            )
+        case "chain":
+            return _chain(parts, span)
+        case "map":
+            func = obj.start
+            inner = _zip(parts) if len(parts) > 1 else parts[0]
+
+            def mapped(current: State, index: Value) -> Results:
+                found: Results = []
+                for s, item in inner.at(current, index):
+                    args = item.items if len(parts) > 1 and isinstance(item, Tuple) else (item,)
+                    found += machine.call(s, func, Args(args), span)
+                return found
+
+            return _Source(inner.length, mapped, inner.size, inner.indexed)
+        case _:
+            return parts[0] if parts else _Source(None, lambda s, i: [(s, unknown.fresh(s, span))])
+
+
+def _zip(parts: list[_Source]) -> _Source:
+    lengths = [part.length for part in parts if part.length is not None]
+    sizes = [part.size for part in parts if part.size is not None]
+
+    def zipped(state: State, index: Value) -> Results:
+        found: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
+        for part in parts:
+            found = [(after, (*row, item)) for s, row in found for after, item in part.at(s, index)]
+        return [(s, Tuple(row)) for s, row in found]
+
+    length = min(lengths) if lengths else None
+    return _Source(length, zipped, sizes[0] if sizes else None, any(part.indexed for part in parts))
+
+
+def _chain(parts: list[_Source], span: Span) -> _Source:
+    if any(part.length is None for part in parts):
+        return next(part for part in parts if part.length is None)
+
+    def at(state: State, index: Value) -> Results:
+        left = index.value if isinstance(index, Const) and isinstance(index.value, int) else 0
+        for part in parts:
+            assert part.length is not None
+            if left < part.length:
+                return part.at(state, Const(left))
+            left -= part.length
+        return [(state, unknown.fresh(state, span))]
+
+    return _Source(sum(part.length or 0 for part in parts), at, indexed=True)
+
+
+def _range(obj: IteratorObj) -> _Source:
+    start, stop, step = obj.parts
+    numbers = [part.value for part in obj.parts if isinstance(part, Const) and isinstance(part.value, int)]
+    length: int | None = None
+    if len(numbers) == 3 and numbers[2] != 0:
+        length = len(range(numbers[0], numbers[1], numbers[2]))
+    size = facts.binary("-", stop, start) if step == Const(1) else None
+
+    def at(state: State, index: Value) -> Results:
+        scaled = index if step == Const(1) else facts.binary("*", index, step)
+        return [(state, facts.binary("+", scaled or index, start) or index)]
+
+    return _Source(length, at, size, indexed=True)

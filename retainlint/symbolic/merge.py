@@ -1,0 +1,313 @@
+"""Whether two states of one path's siblings mean the same, so that one of them is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+
+from retainlint.autograd.graph import Edge, Node
+from retainlint.ir import Code, Live
+from retainlint.symbolic.graphs import Graphs
+from retainlint.symbolic.state import Choice, Frame, State
+from retainlint.symbolic.values import (
+    Closure,
+    Const,
+    DictObj,
+    External,
+    HeapObj,
+    Ref,
+    Symbol,
+    TensorObj,
+    UnknownObj,
+    Value,
+)
+
+
+def forget_dead(state: State, live: Live) -> None:
+    """Drop what can't be read any more in the running call."""
+    frame = state.frame
+    keep = live.names | frame.code.captured
+    dead_names = [name for name in frame.names if name not in keep] if frame.code.qualname else []
+    dead_registers = [r for r in frame.registers if r not in live.registers]
+    if dead_names or dead_registers:
+        frame = state.writable()
+        for name in dead_names:
+            if name in frame.code.local_names:
+                del frame.names[name]
+        for register in dead_registers:
+            del frame.registers[register]
+            frame.spans.pop(register, None)
+
+
+def join(graphs: Graphs, states: list[State]) -> list[State]:
+    """Merge what is equivalent; a merged state forgets the condition that told its halves apart."""
+    kept: list[State] = []
+    for state in states:
+        for index, other in enumerate(kept):
+            if equivalent(graphs, other, state):
+                kept[index] = _merged(other, state)
+                break
+        else:
+            kept.append(state)
+    return kept
+
+
+def _merged(a: State, b: State) -> State:
+    choices = resolve(a.choices, b.choices)
+    winner = a if len(a.choices) <= len(b.choices) else b
+    winner.truths = {term: truth for term, truth in a.truths.items() if b.truths.get(term) == truth}
+    winner.choices = choices if choices is not None else winner.choices
+    return winner
+
+
+def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] | None:
+    """The choices without the one in which both differ only by its answer; None if they differ by more."""
+    left = [choice for choice in a if choice not in b]
+    right = [choice for choice in b if choice not in a]
+    if not left and len(right) <= 1:
+        return a
+    if not right and len(left) <= 1:
+        return b
+    if len(left) == len(right) == 1 and left[0].term == right[0].term:
+        return tuple(choice for choice in a if choice != left[0])
+    return None
+
+
+def equivalent(graphs: Graphs, a: State, b: State) -> bool:
+    """Whether both will go on alike. Ignored: identities, histories, what one of them assumed."""
+    if a.stack != b.stack or a.grad != b.grad or a.guards != b.guards:
+        return False
+    if (a.flow is None) != (b.flow is None) or (a.flow and b.flow and a.flow.kind != b.flow.kind):
+        return False
+    return _Comparison(graphs, a, b).run()
+
+
+class _Comparison:
+    """One comparison; `ids` and `nodes` are the bijections found so far."""
+
+    def __init__(self, graphs: Graphs, a: State, b: State) -> None:
+        self.graphs, self.a, self.b = graphs, a, b
+        self.ids: dict[int, int] = {}
+        self.back: dict[int, int] = {}
+        self.nodes: dict[Node, Node] = {}
+        self.pending: list[tuple[int, int]] = []
+
+    def run(self) -> bool:
+        a, b = self.a, self.b
+        if a.flow is not None and b.flow is not None and not self.optional(a.flow.value, b.flow.value):
+            return False
+        if not all(self.frame(id) for id in a.frames.keys() & b.frames.keys()):
+            return False
+        shared = a.heap.keys() & b.heap.keys()
+        for id in shared:
+            if a.heap[id] is not b.heap[id] and not self.value(Ref(id), Ref(id)):
+                return False
+        while self.pending:
+            if not self.heap(*self.pending.pop()):
+                return False
+        return self.ledgers()
+
+    def frame(self, id: int) -> bool:
+        a, b = self.a.frames[id], self.b.frames[id]
+        if a is b:
+            return True
+        return self.names(a, b) and self.mapping(a.registers, b.registers) and self.values(a.yielded, b.yielded)
+
+    def names(self, a: Frame, b: Frame) -> bool:
+        return self.mapping(a.names, b.names)
+
+    def mapping(self, a: Mapping[object, Value], b: Mapping[object, Value]) -> bool:
+        if a.keys() != b.keys():
+            return False
+        return all((a[key] is b[key] and not isinstance(a[key], Ref)) or self.value(a[key], b[key]) for key in a)
+
+    def values(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
+        left, right = tuple(a), tuple(b)
+        return len(left) == len(right) and all(map(self.value, left, right))
+
+    def optional(self, a: Value | None, b: Value | None) -> bool:
+        return a is b if a is None or b is None else self.value(a, b)
+
+    def value(self, a: Value, b: Value) -> bool:
+        if isinstance(a, Ref) and isinstance(b, Ref):
+            return self.refs(a.id, b.id)
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, Const | External):
+            return a == b
+        if isinstance(a, Symbol):
+            return True
+        if isinstance(a, Closure) and isinstance(b, Closure):
+            same = a.code is b.code and self.values(dict(a.defaults).values(), dict(b.defaults).values())
+            return same and self.other_frames(a.frame, b.frame)
+        return self.parts(a, b)
+
+    def other_frames(self, a: int, b: int) -> bool:
+        """Frames that only closures hold."""
+        if a == b or self.ids.get(-a) == -b:
+            return True
+        if a not in self.a.frames or b not in self.b.frames:
+            return False
+        self.ids[-a] = -b
+        return self.names(self.a.frames[a], self.b.frames[b])
+
+    def parts(self, a: object, b: object) -> bool:
+        """Compare two records of one type field by field."""
+        if not is_dataclass(a):
+            return a == b
+        for each in fields(a):
+            left, right = getattr(a, each.name), getattr(b, each.name)
+            if left is right and not isinstance(left, Ref | tuple):
+                continue
+            if isinstance(left, tuple) and isinstance(right, tuple):
+                if len(left) != len(right) or not all(self.part(x, y) for x, y in zip(left, right, strict=True)):
+                    return False
+            elif not self.part(left, right):
+                return False
+        return True
+
+    def part(self, a: object, b: object) -> bool:
+        if isinstance(a, Code):
+            return a is b
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            return len(a) == len(b) and all(map(self.part, a, b))
+        if is_dataclass(a) and type(a) is type(b):
+            return self.value(a, b)  # type: ignore[arg-type]
+        return a == b
+
+    def refs(self, a: int, b: int) -> bool:
+        if a in self.ids or b in self.back:
+            return self.ids.get(a) == b and self.back.get(b) == a
+        self.ids[a], self.back[b] = b, a
+        if a != b or self.a.heap[a] is not self.b.heap[b]:
+            self.pending.append((a, b))
+        return True
+
+    def heap(self, a: int, b: int) -> bool:
+        left, right = self.a.heap[a], self.b.heap[b]
+        if left is right:
+            return True
+        if type(left) is not type(right):
+            return False
+        if isinstance(left, TensorObj) and isinstance(right, TensorObj):
+            return self.edges(left.edge, right.edge) and self.optional(left.base, right.base)
+        if isinstance(left, UnknownObj) and isinstance(right, UnknownObj):
+            return self.unknowns(left, right)
+        if isinstance(left, DictObj) and isinstance(right, DictObj):
+            same = left.open == right.open and self.values(left.items, right.items)
+            return same and self.values(left.items.values(), right.items.values())
+        return self.records(left, right)
+
+    def unknowns(self, a: UnknownObj, b: UnknownObj) -> bool:
+        if a.hint != b.hint or a.plain != b.plain or not self.edges(a.edge, b.edge, lazy=True):
+            return False
+        return all(self.value(a.attrs[key], b.attrs[key]) for key in a.attrs.keys() & b.attrs.keys())
+
+    def records(self, a: HeapObj, b: HeapObj) -> bool:
+        for each in fields(a):
+            left, right = getattr(a, each.name), getattr(b, each.name)
+            if left is right and not isinstance(left, Mapping | tuple | Ref):
+                continue
+            if isinstance(left, Mapping):
+                if not self.mapping(left, right):
+                    return False
+            elif not self.parts_or_equal(left, right):
+                return False
+        return True
+
+    def parts_or_equal(self, a: object, b: object) -> bool:
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            return len(a) == len(b) and all(map(self.part, a, b))
+        return self.part(a, b)
+
+    def edges(self, a: Edge | None, b: Edge | None, lazy: bool = False) -> bool:
+        """Two graphs are alike if they have the same shape, stem from the same places and are as free."""
+        if a is None or b is None:
+            return a is b or lazy
+        if a.output != b.output:
+            return False
+        stack = [(a.node, b.node)]
+        while stack:
+            left, right = stack.pop()
+            if left in self.nodes:
+                if self.nodes[left] is not right:
+                    return False
+                continue
+            self.nodes[left] = right
+            if (left in self.a.ledger.freed) != (right in self.b.ledger.freed):
+                return False
+            if left is right:
+                continue
+            if left.is_leaf and right.is_leaf:
+                graded = left.variable in self.a.ledger.graded, right.variable in self.b.ledger.graded
+                if graded[0] != graded[1]:
+                    return False
+            if left.op != right.op or len(left.next) != len(right.next) or len(left.saved) != len(right.saved):
+                return False
+            if self.graphs.births[left].moment.span != self.graphs.births[right].moment.span:
+                return False
+            for one, other in zip(left.next, right.next, strict=True):
+                assert one is not None and other is not None
+                stack.append((one.node, other.node))
+        return True
+
+    def ledgers(self) -> bool:
+        """What one freed, stepped or changed and the other didn't must be out of reach."""
+        a, b = self.a.ledger, self.b.ledger
+        if self.a.reported != self.b.reported:
+            return False
+        freed = a.freed ^ b.freed
+        graded = a.graded ^ b.graded
+        changed = {key for key in a.versions.keys() | b.versions.keys() if a.version(key) != b.version(key)}
+        if not freed and not changed and not graded:
+            return True
+        left, right = reachable_nodes(self.a), reachable_nodes(self.b)
+        if any(node.variable in graded for node in left & right if node.is_leaf):
+            return False
+        alive = left | right
+        if any(node in alive and node not in self.nodes for node in freed):
+            return False
+        return not any(saved.storage in changed for node in alive for saved in node.saved)
+
+
+def reachable_nodes(state: State) -> set[Node]:
+    """Every node that some value of the state leads to (more than that: unreachable heap records count too)."""
+    alive = _alive_refs(state)
+    stack = [
+        obj.edge.node
+        for id in alive
+        if isinstance(obj := state.heap.get(id), TensorObj | UnknownObj) and obj.edge is not None
+    ]
+    found: set[Node] = set()
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            stack.extend(edge.node for edge in node.next if edge is not None)
+    return found
+
+
+def _alive_refs(state: State) -> set[int]:
+    """The heap records that the frames lead to."""
+    found: set[int] = set()
+    stack: list[object] = []
+    for frame in state.frames.values():
+        stack.extend(frame.names.values())
+        stack.extend(frame.registers.values())
+        stack.extend(frame.yielded)
+    if state.flow is not None:
+        stack.append(state.flow.value)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Ref):
+            if item.id not in found:
+                found.add(item.id)
+                stack.append(state.heap[item.id])
+        elif isinstance(item, tuple):
+            stack.extend(item)
+        elif isinstance(item, Mapping):
+            stack.extend(item.keys())
+            stack.extend(item.values())
+        elif is_dataclass(item) and not isinstance(item, Const | Code | Edge | External):
+            stack.extend(getattr(item, each.name) for each in fields(item))
+    return found

@@ -1,0 +1,214 @@
+"""Lists, dicts, sets, tuples, deques and texts: how they are built, and what their methods do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from retainlint import ir
+from retainlint.source import Span
+from retainlint.symbolic import iteration
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.models import unknown
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import (
+    NONE,
+    Const,
+    DictObj,
+    ListObj,
+    Ref,
+    Slice,
+    Term,
+    Tuple,
+    Value,
+)
+
+
+def build(machine: Machine, state: State, instr: ir.Build) -> Value:
+    """A display: `(a, b)`, `[a, *b]`, `{k: v}`, `a:b`, `f"{a}"`."""
+    if instr.kind is ir.Kind.SLICE:
+        return Slice(tuple(state.read(item.value) for item in instr.items))
+    if instr.kind is ir.Kind.STRING:
+        return Term("text", tuple(state.read(item.value) for item in instr.items)[:4])
+    if instr.kind is ir.Kind.DICT:
+        return _build_dict(state, instr)
+    items: list[Value] = []
+    open_ = False
+    for item in instr.items:
+        value = state.read(item.value)
+        if item.starred:
+            known = iteration.known_items(machine, state, value, instr.span)
+            items += known or ()
+            open_ |= known is None
+        else:
+            items.append(value)
+    if instr.kind is ir.Kind.TUPLE and not open_:
+        return Tuple(tuple(items))
+    return state.new(ListObj(tuple(items), open_, "set" if instr.kind is ir.Kind.SET else "list"))
+
+
+def _build_dict(state: State, instr: ir.Build) -> Value:
+    entries: dict[Value, Value] = {}
+    open_ = False
+    for item in instr.items:
+        value = state.read(item.value)
+        if item.key is not None:
+            entries[state.read(item.key)] = value
+            continue
+        held = state.get(value)
+        if isinstance(held, DictObj):
+            entries |= held.items
+            open_ |= held.open
+        else:
+            open_ = True
+    return state.new(DictObj(entries, open_))
+
+
+def append(state: State, container: Value, value: Value, key: Value | None = None) -> None:
+    """Add an element at the end."""
+    held = state.get(container)
+    if not isinstance(container, Ref):
+        return
+    if isinstance(held, ListObj):
+        items = (*held.items, value)
+        if held.limit is not None and len(items) > held.limit:
+            items = items[len(items) - held.limit :]
+        if len(items) > 64:
+            items, held = items[-32:], replace(held, open=True)
+        state.set(container, replace(held, items=items))
+    elif isinstance(held, DictObj) and key is not None:
+        store(state, container, held, key, value)
+
+
+def lookup(
+    machine: Machine, state: State, ref: Value, held: DictObj, key: Value, span: Span, default: Value | None = None
+) -> Results:
+    """`d[key]`, or `d.get(key, default)`."""
+    if key in held.items:
+        return [(state, held.items[key])]
+    if held.rest:
+        return [(state, held.rest[-1])]
+    if held.default is not None and isinstance(ref, Ref):
+        found: Results = []
+        for after, made in machine.call(state, held.default, Args(), span):
+            after.set(ref, replace(held, items={**held.items, key: made}))
+            found.append((after, made))
+        return found
+    if isinstance(key, Const) and not held.open and default is not None:
+        return [(state, default)]
+    if not isinstance(key, Const) and held.items and not held.open:
+        return [(state, list(held.items.values())[-1])]
+    made = unknown.fresh(state, span, name=str(key.value) if isinstance(key, Const) else "")
+    if isinstance(ref, Ref) and held.open:
+        state.set(ref, replace(held, items={**held.items, key: made}))
+    return [(state, made)]
+
+
+def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> None:
+    if isinstance(key, Const | Tuple | Ref):
+        state.set(ref, replace(held, items={**held.items, key: value}))
+    else:
+        state.set(ref, replace(held, rest=(value,)))
+
+
+def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, span: Span) -> Results:
+    held = state.heap[ref.id]
+    assert isinstance(held, ListObj)
+    match name:
+        case "append" | "add":
+            append(state, ref, args.get(0, "object"))
+        case "appendleft":
+            state.set(ref, replace(held, items=(args.get(0, "x"), *held.items)))
+        case "insert":
+            at = args.get(0, "index")
+            place = at.value if isinstance(at, Const) and isinstance(at.value, int) else len(held.items)
+            state.set(ref, replace(held, items=(*held.items[:place], args.get(1, "object"), *held.items[place:])))
+        case "extend" | "update" | "extendleft":
+            more = iteration.known_items(machine, state, args.get(0, "iterable"), span)
+            items = held.items + tuple(more or (iteration.any_item(machine, state, args.get(0, "iterable"), span),))
+            state.set(ref, replace(held, items=items, open=held.open or more is None))
+        case "pop" | "popleft":
+            return [(state, _pop(state, ref, held, args, span, left=name == "popleft"))]
+        case "clear":
+            state.set(ref, replace(held, items=(), open=False))
+        case "remove" | "discard":
+            state.set(ref, replace(held, open=True))
+        case "reverse":
+            state.set(ref, replace(held, items=held.items[::-1]))
+        case "copy":
+            return [(state, state.new(held))]
+        case "index" | "count":
+            return [(state, Term(name, (ref, *args.pos)))]
+        case _:
+            return [(state, NONE if name == "sort" else unknown.fresh(state, span))]
+    return [(state, NONE)]
+
+
+def _pop(state: State, ref: Ref, held: ListObj, args: Args, span: Span, *, left: bool) -> Value:
+    at = args.get(0, "index", Const(0 if left else -1))
+    if not held.items:
+        return unknown.fresh(state, span)
+    place = at.value if isinstance(at, Const) and isinstance(at.value, int) else -1
+    if held.open and place >= 0:
+        return held.items[0]
+    place = place if -len(held.items) <= place < len(held.items) else -1
+    items = list(held.items)
+    value = items.pop(place)
+    state.set(ref, replace(held, items=tuple(items)))
+    return value
+
+
+def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, span: Span) -> Results:
+    held = state.heap[ref.id]
+    assert isinstance(held, DictObj)
+    match name:
+        case "get":
+            return lookup(machine, state, ref, held, args.get(0, "key"), span, args.get(1, "default"))
+        case "keys":
+            return [(state, _listed(state, held, tuple(held.items)))]
+        case "values":
+            return [(state, _listed(state, held, (*held.items.values(), *held.rest)))]
+        case "items":
+            pairs = tuple(Tuple((key, value)) for key, value in held.items.items())
+            rest = tuple(Tuple((Term("key", (value,)), value)) for value in held.rest)
+            return [(state, _listed(state, held, pairs + rest))]
+        case "update":
+            _update(state, ref, held, args)
+        case "setdefault":
+            key = args.get(0, "key")
+            if key not in held.items:
+                store(state, ref, held, key, args.get(1, "default"))
+            return [(state, state_item(state, ref, key, args.get(1, "default")))]
+        case "pop":
+            value = held.items.get(args.get(0, "key"), args.get(1, "default", unknown.fresh(state, span)))
+            state.set(ref, replace(held, items={k: v for k, v in held.items.items() if k != args.get(0, "key")}))
+            return [(state, value)]
+        case "clear":
+            state.set(ref, replace(held, items={}, open=False, rest=()))
+        case "copy":
+            return [(state, state.new(held))]
+        case _:
+            return [(state, unknown.fresh(state, span))]
+    return [(state, NONE)]
+
+
+def state_item(state: State, ref: Ref, key: Value, default: Value) -> Value:
+    held = state.heap[ref.id]
+    return held.items.get(key, default) if isinstance(held, DictObj) else default
+
+
+def _listed(state: State, held: DictObj, items: tuple[Value, ...]) -> Value:
+    return state.new(ListObj(items, held.open or bool(held.rest)))
+
+
+def _update(state: State, ref: Ref, held: DictObj, args: Args) -> None:
+    entries: Mapping[Value, Value] = {**held.items, **{Const(k): v for k, v in args.named}}
+    open_ = held.open
+    for value in args.pos:
+        other = state.get(value)
+        if isinstance(other, DictObj):
+            entries = {**entries, **other.items}
+            open_ |= other.open
+        else:
+            open_ = True
+    state.set(ref, replace(held, items=entries, open=open_))

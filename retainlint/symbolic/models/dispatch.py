@@ -1,0 +1,151 @@
+"""Which model answers for a name: a function's path, or a method of a kind of value."""
+
+from __future__ import annotations
+
+from retainlint.source import Span
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.models import (
+    builtin,
+    containers,
+    layers,
+    modules,
+    optimizers,
+    tensors,
+    torch_functions,
+    unknown,
+)
+from retainlint.symbolic.models import trainers as trainers_
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import (
+    Closure,
+    Const,
+    DictObj,
+    External,
+    Instance,
+    IteratorObj,
+    LayerObj,
+    ListObj,
+    Method,
+    OptimizerObj,
+    Ref,
+    Symbol,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+
+_ALIASES = {
+    "torch.nn.parameter": "torch.nn", "torch.nn.modules": "torch.nn", "torch.nn.modules.loss": "torch.nn",
+    "torch.nn.modules.module": "torch.nn", "torch.functional": "torch", "torch.autograd.variable": "torch.autograd",
+    "torch.optim.sgd": "torch.optim", "torch.optim.adam": "torch.optim", "torch.optim.lbfgs": "torch.optim",
+    "torch.autograd.grad_mode": "torch", "torch.autograd.function": "torch.autograd",
+    "torch.optim.optimizer": "torch.optim", "torch.utils.checkpoint.checkpoint": "torch.utils.checkpoint.checkpoint",
+}  # fmt: skip
+
+
+def canonical(path: str) -> str:
+    """The one path of what torch exports under several."""
+    head, _, last = path.rpartition(".")
+    return f"{_ALIASES[head]}.{last}" if head in _ALIASES else path
+
+
+def is_module_method(name: str) -> bool:
+    return name in modules.METHODS
+
+
+def external(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
+    """Call something imported or built in."""
+    root = path.partition(".")[0]
+    if root == "torch":
+        for model in (torch_functions, layers, optimizers):
+            found = model.function(machine, state, path, args, span)
+            if found is not None:
+                return found
+    elif root == "builtins" or root in builtin.LIBRARIES:
+        return builtin.function(machine, state, path, args, span)
+    trained = trainers_.function(machine, state, path, args, span)
+    if trained is not None:
+        return trained
+    return [(state, unknown.called(machine, state, External(path), args, span))]
+
+
+def layer_call(machine: Machine, state: State, layer: Ref, args: Args, span: Span) -> Results:
+    return layers.call(machine, state, layer, args, span)
+
+
+def special_class(machine: Machine, state: State, cls: Ref, args: Args, span: Span) -> Results | None:
+    """Objects of program classes that need more than their `__init__`."""
+    return None
+
+
+def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """Call a method that a model knows, or nobody does."""
+    held = state.get(obj)
+    match held:
+        case TensorObj():
+            return tensors.method(machine, state, obj, name, args, span)
+        case ListObj() if isinstance(obj, Ref):
+            return containers.list_method(machine, state, obj, name, args, span)
+        case DictObj() if isinstance(obj, Ref):
+            return containers.dict_method(machine, state, obj, name, args, span)
+        case OptimizerObj() if isinstance(obj, Ref):
+            return optimizers.method(machine, state, obj, name, args, span)
+        case LayerObj() | Instance() if name in modules.METHODS:
+            return modules.method(machine, state, obj, name, args, span)
+        case UnknownObj() if isinstance(obj, Ref):
+            return _unknown_method(machine, state, obj, held, name, args, span)
+        case IteratorObj():
+            return [(state, unknown.fresh(state, span))]
+    if isinstance(obj, Const | Term | Symbol):
+        return builtin.scalar_method(machine, state, obj, name, args, span)
+    if isinstance(obj, External):
+        return external(machine, state, f"{obj.path}.{name}", args, span)
+    return [(state, unknown.called(machine, state, Method(obj, name), args, span))]
+
+
+def _unknown_method(
+    machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
+) -> Results:
+    for model in (trainers_, modules, tensors):
+        found = model.unknown_method(machine, state, obj, held, name, args, span)
+        if found is not None:
+            return found
+    return [(state, unknown.called(machine, state, Method(obj, name), args, span))]
+
+
+def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
+    """Read an attribute of anything but the program's own objects and classes."""
+    held = state.get(obj)
+    match held:
+        case TensorObj():
+            return tensors.attribute(machine, state, obj, name, span)
+        case UnknownObj() if isinstance(obj, Ref):
+            if name in held.attrs:
+                return held.attrs[name]
+            if name in trainers_.METHODS or name in modules.METHODS or tensors.is_method(name):
+                return Method(obj, name)
+            if tensors.is_attribute(name) and held.hint in ("", "tensor"):
+                return tensors.unknown_attribute(machine, state, obj, held, name, span)
+            if held.hint == "tensor" or held.edge is not None:
+                return Method(obj, name) if not name.startswith("_") else unknown.derived(state, obj, name, span)
+            return unknown.derived(state, obj, name, span)
+        case OptimizerObj():
+            return optimizers.attribute(machine, state, obj, name, span)
+        case LayerObj():
+            return modules.attribute(machine, state, obj, name, span)
+        case Instance():
+            return modules.attribute(machine, state, obj, name, span)
+    if isinstance(obj, Closure | Wrapped) and name.startswith("__"):
+        return Const(name)
+    if isinstance(obj, Tuple) and name == "_fields":
+        return unknown.fresh(state, span, plain=True)
+    return Method(obj, name)
+
+
+def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> None:
+    """Write an attribute of a tensor, an optimiser, ..."""
+    if isinstance(state.get(obj), TensorObj):
+        tensors.set_attribute(machine, state, obj, name, value, span)

@@ -1,0 +1,284 @@
+"""The modules of torch.nn: what they own, and what calling them computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from retainlint.source import Span
+from retainlint.symbolic import iteration
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models.operations import operate
+from retainlint.symbolic.state import State, ticket
+from retainlint.symbolic.values import (
+    CONVENTIONAL,
+    FALSE,
+    NONE,
+    TRUE,
+    Const,
+    DictObj,
+    LayerObj,
+    Ref,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+
+_LAYERS = """
+Linear=linear weight bias
+Bilinear=bilinear weight bias
+Conv1d=convolution weight bias
+Conv2d=convolution weight bias
+Conv3d=convolution weight bias
+ConvTranspose1d=convolution weight bias
+ConvTranspose2d=convolution weight bias
+ConvTranspose3d=convolution weight bias
+Embedding=embedding weight
+EmbeddingBag=embedding weight
+LayerNorm=layer_norm weight bias
+RMSNorm=layer_norm weight
+GroupNorm=group_norm weight bias
+BatchNorm1d=batch_norm weight bias
+BatchNorm2d=batch_norm weight bias
+BatchNorm3d=batch_norm weight bias
+SyncBatchNorm=batch_norm weight bias
+InstanceNorm1d=batch_norm
+InstanceNorm2d=batch_norm
+PReLU=prelu weight
+RNN=rnn weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
+LSTM=lstm weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
+GRU=gru weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
+RNNCell=rnn weight_ih weight_hh bias_ih bias_hh
+LSTMCell=lstm weight_ih weight_hh bias_ih bias_hh
+GRUCell=gru weight_ih weight_hh bias_ih bias_hh
+ReLU=relu
+ReLU6=hardtanh
+LeakyReLU=leaky_relu
+ELU=elu
+SELU=selu
+CELU=elu
+GELU=gelu
+SiLU=silu
+Mish=silu
+Softplus=softplus
+Sigmoid=sigmoid
+LogSigmoid=log_sigmoid
+Tanh=tanh
+Hardtanh=hardtanh
+Hardsigmoid=hardtanh
+Hardswish=silu
+Softmax=softmax
+Softmax2d=softmax
+Softmin=softmax
+LogSoftmax=log_softmax
+Flatten=view
+Unflatten=view
+MaxPool1d=max_pool
+MaxPool2d=max_pool
+AdaptiveMaxPool2d=max_pool
+AvgPool1d=avg_pool
+AvgPool2d=avg_pool
+AdaptiveAvgPool1d=adaptive_pool
+AdaptiveAvgPool2d=adaptive_pool
+ZeroPad2d=pad
+ConstantPad2d=pad
+ReflectionPad2d=pad_reflect
+ReplicationPad2d=pad_reflect
+Upsample=interpolate
+UpsamplingNearest2d=interpolate
+UpsamplingBilinear2d=interpolate
+PixelShuffle=pixel_shuffle
+Dropout=dropout
+Dropout1d=dropout
+Dropout2d=dropout
+Dropout3d=dropout
+AlphaDropout=dropout
+MSELoss=mse_loss
+L1Loss=l1_loss
+SmoothL1Loss=smooth_l1_loss
+HuberLoss=huber_loss
+NLLLoss=nll_loss
+CrossEntropyLoss=cross_entropy
+BCELoss=bce_loss
+BCEWithLogitsLoss=bce_logits_loss
+KLDivLoss=kl_div
+CosineSimilarity=div
+TripletMarginLoss=norm
+MarginRankingLoss=clamp
+CosineEmbeddingLoss=div
+CTCLoss=nll_loss
+MultiLabelSoftMarginLoss=mse_loss
+GaussianNLLLoss=mse_loss
+PoissonNLLLoss=mse_loss
+"""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A row of the saves table with parameters."""
+
+    row: str
+    parameters: tuple[str, ...]
+
+
+def _table() -> dict[str, Layer]:
+    found: dict[str, Layer] = {}
+    for line in _LAYERS.strip().splitlines():
+        head, *parameters = line.split()
+        name, _, row = head.partition("=")
+        found[name] = Layer(row, tuple(parameters))
+    return found
+
+
+LAYERS = _table()
+CONTAINERS = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Module", "Identity"}
+_WRAPPERS = {"DataParallel", "parallel.DistributedDataParallel", "parallel.DataParallel", "utils.spectral_norm"}
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Make a layer."""
+    if not path.startswith("torch.nn."):
+        return None
+    kind = path.removeprefix("torch.nn.")
+    if kind in _WRAPPERS:
+        return [(state, args.get(0, "module"))]
+    if kind in CONTAINERS:
+        return [(state, _container(machine, state, kind, args, span))]
+    layer = LAYERS.get(kind)
+    if layer is not None:
+        attrs: dict[str, Value] = {name: _weight(machine, state, span) for name in layer.parameters}
+        if args.get(-1, "bias", TRUE) == FALSE:
+            attrs["bias"] = NONE
+        if args.get(-1, "affine", TRUE) == FALSE or args.get(-1, "elementwise_affine", TRUE) == FALSE:
+            attrs = dict.fromkeys(attrs, NONE)
+        attrs |= {f"_{name}": value for name, value in args.named}
+        if args.pos:
+            attrs["_0"] = args.pos[0]
+        return [(state, state.new(LayerObj(kind, attrs)))]
+    if kind[:1].isupper() and "." not in kind:  # a layer that we have no row for: it owns some weight
+        return [(state, state.new(LayerObj(kind, {"weight": _weight(machine, state, span)})))]
+    return None
+
+
+def _weight(machine: Machine, state: State, span: Span) -> Ref:
+    return state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True))
+
+
+def _container(machine: Machine, state: State, kind: str, args: Args, span: Span) -> Value:
+    """Sequential(a, b), Sequential(OrderedDict(...)), ModuleList([...]), ModuleDict({...}), and their kin."""
+    entries: dict[str, Value] = {}
+    open_ = args.open
+    for number, value in enumerate(args.pos):
+        held = state.get(value)
+        if isinstance(held, DictObj):
+            entries |= {str(key.value): item for key, item in held.items.items() if isinstance(key, Const)}
+            open_ |= held.open
+        elif kind in ("ModuleList", "ParameterList"):
+            known = iteration.known_items(machine, state, value, span)
+            open_ |= known is None
+            if known is None:
+                known = [iteration.any_item(machine, state, value, span)]
+            entries |= {str(i): item for i, item in enumerate(known)}
+        else:
+            entries[str(number)] = value
+    if open_ and not entries:
+        return unknown.fresh(state, span, hint="module", name=kind)
+    return state.new(LayerObj(kind, entries, tuple(entries.values())))
+
+
+# -- calling ------------------------------------------------------------------------------------------------------
+
+
+def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Results:
+    """`layer(input, ...)`."""
+    layer = state.heap[ref.id]
+    assert isinstance(layer, LayerObj)
+    match layer.kind:
+        case "Sequential":
+            return _sequential(machine, state, layer, args, span)
+        case "Identity":
+            return [(state, args.get(0, "input"))]
+        case "RNN" | "GRU" | "LSTM" | "RNNCell" | "GRUCell" | "LSTMCell":
+            return [(state, _recurrent(machine, state, layer, args, span))]
+        case "Dropout" | "Dropout1d" | "Dropout2d" | "Dropout3d" | "AlphaDropout":
+            rate = layer.attrs.get("_p", layer.attrs.get("_0", Const(0.5)))
+            if not layer.training or rate in (Const(0), Const(0.0)):
+                return [(state, args.get(0, "input"))]
+        case "CrossEntropyLoss":
+            scores = operate(machine, state, "log_softmax", args.pos[:1], span, spans=args.spans)
+            return [(state, operate(machine, state, "nll_loss", (scores, *args.pos[1:2]), span, spans=args.spans))]
+    known = LAYERS.get(layer.kind)
+    if known is None:
+        return [(state, _unseen(machine, state, layer, args, span))]
+    row = known.row
+    size = layer.attrs.get("_0", NONE)
+    if row == "adaptive_pool" and size in (Const(1), Tuple((Const(1), Const(1)))):
+        row = "adaptive_pool_1"
+    weights = tuple(value for name in known.parameters if (value := layer.attrs.get(name, NONE)) != NONE)
+    inputs = (*args.pos[:2], *(value for name, value in args.named if name in ("input", "target")))
+    if row == "embedding":
+        return [(state, operate(machine, state, row, weights[:1], span))]
+    count = 1 if weights else 2
+    operands = (*inputs[:count], *weights)
+    return [(state, _result(machine, state, row, operands, span, args.spans[:count]))]
+
+
+def _result(
+    machine: Machine, state: State, row: str, operands: tuple[Value, ...], span: Span, spans: tuple[Span | None, ...]
+) -> Value:
+    return operate(machine, state, row, operands, span, spans=spans)
+
+
+def _sequential(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Results:
+    results: Results = [(state, args.get(0, "input"))]
+    first = True
+    for child in layer.children:
+        spans = args.spans[:1] if first else (None,)
+        results = [
+            done for each, value in results for done in machine.call(each, child, Args((value,), spans=spans), span)
+        ]
+        first = False
+    return results
+
+
+def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:
+    """One step of the recurrence stands for all: the output depends on the input, the state and the weights."""
+    names = LAYERS[layer.kind].parameters
+    w_in, w_hidden = layer.attrs[names[0]], layer.attrs[names[1]]
+    cell = layer.kind.startswith("LSTM")
+    given = args.get(1, "hx")
+    hidden, memory = given, NONE
+    if isinstance(given, Tuple) and len(given.items) == 2:
+        hidden, memory = given.items
+    elif cell and given != NONE:
+        hidden = memory = unknown.item(state, given, span)
+    spans = args.spans[1:2]
+    gates = operate(machine, state, "linear", (args.get(0, "input"), w_in), span, spans=args.spans[:1])
+    if hidden != NONE:
+        past = operate(machine, state, "linear", (hidden, w_hidden), span, spans=spans)
+        gates = operate(machine, state, "add", (gates, past), span)
+    else:
+        gates = operate(machine, state, "linear", (gates, w_hidden), span)
+    out = operate(machine, state, "tanh", (gates,), span)
+    if cell:
+        kept = operate(machine, state, "mul", (memory, gates), span, spans=spans) if memory != NONE else gates
+        cell_state = operate(machine, state, "add", (kept, out), span)
+        out = operate(machine, state, "mul", (out, cell_state), span)
+        pair = Tuple((out, cell_state))
+        return pair if layer.kind.endswith("Cell") else Tuple((out, pair))
+    if layer.kind == "GRU" or layer.kind == "GRUCell":
+        if hidden != NONE:
+            out = operate(machine, state, "add", (operate(machine, state, "mul", (hidden, gates), span), out), span)
+    return out if layer.kind.endswith("Cell") else Tuple((out, out))
+
+
+def _unseen(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:
+    """A layer of torch.nn that has no row: it surely builds a graph, and almost surely saves."""
+    if not state.grad:
+        return unknown.fresh(state, span, plain=True)
+    weights = [value for value in layer.attrs.values() if isinstance(state.get(value), TensorObj)]
+    edges = unknown.edges_in(machine, state, (*args.all, *weights))
+    assumed = f"calling `nn.{layer.kind}` saves tensors for its backward"
+    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
+    return state.new(UnknownObj(span, edge, "tensor"))

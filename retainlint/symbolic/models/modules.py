@@ -1,0 +1,199 @@
+"""Methods that every nn.Module has, for layers of torch, modules of the program, and unknown ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from retainlint.source import Span
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models.operations import bump
+from retainlint.symbolic.state import State, ticket
+from retainlint.symbolic.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Const,
+    Instance,
+    LayerObj,
+    ListObj,
+    Method,
+    Ref,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+
+METHODS = {
+    "parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules", "children",
+    "named_children", "train", "eval", "to", "cuda", "cpu", "float", "double", "half", "zero_grad", "state_dict",
+    "load_state_dict", "apply", "requires_grad_", "register_buffer", "register_parameter", "add_module", "forward",
+    "register_forward_hook", "register_full_backward_hook", "register_module", "share_memory", "type", "compile",
+    "__init__", "append", "extend", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
+}  # fmt: skip
+_PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
+_SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
+
+
+def owned(state: State, value: Value, seen: set[Value] | None = None) -> tuple[list[Value], bool]:
+    """The parameters of a module, and whether these are surely all."""
+    seen = set() if seen is None else seen
+    if value in seen:
+        return [], True
+    seen.add(value)
+    held = state.get(value)
+    parts: tuple[Value, ...] = ()
+    match held:
+        case TensorObj(parameter=True):
+            return [value], True
+        case LayerObj(attrs=attrs, children=children):
+            parts = (*attrs.values(), *children)
+        case Instance(attrs=attrs):
+            parts = tuple(attrs.values())
+        case ListObj(items=items) if any(isinstance(state.get(item), LayerObj | Instance) for item in items):
+            parts = ()  # a plain list hides modules
+        case UnknownObj(hint=hint, attrs=attrs) if hint in ("module", "submodule"):
+            return [], False
+    found: list[Value] = []
+    sure = True
+    for part in parts:
+        more, all_ = owned(state, part, seen)
+        found += more
+        sure &= all_
+    return found, sure
+
+
+def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """A method of a module that we know."""
+    assert isinstance(obj, Ref)
+    held = state.heap[obj.id]
+    match name:
+        case "parameters" | "named_parameters":
+            found, sure = owned(state, obj)
+            items = tuple(found)
+            if name == "named_parameters":
+                items = tuple(Tuple((Const(str(i)), value)) for i, value in enumerate(found))
+            return [(state, state.new(ListObj(items, not sure)))]
+        case "train" | "eval":
+            mode = name == "train" and args.get(0, "mode", TRUE) != FALSE
+            _set_training(state, obj, mode)
+        case "zero_grad":
+            clear(state, owned(state, obj)[0], args, 0)
+            return [(state, NONE)]
+        case "requires_grad_":
+            _require(machine, state, obj, args.get(0, "requires_grad", TRUE), span)
+        case "load_state_dict":
+            _loaded(machine, state, obj, args, span)
+            return [(state, NONE)]
+        case "forward":
+            return machine.call(state, obj, args, span)
+        case "register_buffer" | "register_parameter" | "add_module" | "register_module":
+            key, value = args.get(0, "name"), args.get(1, "tensor")
+            if isinstance(key, Const) and isinstance(held, Instance | LayerObj):
+                state.set(obj, replace(held, attrs={**held.attrs, str(key.value): value}))
+        case "children" | "modules" | "values":
+            return [(state, _parts(state, held))]
+        case "append" | "extend" if isinstance(held, LayerObj):
+            _grow(state, obj, held, args)
+        case "items" if isinstance(held, LayerObj):
+            pairs = tuple(Tuple((Const(key), value)) for key, value in held.attrs.items())
+            return [(state, state.new(ListObj(pairs)))]
+        case "named_children" | "named_modules" | "state_dict" | "keys" | "buffers" | "named_buffers":
+            return [(state, unknown.fresh(state, span, plain=name == "state_dict"))]
+    return [(state, obj if name in _SAME else NONE)]
+
+
+def _parts(state: State, held: object) -> Value:
+    parts: tuple[Value, ...] = ()
+    if isinstance(held, LayerObj):
+        parts = held.children
+    elif isinstance(held, Instance):
+        parts = tuple(v for v in held.attrs.values() if isinstance(state.get(v), LayerObj | Instance))
+    return state.new(ListObj(parts, not parts))
+
+
+def _grow(state: State, obj: Ref, held: LayerObj, args: Args) -> None:
+    value = args.get(0, "module")
+    more = state.get(value)
+    children = more.items if isinstance(more, ListObj) else (value,)
+    grown = (*held.children, *children)
+    attrs = {**held.attrs, **{str(i): child for i, child in enumerate(grown)}}
+    state.set(obj, replace(held, children=grown, attrs=attrs))
+
+
+def _set_training(state: State, value: Value, mode: bool, seen: frozenset[Value] = frozenset()) -> None:
+    held = state.get(value)
+    if value in seen or not isinstance(value, Ref):
+        return
+    if isinstance(held, LayerObj):
+        state.set(value, replace(held, training=mode))
+        for child in held.children:
+            _set_training(state, child, mode, seen | {value})
+    elif isinstance(held, Instance):
+        state.set(value, replace(held, attrs={**held.attrs, "training": Const(mode)}))
+        for child in held.attrs.values():
+            _set_training(state, child, mode, seen | {value})
+
+
+def clear(state: State, params: list[Value] | tuple[Value, ...], args: Args, index: int) -> None:
+    """`zero_grad(set_to_none=True)`: afterwards no parameter has a gradient."""
+    if args.get(index, "set_to_none", TRUE) == FALSE:
+        return
+    for value in params:
+        held = state.get(value)
+        if isinstance(held, TensorObj) and held.edge is not None:
+            state.ledger.graded.discard(held.edge.node.variable)
+
+
+def _require(machine: Machine, state: State, obj: Value, wanted: Value, span: Span) -> None:
+    for value in owned(state, obj)[0]:
+        held = state.get(value)
+        if not isinstance(held, TensorObj) or not isinstance(value, Ref):
+            continue
+        if wanted == FALSE:
+            state.set(value, replace(held, edge=None, cut=("leaf", span)))
+        elif held.edge is None:
+            state.set(value, replace(held, edge=machine.graphs.leaf(state.moment(span))))
+
+
+def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) -> None:
+    """`load_state_dict` copies into the parameters: an in-place change of each, unless it assigns."""
+    for value in owned(state, obj)[0]:
+        held = state.get(value)
+        if isinstance(held, TensorObj) and isinstance(value, Ref):
+            if args.get(2, "assign", FALSE) == TRUE:
+                state.set(value, replace(held, storage=ticket()))
+            else:
+                bump(machine, state, held.storage, span, text="the loaded weights")
+
+
+def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
+    """An attribute that a module's class and assignments don't give."""
+    if name in METHODS:
+        return Method(obj, name)
+    held = state.get(obj)
+    if name == "training":
+        return Const(held.training) if isinstance(held, LayerObj) else TRUE
+    if isinstance(held, LayerObj) and f"_{name}" in held.attrs:
+        return held.attrs[f"_{name}"]
+    if isinstance(held, LayerObj) and isinstance(obj, Ref):
+        made = unknown.fresh(state, span, name=name)
+        state.set(obj, replace(held, attrs={**held.attrs, name: made}))
+        return made
+    return Method(obj, name)
+
+
+def unknown_method(
+    machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
+) -> Results | None:
+    """What an unknown's method tells of it: `.parameters()`, `.train()` prove a module; `.to()` keeps what it is."""
+    if name in ("to", "cuda", "cpu", "float", "double", "half", "train", "eval", "requires_grad_", "apply"):
+        if name in _PROOFS and held.hint in ("", "instance", "submodule"):
+            state.set(obj, replace(held, hint="module"))
+        return [(state, obj)]
+    if name not in _PROOFS or held.hint in ("tensor",):
+        return None
+    if held.hint in ("", "instance", "submodule"):
+        state.set(obj, replace(held, hint="module"))
+    return [(state, unknown.fresh(state, span, name=name, plain=name in ("state_dict", "load_state_dict")))]

@@ -1,0 +1,265 @@
+"""What operations do to tensors: which row of the saves table they are, and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from retainlint import ir
+from retainlint.incident import LeafModified
+from retainlint.source import Span
+from retainlint.symbolic import facts
+from retainlint.symbolic.classes import find
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.models import unknown
+from retainlint.symbolic.state import Change, State, ticket
+from retainlint.symbolic.values import (
+    PROVEN,
+    Bound,
+    Const,
+    Instance,
+    ListObj,
+    Ref,
+    Slice,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from retainlint.symbolic.machine import Interpreter
+
+VIEWS = frozenset(
+    "view reshape t transpose permute expand squeeze unsqueeze flatten select slice narrow unbind split alias diag".split()
+)
+"""Rows whose result shares its input's memory."""
+
+_SIGNS = {
+    "+": "add", "-": "sub", "*": "mul", "/": "div", "@": "matmul", "**": "pow", "%": "remainder", "//": "floor",
+}  # fmt: skip
+_MAGIC = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "@": "matmul", "**": "pow", "%": "mod", "//": "floordiv",
+    "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
+}  # fmt: skip
+
+
+def operate(
+    machine: Machine,
+    state: State,
+    row: str,
+    operands: Sequence[Value],
+    span: Span,
+    *,
+    spans: Sequence[Span | None] = (),
+    doubt: int = PROVEN,
+    assumed: str = "",
+) -> Ref:
+    """A new tensor: the result of a row of the saves table on some operands."""
+    first = state.get(operands[0]) if operands else None
+    view = row in VIEWS and isinstance(first, TensorObj)
+    storage = first.storage if view and isinstance(first, TensorObj) else ticket()
+    assert isinstance(storage, int)
+    edge = machine.graphs.build(
+        state, row, operands, span, spans=spans, doubt=doubt, assumed=assumed, storage=storage
+    )  # fmt: skip
+    base = None
+    if view and isinstance(first, TensorObj):
+        base = first.base or (operands[0] if isinstance(operands[0], Ref) else None)
+    cut = None
+    if edge is None and not state.grad and any(machine.graphs.edge(state, value) for value in operands):
+        cut = ("no_grad", span)
+    elif edge is None:
+        cut = next((obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut), None)
+    certain = edge is not None or all(not isinstance(state.get(value), UnknownObj) for value in operands)
+    if not certain:
+        return unknown.fresh(state, span, plain=True)
+    return state.new(TensorObj(edge, storage, base, cut))
+
+
+def row_of(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
+    """What iterating over a tensor gives."""
+    return operate(machine, state, "unbind", (tensor,), span)
+
+
+def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span) -> Value:
+    """`tensor[key]`: integers and slices give a view; tensors, lists and masks a copy that saves the index."""
+    parts = key.items if isinstance(key, Tuple) else (key,)
+    plain = all(isinstance(part, Const | Slice | Term) or facts.is_scalar(part) for part in parts)
+    return operate(machine, state, "select" if plain else "index", (tensor,), span)
+
+
+def binary(machine: Interpreter, state: State, instr: ir.Binary) -> Results:
+    """`left op right`, or the augmented assignment."""
+    left, right, span = state.read(instr.left), state.read(instr.right), instr.span
+    if isinstance(left, Const) and isinstance(left.value, str) and instr.op == "%":
+        return [(state, Term("%", (left,)))]
+    folded = facts.binary(instr.op, left, right)
+    if folded is not None:
+        return [(state, folded)]
+    lheld, rheld = state.get(left), state.get(right)
+    sequence = _concatenate(state, instr, left, right)
+    if sequence is not None:
+        return [(state, sequence)]
+    spans = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
+    for obj, other, prefix in ((left, right, ""), (right, left, "r")):
+        if isinstance(state.get(obj), Instance) and instr.op in _MAGIC:
+            method = find(state, obj, f"__{prefix}{_MAGIC[instr.op]}__")
+            if method is not None:
+                return machine.call(state, Bound(method, obj), Args((other,)), span)
+    row = _SIGNS.get(instr.op)
+    if row is None or not (isinstance(lheld, TensorObj | UnknownObj) or isinstance(rheld, TensorObj | UnknownObj)):
+        return [(state, unknown.fresh(state, span, plain=row is None))]
+    if instr.op == "**" and isinstance(rheld, TensorObj | UnknownObj):
+        row = "pow_tensor" if isinstance(lheld, TensorObj | UnknownObj) else "rpow"
+        operands: tuple[Value, ...] = (left, right) if row == "pow_tensor" else (right,)
+        return [(state, _numeric(machine, state, row, operands, span, spans))]
+    if instr.in_place and isinstance(lheld, TensorObj):
+        change(machine, state, left, row, (right,), span, spans=spans)
+        return [(state, left)]
+    return [(state, _numeric(machine, state, row, (left, right), span, spans))]
+
+
+def _numeric(
+    machine: Machine, state: State, row: str, operands: tuple[Value, ...], span: Span, spans: Sequence[Span | None]
+) -> Value:
+    """The result of an operation whose operands may be numbers or tensors."""
+    held = [state.get(value) for value in operands]
+    if any(isinstance(obj, TensorObj) for obj in held):
+        return operate(machine, state, row, operands, span, spans=spans)
+    if all(not isinstance(obj, UnknownObj) or obj.plain for obj in held):
+        return unknown.fresh(state, span, plain=True)
+    edge = machine.graphs.build(state, row, operands, span, spans=spans, storage=ticket())
+    if edge is None:
+        return unknown.fresh(state, span, plain=True)
+    return state.new(UnknownObj(span, edge, "tensor" if machine.graphs.exists(edge) < 2 else ""))
+
+
+def _concatenate(state: State, instr: ir.Binary, left: Value, right: Value) -> Value | None:
+    """`+` of sequences and `*` of a sequence with a number."""
+    if isinstance(left, Tuple) and isinstance(right, Tuple) and instr.op == "+":
+        return Tuple(left.items + right.items)
+    lheld, rheld = state.get(left), state.get(right)
+    if isinstance(lheld, ListObj) and instr.op in ("+", "|"):
+        more, open_ = _items(right, rheld)
+        joined = ListObj(lheld.items + more, lheld.open or open_, lheld.kind, lheld.limit)
+        if instr.in_place and isinstance(left, Ref):
+            state.set(left, joined)
+            return left
+        return state.new(joined)
+    if isinstance(lheld, ListObj) and instr.op == "*":
+        if isinstance(right, Const) and isinstance(right.value, int) and len(lheld.items) * right.value <= 64:
+            return state.new(ListObj(lheld.items * right.value, lheld.open))
+        return state.new(ListObj(lheld.items, True))
+    return None
+
+
+def _items(value: Value, held: object) -> tuple[tuple[Value, ...], bool]:
+    if isinstance(value, Tuple):
+        return value.items, False
+    return (held.items, held.open) if isinstance(held, ListObj) else ((), True)
+
+
+def unary(machine: Interpreter, state: State, op: str, value: Value, span: Span) -> Value:
+    if op == "not":
+        truth = facts.decide(state, value)
+        return Const(not truth) if truth is not None else facts.negate(value)
+    if isinstance(value, Const) and isinstance(value.value, int | float) and op in "-+~":
+        number = value.value
+        if op == "~":
+            return Const(~number) if isinstance(number, int) else value
+        return Const(-number if op == "-" else +number)
+    if facts.is_scalar(value):
+        return Term(op, (value,))
+    if op == "-":
+        return _numeric(machine, state, "neg", (value,), span, ())
+    return value if op == "+" else unknown.fresh(state, span, plain=True)
+
+
+def compare(machine: Interpreter, state: State, instr: ir.Compare) -> Results:
+    """`left op right`; between tensors it has no graph, and nobody knows the answer."""
+    left, right = state.read(instr.left), state.read(instr.right)
+    if instr.op not in ("is", "is not", "in", "not in"):
+        if isinstance(state.get(left), TensorObj) or isinstance(state.get(right), TensorObj):
+            return [(state, unknown.fresh(state, instr.span, plain=True))]
+        if isinstance(state.get(left), Instance):
+            method = find(state, left, f"__{_MAGIC[instr.op]}__")
+            if method is not None:
+                return machine.call(state, Bound(method, left), Args((right,)), instr.span)
+    return [(state, facts.compare(state, instr.op, left, right))]
+
+
+# -- in place -----------------------------------------------------------------------------------------------------
+
+
+def change(
+    machine: Machine,
+    state: State,
+    tensor: Value,
+    row: str | None,
+    operands: Sequence[Value],
+    span: Span,
+    *,
+    spans: Sequence[Span | None] = (),
+) -> None:
+    """An in-place operation on a tensor; without a row one that overwrites it (`zero_`, `fill_`, ...)."""
+    held = state.get(tensor)
+    if not isinstance(held, TensorObj) or not isinstance(tensor, Ref):
+        return
+    base = state.get(held.base) if held.base is not None else None
+    whole = base if isinstance(base, TensorObj) else held
+    graph_goes_on = state.grad and (whole.edge is not None or any(machine.graphs.edge(state, v) for v in operands))
+    if graph_goes_on and whole.edge is not None and whole.edge.node.is_leaf and not whole.cut:
+        leaf_modified(machine, state, whole, span, view=base is not None)
+        return
+    bump(machine, state, held.storage, span, text=spans[0].text if spans and spans[0] else "")
+    if not graph_goes_on:
+        return
+    assert isinstance(held.storage, int)
+    if held.base is not None and isinstance(base, TensorObj):
+        edge = machine.graphs.build(state, "copy_slices", (held.base, *operands), span, storage=held.storage)
+        state.set(held.base, replace(base, edge=edge, cut=None))
+        view_edge = machine.graphs.build(state, "alias", (held.base,), span, storage=held.storage)
+        state.set(tensor, replace(held, edge=view_edge, cut=None))
+        return
+    edge = machine.graphs.build(
+        state, row or "alias", (tensor, *operands), span, spans=spans, storage=held.storage
+    )  # fmt: skip
+    state.set(tensor, replace(held, edge=edge, cut=None))
+
+
+def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Value, span: Span) -> None:
+    """`tensor[key] = value`: an in-place change of a view."""
+    held = state.heap[tensor.id]
+    assert isinstance(held, TensorObj)
+    target = held.base if held.base is not None and isinstance(state.get(held.base), TensorObj) else tensor
+    base = state.heap[target.id]
+    assert isinstance(base, TensorObj)
+    grows = state.grad and (base.edge is not None or machine.graphs.edge(state, value) is not None)
+    if grows and base.edge is not None and base.edge.node.is_leaf:
+        leaf_modified(machine, state, base, span, view=True)
+        return
+    bump(machine, state, base.storage, span)
+    if grows:
+        assert isinstance(base.storage, int)
+        edge = machine.graphs.build(state, "copy_slices", (target, value), span, storage=base.storage)
+        state.set(target, replace(base, edge=edge, cut=None))
+
+
+def bump(machine: Machine, state: State, storage: object, span: Span, *, by_step: bool = False, text: str = "") -> None:
+    """Record that memory was changed."""
+    assert isinstance(storage, int)
+    state.ledger.bump(storage)
+    state.changes += (Change(storage, state.moment(span), by_step, state.ledger.created, text),)
+
+
+def leaf_modified(machine: Machine, state: State, leaf: TensorObj, span: Span, *, view: bool) -> None:
+    """In-place on a leaf that requires grad, outside no_grad: torch refuses."""
+    assert leaf.edge is not None
+    birth = machine.graphs.births[leaf.edge.node]
+    if birth.exists > PROVEN or state.guards:
+        return
+    conditions = tuple(choice.condition for choice in state.choices)
+    machine.report(LeafModified(span.text, birth.moment, state.moment(span), view, conditions, ()))

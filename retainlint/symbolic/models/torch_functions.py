@@ -1,0 +1,184 @@
+"""Functions of torch, torch.nn.functional and torch.autograd, by path."""
+
+from __future__ import annotations
+
+from retainlint.source import Span
+from retainlint.symbolic import iteration, walking
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.models import operations, tensors, unknown
+from retainlint.symbolic.models.operations import operate
+from retainlint.symbolic.state import State, ticket
+from retainlint.symbolic.values import (
+    FALSE,
+    GUESS,
+    NONE,
+    PROVEN,
+    TRUE,
+    Const,
+    External,
+    GradMode,
+    ListObj,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+
+FACTORIES = {
+    "zeros", "ones", "rand", "randn", "randint", "randperm", "arange", "linspace", "logspace", "eye", "full", "empty",
+    "tensor", "from_numpy", "scalar_tensor", "normal", "tril_indices", "triu_indices", "hann_window", "as_strided",
+    "Tensor", "FloatTensor", "LongTensor", "DoubleTensor", "ByteTensor", "BoolTensor", "IntTensor", "complex", "range",
+    "zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like", "randint_like", "polar",
+}  # fmt: skip
+_HEADS = ("torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.cuda", "torch")
+_NO_GRAPH = ("torch.cuda", "torch.backends", "torch.manual_seed", "torch.device", "torch.distributed", "torch.utils.data",
+             "torch.save", "torch.set_", "torch.get_", "torch.version", "torch.random", "torch.onnx", "torch.profiler",
+             "torch.multiprocessing", "torch.utils.tensorboard", "torch.are_", "torch.is_", "torch.mps")  # fmt: skip
+_MODES = {"torch.no_grad": False, "torch.inference_mode": False, "torch.enable_grad": True}
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Call `path`; None if it is not known here."""
+    name = path.rpartition(".")[2]
+    match path:
+        case "torch.autograd.backward":
+            return walking.autograd_backward(machine, state, args, span)
+        case "torch.autograd.grad":
+            return walking.grad(machine, state, args, span)
+        case "torch.no_grad" | "torch.inference_mode" | "torch.enable_grad":
+            return _mode(machine, state, path, args, span)
+        case "torch.set_grad_enabled" | "torch.autograd.set_grad_enabled":
+            return _set_mode(machine, state, args, span)
+        case "torch.is_grad_enabled":
+            return [(state, Const(state.grad))]
+        case "torch.autograd.Variable":
+            return [(state, _variable(machine, state, args, span))]
+        case "torch.nn.Parameter":
+            return [(state, parameter(machine, state, args, span))]
+        case "torch.as_tensor" | "torch.asarray":
+            return [(state, args.get(0, "data"))]
+        case "torch.utils.checkpoint.checkpoint":
+            return _checkpoint(machine, state, args, span)
+        case "torch.compile" | "torch.jit.script" | "torch.jit.trace":
+            return [(state, args.get(0, "model", External("torch.compile")))]
+        case "torch.numel":
+            return [(state, unknown.fresh(state, span, plain=True))]
+    if path.startswith("torch.nn.init."):
+        return _init(machine, state, args, span)
+    if path.startswith("torch.nn.utils.") or path.startswith(_NO_GRAPH):
+        return [(state, unknown.fresh(state, span, plain=True))]
+    if path.rpartition(".")[0] not in _HEADS:
+        return None
+    if name in FACTORIES:
+        return [(state, make(machine, state, name, args, span))]
+    if name in tensors.CUTS or name in tensors.NUMBERS:
+        return [(state, state.new(TensorObj(None, ticket(), cut=(name, span))))]
+    if path.endswith("functional.dropout") or name in ("dropout2d", "dropout3d", "alpha_dropout"):
+        return [(state, _dropout(machine, state, args, span))]
+    if name == "einsum":
+        return [(state, operate(machine, state, "bmm", args.pos[1:], span, spans=args.spans[1:]))]
+    if name in ("stack", "cat", "concat", "hstack", "vstack"):
+        return [(state, _joined(machine, state, tensors.OPERATIONS[name], args, span))]
+    if name == "sum" and len(args.pos) == 1 and isinstance(state.get(args.pos[0]), ListObj):
+        return None
+    if name in tensors.OPERATIONS:
+        return tensors.operation(machine, state, name, args, span)
+    if name.endswith("_") and name[:-1] in tensors.OPERATIONS and args.pos:
+        operations.change(machine, state, args.pos[0], tensors.OPERATIONS[name[:-1]], args.pos[1:], span)
+        return [(state, args.pos[0])]
+    return None
+
+
+def _mode(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
+    mode = _MODES[path]
+    if args.pos and not isinstance(args.pos[0], Const):  # used as a decorator without parentheses
+        return machine.call(state, GradMode(mode), args, span)
+    on = args.get(0, "mode", TRUE)
+    return [(state, GradMode(mode if on != FALSE else True))]
+
+
+def _set_mode(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """As a statement it stays; as a context it is undone. The context restores what was before the call."""
+    found: Results = []
+    for each, enabled in machine.branch(state, args.get(0, "mode", TRUE), span):
+        before = each.grad
+        each.grad = enabled
+        found.append((each, GradMode(enabled, restores=before)))
+    return found
+
+
+def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
+    """A tensor from nothing; a leaf if it was asked to require grad."""
+    wanted = dict(args.named).get("requires_grad", FALSE)
+    edge = None
+    if wanted != FALSE:
+        edge = machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
+    cut = None
+    if name == "tensor" and args.pos and machine.graphs.edge(state, args.pos[0]) is not None:
+        cut = ("data", span)
+    return state.new(TensorObj(edge, ticket(), cut=cut, length=_length(state, name, args)))
+
+
+def _length(state: State, name: str, args: Args) -> int | None:
+    """The first dimension, where it can be read."""
+    first = args.get(0, "size")
+    if isinstance(first, Tuple):
+        first = first.items[0] if first.items else NONE
+    held = state.get(first)
+    if name == "tensor":
+        return len(held.items) if isinstance(held, ListObj) and not held.open else None
+    if name in ("zeros", "ones", "rand", "randn", "eye", "empty", "arange") and isinstance(first, Const):
+        alone = name != "arange" or len(args.pos) == 1
+        return first.value if isinstance(first.value, int) and alone else None
+    return None
+
+
+def parameter(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """`nn.Parameter(data, requires_grad=True)`: a fresh leaf."""
+    wanted = args.get(1, "requires_grad", TRUE)
+    edge = None
+    if wanted != FALSE:
+        edge = machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
+    return state.new(TensorObj(edge, ticket(), parameter=True))
+
+
+def _variable(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    data, wanted = args.get(0, "data"), args.get(1, "requires_grad", NONE)
+    if wanted in (NONE, FALSE):
+        held = state.get(data)
+        if isinstance(held, TensorObj | UnknownObj) and held.edge is not None:
+            return data
+        return state.new(TensorObj(None, ticket())) if isinstance(held, TensorObj) else data
+    return parameter(machine, state, Args((data, wanted)), span)
+
+
+def _dropout(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    rate, training = args.get(1, "p", Const(0.5)), args.get(2, "training", TRUE)
+    if rate in (Const(0), Const(0.0)) or training == FALSE:
+        return args.get(0, "input")
+    doubt = PROVEN if training == TRUE and isinstance(rate, Const) else GUESS
+    return operate(machine, state, "dropout", args.pos[:1], span, spans=args.spans, doubt=doubt)
+
+
+def _joined(machine: Machine, state: State, row: str, args: Args, span: Span) -> Value:
+    source = args.get(0, "tensors")
+    known = iteration.known_items(machine, state, source, span)
+    if known is None:
+        held = state.get(source)
+        known = list(held.items) if isinstance(held, ListObj) else [source]
+    return operate(machine, state, row, known, span, spans=args.spans[:1] * len(known))
+
+
+def _init(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """`nn.init.*_` runs under no_grad, and counts as an in-place change."""
+    tensor = args.get(0, "tensor")
+    before, state.grad = state.grad, False
+    operations.change(machine, state, tensor, None, (), span, spans=args.spans)
+    state.grad = before
+    return [(state, tensor)]
+
+
+def _checkpoint(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    if not args.pos:
+        return [(state, unknown.fresh(state, span))]
+    return machine.call(state, args.pos[0], Args(args.pos[1:], (), args.open, args.spans[1:], span), span)

@@ -1,0 +1,51 @@
+"""Frameworks that walk for you: accelerators, engines, gradient scalers."""
+
+from __future__ import annotations
+
+import re
+
+from retainlint.source import Span
+from retainlint.symbolic import walking
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models.operations import operate
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import CONVENTIONAL, NONE, GradMode, Ref, TensorObj, UnknownObj, Value
+
+METHODS = {"backward", "manual_backward", "scale", "step", "zero_grad", "unscale_", "prepare"}
+_TRAINER = re.compile(r"(^|_)(accelerator|fabric|engine|trainer|strategy|scaler)(\d*|_|$)", re.IGNORECASE)
+_GUARDS = {"pytest.raises", "unittest.TestCase.assertRaises", "contextlib.suppress"}
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Contexts of libraries that matter here."""
+    if path in _GUARDS:
+        return [(state, GradMode(True, guards=True))]
+    if path.startswith("torch.amp.") or path.endswith("GradScaler"):
+        return [(state, unknown.fresh(state, span, name="scaler", hint="trainer"))]
+    return None
+
+
+def unknown_method(
+    machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
+) -> Results | None:
+    """`accelerator.backward(loss)`, `self.manual_backward(loss)`, `scaler.scale(loss)`, ..."""
+    if name in ("assertRaises", "assertRaisesRegex", "raises"):
+        return [(state, GradMode(True, guards=True))]
+    named = held.hint == "trainer" or bool(_TRAINER.search(held.name))
+    if name in ("backward", "manual_backward") and args.pos and (named or name == "manual_backward"):
+        rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span)
+        root = args.pos[0]
+        return walking.walk_for(machine, state, root, rest, span)
+    if name == "scale" and len(args.pos) == 1 and named:
+        return [(state, _scaled(machine, state, args, span))]
+    if name in ("step", "zero_grad", "unscale_", "update") and (named or held.hint == "optimizer"):
+        return [(state, NONE)]
+    return None
+
+
+def _scaled(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    if isinstance(state.get(args.pos[0]), TensorObj):
+        assumed = "the gradient scaler multiplies the loss"
+        return operate(machine, state, "mul", args.pos, span, spans=args.spans, doubt=CONVENTIONAL, assumed=assumed)
+    return args.pos[0]

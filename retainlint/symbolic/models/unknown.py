@@ -1,0 +1,161 @@
+"""What nobody can see: values that may be anything, calls that return a fresh graph over what went in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from retainlint.autograd.graph import Edge
+from retainlint.source import Span
+from retainlint.symbolic.context import Args, Machine
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import (
+    CONVENTIONAL,
+    GUESS,
+    Const,
+    DictObj,
+    External,
+    Instance,
+    LayerObj,
+    ListObj,
+    Method,
+    Ref,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+
+_MODULE_NAME = re.compile(
+    r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion|loss_fn|loss_func"
+    r"|loss_function|objective)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
+    re.IGNORECASE,
+)
+_LIMIT = 64
+
+
+def fresh(state: State, span: Span, *, name: str = "", hint: str = "", plain: bool = False) -> Ref:
+    """A value that may be anything; with `plain`, surely one without a graph."""
+    return state.new(UnknownObj(span, hint=hint, name=name, plain=plain))
+
+
+def derived(state: State, obj: Value, name: str, span: Span) -> Value:
+    """An attribute or item of an unknown: a guess over its graph, the same each time it is asked for."""
+    held = state.get(obj)
+    if not isinstance(held, UnknownObj) or not isinstance(obj, Ref):
+        return fresh(state, span, name=name)
+    if name in held.attrs:
+        return held.attrs[name]
+    found = state.new(UnknownObj(span, name=name, plain=held.plain))
+    state.set(obj, replace(held, attrs={**held.attrs, name: found}))
+    return found
+
+
+def item(state: State, obj: Value, span: Span, index: Value | None = None) -> Value:
+    """An item of something that we can't look into."""
+    held = state.get(obj)
+    if isinstance(held, UnknownObj) and isinstance(obj, Ref):
+        if isinstance(index, Const):
+            return derived(state, obj, f"[{index.value!r}]", span)
+        return state.new(UnknownObj(span, plain=held.plain))
+    if isinstance(held, ListObj) and held.items:
+        return held.items[-1]
+    return fresh(state, span)
+
+
+def set_item(state: State, obj: Ref, index: Value, value: Value) -> None:
+    held = state.heap[obj.id]
+    assert isinstance(held, UnknownObj)
+    if isinstance(index, Const):
+        state.set(obj, replace(held, attrs={**held.attrs, f"[{index.value!r}]": value}))
+
+
+def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: bool = False) -> list[Edge]:
+    """The graphs of the tensors among some values, those in containers too. With `lazy`, an unknown that was never
+    asked for a graph gets one now."""
+    found: dict[Edge, None] = {}
+    stack, seen = list(values), 0
+    while stack and seen < _LIMIT:
+        value = stack.pop()
+        seen += 1
+        if isinstance(value, Tuple):
+            stack.extend(value.items)
+            continue
+        held = state.get(value)
+        match held:
+            case TensorObj(edge=edge) if edge is not None:
+                found[edge] = None
+            case UnknownObj(edge=edge):
+                if edge is None and lazy:
+                    edge = machine.graphs.edge(state, value)
+                if edge is not None:
+                    found[edge] = None
+            case ListObj(items=items):
+                stack.extend(items)
+            case DictObj(items=entries):
+                stack.extend(entries.values())
+    return list(found)
+
+
+def called(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Value:
+    """What a call that we can't see returns."""
+    level, assumed = _trust(state, func, args)
+    for value in args.all:
+        _expose(machine, state, value, func)
+    held = state.get(func)
+    if not state.grad or (isinstance(held, UnknownObj) and held.plain):
+        return fresh(state, span, plain=True)
+    edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL)
+    receiver = state.get(func.obj) if isinstance(func, Method) else None
+    if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
+        edges.append(receiver.edge)
+    if not edges and level == GUESS:
+        return fresh(state, span, hint=_kind(func))
+    edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed)
+    return state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else ""))
+
+
+def _kind(func: Value) -> str:
+    """What a constructor's name tells of its result."""
+    return "instance" if isinstance(func, External) and func.path.rpartition(".")[2][:1].isupper() else ""
+
+
+def _trust(state: State, func: Value, args: Args) -> tuple[int, str]:
+    """How sure we are that a call builds a graph that saves, and the words for it."""
+    held = state.get(func)
+    if not args.pos and not args.named:
+        return GUESS, ""
+    if isinstance(held, UnknownObj):
+        name = held.name
+        if held.hint in ("module", "submodule") or (held.hint in ("", "instance") and _MODULE_NAME.search(name)):
+            return CONVENTIONAL, f"calling `{name or 'the module'}` builds a graph and saves tensors for it"
+    if isinstance(held, Instance | LayerObj):
+        return CONVENTIONAL, "calling the module builds a graph and saves tensors for it"
+    return GUESS, ""
+
+
+def _expose(machine: Machine, state: State, value: Value, func: Value) -> None:
+    """An unseen callee may change what it is given: attributes and items that hold graphs are forgotten."""
+    if isinstance(func, External) and func.path.partition(".")[0] in ("builtins", "torch", "numpy", "math", "logging"):
+        return
+    held = state.get(value)
+    if isinstance(held, Instance) and isinstance(value, Ref):
+        forget(machine, state, value)
+    elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and edges_in(machine, state, [value]):
+        state.set(value, UnknownObj(state.frame.code.span, name="items"))
+
+
+def forget(machine: Machine, state: State, ref: Ref) -> None:
+    """Drop the attributes of an object that hold graphs: somebody may have rebound them."""
+    held = state.heap[ref.id]
+    if not isinstance(held, Instance):
+        return
+    kept: dict[str, Value] = {}
+    for name, value in held.attrs.items():
+        obj = state.get(value)
+        parameter = isinstance(obj, TensorObj) and obj.edge is not None and obj.edge.node.is_leaf
+        if parameter or not edges_in(machine, state, [value]):
+            kept[name] = value
+    if len(kept) < len(held.attrs):
+        state.set(ref, Instance(held.cls, kept))

@@ -1,0 +1,187 @@
+"""One path's state: frames, heap, ledger, what was assumed, what was walked; it forks by sharing."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from itertools import count
+
+from retainlint.autograd.graph import Edge, Node
+from retainlint.autograd.ledger import Ledger
+from retainlint.incident import Condition, Moment, Turn, Walk
+from retainlint.ir import Code
+from retainlint.source import Span
+from retainlint.symbolic.values import HeapObj, Ref, Value
+
+_tickets = count(1)
+
+
+def ticket() -> int:
+    """A number that no other object of this process has."""
+    return next(_tickets)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """How a block ended, if not at its end: "break", "continue", "return", "raise", "stop"."""
+
+    kind: str
+    value: Value | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class WalkRecord:
+    """A walk that ran on this path: what it reached at which level, what it freed."""
+
+    walk: Walk
+    reach: dict[Node, int] = field(repr=False)
+    freed: frozenset[Node] = field(repr=False)
+    created: int  # how many nodes there were
+    roots: tuple[Edge, ...]
+    targets: tuple[Edge, ...] | None = None
+    accumulate: bool = True
+
+
+@dataclass(frozen=True)
+class Change:
+    """An in-place change on this path; by an optimiser's step if `by_step`."""
+
+    storage: Hashable
+    moment: Moment
+    by_step: bool
+    created: int
+    name: str = ""
+    level: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """An optimiser's step (or a zeroing of its gradients): which leaves it owns."""
+
+    owned: frozenset[Hashable]
+    created: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A condition that we could not decide, and the answer this path assumes."""
+
+    condition: Condition
+    term: Value
+
+
+@dataclass
+class Frame:
+    """The variables of one call. Copied when a state that doesn't own it writes to it."""
+
+    code: Code
+    parent: int | None
+    owner: int  # the state that may write
+    names: dict[str, Value] = field(default_factory=dict)
+    registers: dict[int, Value] = field(default_factory=dict)
+    spans: dict[int, Span] = field(default_factory=dict)
+    cls: Value | None = None
+    receiver: Value | None = None
+    yielded: tuple[Value, ...] = ()
+
+
+class State:
+    """All that one path knows. Mutable; `fork` gives a second one that goes its own way."""
+
+    __slots__ = (
+        "calls", "changes", "choices", "flow", "frames", "grad", "guards", "heap", "ledger", "me", "reported",
+        "stack", "steps", "truths", "turns", "walks",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.me = ticket()
+        self.frames: dict[int, Frame] = {}
+        self.stack: tuple[int, ...] = ()
+        self.calls: tuple[Span, ...] = ()
+        self.turns: tuple[Turn, ...] = ()
+        self.heap: dict[int, HeapObj] = {}
+        self.ledger = Ledger()
+        self.truths: dict[Value, bool] = {}
+        self.choices: tuple[Choice, ...] = ()
+        self.flow: Flow | None = None
+        self.grad = True
+        self.guards = 0
+        self.walks: tuple[WalkRecord, ...] = ()
+        self.changes: tuple[Change, ...] = ()
+        self.steps: tuple[Step, ...] = ()
+        self.reported: frozenset[Node | tuple[Node, Hashable]] = frozenset()
+
+    def fork(self) -> State:
+        other = State()
+        other.frames = dict(self.frames)
+        other.stack, other.calls, other.turns = self.stack, self.calls, self.turns
+        other.heap = dict(self.heap)
+        other.ledger = self.ledger.fork()
+        other.truths = dict(self.truths)
+        other.choices, other.flow = self.choices, self.flow
+        other.grad, other.guards = self.grad, self.guards
+        other.walks, other.changes, other.steps, other.reported = self.walks, self.changes, self.steps, self.reported
+        self.me = ticket()  # neither side owns the shared frames now
+        return other
+
+    # -- frames ---------------------------------------------------------------------------------------------------
+
+    @property
+    def frame(self) -> Frame:
+        """The running call's frame, to read."""
+        return self.frames[self.stack[-1]]
+
+    def writable(self, id: int | None = None) -> Frame:
+        """A frame (the running call's by default) that this state may write to."""
+        id = self.stack[-1] if id is None else id
+        frame = self.frames[id]
+        if frame.owner != self.me:
+            frame = Frame(
+                frame.code, frame.parent, self.me, dict(frame.names), dict(frame.registers), dict(frame.spans),
+                frame.cls, frame.receiver, frame.yielded,
+            )  # fmt: skip
+            self.frames[id] = frame
+        return frame
+
+    def push(self, code: Code, parent: int | None, call: Span | None) -> int:
+        """Enter a call; `call` is where it stands, None for an entry."""
+        id = ticket()
+        self.frames[id] = Frame(code, parent, self.me)
+        self.stack += (id,)
+        if call is not None:
+            self.calls += (call,)
+        return id
+
+    def pop(self, call: Span | None) -> None:
+        self.stack = self.stack[:-1]
+        if call is not None:
+            self.calls = self.calls[:-1]
+
+    def read(self, register: int) -> Value:
+        return self.frames[self.stack[-1]].registers[register]
+
+    def write(self, register: int, value: Value, span: Span) -> None:
+        frame = self.writable()
+        frame.registers[register] = value
+        frame.spans[register] = span
+
+    # -- heap -----------------------------------------------------------------------------------------------------
+
+    def new(self, obj: HeapObj) -> Ref:
+        ref = Ref(ticket())
+        self.heap[ref.id] = obj
+        return ref
+
+    def get(self, value: Value) -> HeapObj | None:
+        return self.heap[value.id] if isinstance(value, Ref) else None
+
+    def set(self, ref: Ref, obj: HeapObj) -> None:
+        self.heap[ref.id] = obj
+
+    def moment(self, span: Span) -> Moment:
+        return Moment(span, self.turns, self.calls)
+
+    def assume(self, term: Value, answer: bool, span: Span) -> None:
+        """Take a side of a condition that can't be decided."""
+        self.truths[term] = answer
+        self.choices += (Choice(Condition(span, answer), term),)

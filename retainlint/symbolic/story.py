@@ -1,0 +1,131 @@
+"""Tells a refusal as an incident: the places that matter to the reader, and the proof."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from retainlint.autograd.errors import GraphError
+from retainlint.autograd.graph import Node, SavedTensor
+from retainlint.incident import Condition, Freed, Modified, Moment, NoGraph
+from retainlint.symbolic import witness
+from retainlint.symbolic.context import Machine
+from retainlint.symbolic.graphs import Graphs
+from retainlint.symbolic.state import State, WalkRecord
+from retainlint.symbolic.values import CONVENTIONAL
+
+
+def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second: WalkRecord, error: GraphError) -> None:
+    """Report that `second` needs what `first` freed at `node`."""
+    births = machine.graphs.births
+    birth = births[node]
+    level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
+    way = next((w for root in second.roots if (w := machine.graphs.way(root, node, level))), (node,))
+    built = lifted(birth.moment, second.walk.moment)
+    via, name = _via(machine.graphs, way, first)
+    incident = Freed(
+        op=node.op,
+        saved=_saved(machine.graphs, node),
+        built=built,
+        freed=replace(first.walk, moment=lifted(first.walk.moment, second.walk.moment)),
+        reused=second.walk,
+        via=via,
+        name=name or (second.walk.root if second.walk.root.isidentifier() and len(way) == 1 else ""),
+        same_root=set(first.roots) == set(second.roots),
+        conditions=_conditions(state),
+        assumptions=_assumptions(machine.graphs, (*way, node)),
+        in_closure=_in_closure(birth.moment, second.walk.moment),
+        in_init=_in_init(state, birth.moment, second.walk.moment),
+        foreign=_foreign(machine.graphs, state, node, first, second),
+    )
+    proof = witness.of_walks(machine.graphs, state, [first, second], node, error)
+    machine.report(replace(incident, witness=replace(proof, choices=incident.conditions)) if proof else incident)
+
+
+def modified(
+    machine: Machine, state: State, node: Node, saved: SavedTensor, walk: WalkRecord, error: GraphError
+) -> None:
+    """Report that what `node` saved was changed before `walk`."""
+    graphs = machine.graphs
+    change = next(c for c in reversed(state.changes) if c.storage == saved.storage)
+    earlier = next((r for r in reversed(state.walks) if node in r.reach), None)
+    level = max(walk.reach.get(node, CONVENTIONAL), CONVENTIONAL)
+    way = next((w for root in walk.roots if (w := graphs.way(root, node, level))), (node,))
+    incident = Modified(
+        op=node.op,
+        saved=saved.name,
+        name=change.name,
+        built=lifted(graphs.births[node].moment, walk.walk.moment),
+        modified=lifted(change.moment, walk.walk.moment),
+        by_step=change.by_step,
+        walk=walk.walk,
+        earlier=None if earlier is None else earlier.walk,
+        conditions=_conditions(state),
+        assumptions=_assumptions(graphs, (*way, node)),
+    )
+    records = [*([earlier] if earlier is not None else []), walk]
+    proof = witness.of_walks(graphs, state, records, node, error)
+    machine.report(replace(incident, witness=replace(proof, choices=incident.conditions)) if proof else incident)
+
+
+def attach(machine: Machine, state: State, incident: NoGraph, error: GraphError) -> None:
+    machine.report(incident)
+
+
+def lifted(moment: Moment, seen_from: Moment) -> Moment:
+    """A place inside calls, told as the call that leads there, if that call stands where the walk stands."""
+    depth = len(seen_from.frames)
+    if len(moment.frames) > depth and moment.frames[:depth] == seen_from.frames:
+        return Moment(moment.frames[depth], moment.turns, moment.frames[:depth])
+    return moment
+
+
+def _saved(graphs: Graphs, node: Node) -> tuple[str, ...]:
+    """What the node saved, in the words of the program where it has some."""
+    birth = graphs.births[node]
+    texts = [span.text for span in birth.operands if span is not None]
+    names = [text for text in texts if text.replace(".", "").replace("_", "").isalnum()]
+    return tuple(dict.fromkeys(names)) if names and len(node.saved) >= len(names) else ()
+
+
+def _via(graphs: Graphs, way: tuple[Node, ...], first: WalkRecord) -> tuple[tuple[Moment, ...], str]:
+    """Where the later walk's way enters what the first had freed: the operand that leads there, and its name."""
+    for above, below in zip(way, way[1:], strict=False):
+        if below in first.freed and above not in first.freed:
+            birth = graphs.births[above]
+            for edge, span in zip(above.next, birth.operands, strict=False):
+                if edge is not None and edge.node is below and span is not None:
+                    name = span.text if span.text.replace(".", "").replace("_", "").isalnum() else ""
+                    return (Moment(span, birth.moment.turns, birth.moment.frames),), name
+            return (birth.moment,), ""
+    return (), ""
+
+
+def _conditions(state: State) -> tuple[Condition, ...]:
+    return tuple(choice.condition for choice in state.choices)
+
+
+def _assumptions(graphs: Graphs, nodes: tuple[Node, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for node in nodes if (text := graphs.births[node].assumed)))
+
+
+def _in_closure(built: Moment, reused: Moment) -> bool:
+    """Whether the walk runs in a call that an optimiser repeats, over a graph from outside of it."""
+    calls = [turn for turn in reused.turns if turn.is_call]
+    return bool(calls) and all(turn.loop not in {t.loop for t in built.turns} for turn in calls)
+
+
+def _in_init(state: State, built: Moment, reused: Moment) -> bool:
+    """Whether the graph was made while an object or the module was made, and is walked in later calls."""
+    inside = any(frame.text.partition("(")[0].rpartition(".")[2][:1].isupper() for frame in built.frames)
+    return (inside or not built.frames) and len(reused.frames) > 0 and not built.turns and bool(reused.frames)
+
+
+def _foreign(graphs: Graphs, state: State, node: Node, first: WalkRecord, second: WalkRecord) -> bool:
+    """Whether the shared graph belongs to a network that the first walk's optimiser doesn't own."""
+    between = [step for step in state.steps if first.created <= step.created <= second.created]
+    if not between:
+        return False
+    shared = {n.variable for n in graphs.reach(edge for edge in node.next if edge is not None) if n.is_leaf}
+    everything = {n.variable for n in first.reach if n.is_leaf}
+    owned = between[0].owned
+    return bool(owned & everything) and not owned & shared

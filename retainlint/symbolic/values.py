@@ -1,0 +1,249 @@
+"""What a variable may hold: a tensor with its graph, a module, an optimiser, a container, an object, a function, unknown.
+
+Values are immutable. What can change lies on a state's heap, as an immutable record that is replaced on change; a
+`Ref` points there. So a fork of a state shares all that neither side has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias
+
+from retainlint.autograd.graph import Edge
+from retainlint.ir import Code, Literal
+from retainlint.source import Span
+
+PROVEN, CONVENTIONAL, GUESS = 0, 1, 2
+"""How sure we are that a node exists, that it saves, that a gradient passes. Findings rest on 0 and 1."""
+
+
+# -- immediate values ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Const:
+    value: Literal
+
+
+NONE, TRUE, FALSE = Const(None), Const(True), Const(False)
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A place on the heap."""
+
+    id: int
+
+
+@dataclass(frozen=True)
+class Term:
+    """An unknown number, text or truth, computed from other values: equal terms are equal answers."""
+
+    op: str
+    args: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """An unknown number with bounds: a loop's index in some middle turn. `high` may be a Term."""
+
+    id: int
+    low: int = 0
+    high: Value | None = None
+
+
+@dataclass(frozen=True)
+class Tuple:
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Slice:
+    parts: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class External:
+    """What was imported from outside, or is built in: `torch.nn.functional.relu`, `builtins.print`."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A function of the program. `frame` is where it was made; `owner` the class whose body holds it."""
+
+    code: Code = field(repr=False)
+    frame: int
+    defaults: tuple[tuple[str, Value], ...] = ()
+    owner: Value | None = None
+
+    def __repr__(self) -> str:
+        return f"Closure({self.code.qualname})"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A function with its first argument."""
+
+    func: Value
+    self: Value
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method that a model knows (or nobody does), by name, of `obj`; `span` is where it was looked up."""
+
+    obj: Value
+    name: str
+
+
+@dataclass(frozen=True)
+class Wrapped:
+    """A function under a decorator that we know: "property", "staticmethod", "classmethod", "no_grad", ..."""
+
+    kind: str
+    func: Value
+
+
+@dataclass(frozen=True)
+class Partial:
+    func: Value
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True)
+class Super:
+    """What `super()` gives: attributes are looked up behind `owner` in the order of `obj`'s class."""
+
+    obj: Value
+    owner: Value
+
+
+@dataclass(frozen=True)
+class GradMode:
+    """A context or decorator that turns gradients on or off; `guards` is one that expects a failure."""
+
+    enabled: bool
+    guards: bool = False
+    restores: bool | None = None  # what a statement that set it found before
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception object; `type` is its class's name, "" if unknown."""
+
+    type: str
+
+
+# -- on the heap --------------------------------------------------------------------------------------------------
+
+_EMPTY: Mapping[str, Value] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class TensorObj:
+    """A tensor that we saw being made.
+
+    `edge` is where its gradients are sent, None if it needs none. `storage` is the key of its memory, which views
+    share; `base` the tensor that it is a view of. `cut` tells how the graph was lost, if it was: "detach", ...
+    """
+
+    edge: Edge | None
+    storage: Hashable
+    base: Ref | None = None
+    cut: tuple[str, Span] | None = None
+    parameter: bool = False
+    length: int | None = None
+
+
+@dataclass(frozen=True)
+class UnknownObj:
+    """Anything. `edge` is a graph that it may have; `level` how sure we are; None: not asked for so far.
+
+    `hint` is what we learned that it is: "module", "optimizer", "loader", ...; `name` the text it was read from.
+    `attrs` are attributes that were read or set; `made` is where it came from.
+    """
+
+    made: Span
+    edge: Edge | None = None
+    hint: str = ""
+    name: str = ""
+    attrs: Mapping[str, Value] = field(default_factory=lambda: _EMPTY)
+    plain: bool = False  # surely no tensor: a count, a text, a device
+
+
+@dataclass(frozen=True)
+class ListObj:
+    """A list, set or deque. `open`: it may hold more than `items` knows, before them."""
+
+    items: tuple[Value, ...]
+    open: bool = False
+    kind: str = "list"
+    limit: int | None = None  # a deque's maxlen
+
+
+@dataclass(frozen=True)
+class DictObj:
+    """A dict; `open`: it may hold more. Keys are constants; a value under an unknown key goes to `rest`."""
+
+    items: Mapping[Value, Value]
+    open: bool = False
+    rest: tuple[Value, ...] = ()
+    default: Value | None = None  # a defaultdict's factory
+
+
+@dataclass(frozen=True)
+class ClassObj:
+    name: str
+    bases: tuple[Value, ...]
+    attrs: Mapping[str, Value]
+    code: Code = field(repr=False)
+    dataclass: bool = False
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An object of a class of the program."""
+
+    cls: Ref
+    attrs: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class LayerObj:
+    """A module of torch.nn; `attrs` hold its parameters, children and options."""
+
+    kind: str
+    attrs: Mapping[str, Value]
+    children: tuple[Value, ...] = ()
+    training: bool = True
+
+
+@dataclass(frozen=True)
+class OptimizerObj:
+    """`params` are the tensors that it owns, None if we can't know them."""
+
+    kind: str
+    params: tuple[Value, ...] | None
+
+
+@dataclass(frozen=True)
+class IteratorObj:
+    """What `iter`, `enumerate`, `zip`, `map`, ... give; `parts` are what it runs over, `start` where it counts from."""
+
+    kind: str
+    parts: tuple[Value, ...]
+    start: Value = Const(0)
+
+
+Value: TypeAlias = (
+    Const | Ref | Term | Symbol | Tuple | Slice | External | Closure | Bound | Method | Wrapped | Partial | Super
+    | GradMode | Failure
+)  # fmt: skip
+HeapObj: TypeAlias = (
+    TensorObj | UnknownObj | ListObj | DictObj | ClassObj | Instance | LayerObj | OptimizerObj | IteratorObj
+)  # fmt: skip

@@ -1,0 +1,282 @@
+"""Walks a symbolic graph with the core's engine, and turns a refusal into an incident."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from retainlint.autograd import engine
+from retainlint.autograd.errors import FreedError, GraphError, NoGraphError
+from retainlint.autograd.graph import Edge, Node, SavedTensor
+from retainlint.incident import NoGraph, Walk
+from retainlint.source import Span
+from retainlint.symbolic import story
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.graphs import UNSEEN, Birth, Graphs
+from retainlint.symbolic.state import Flow, State, WalkRecord, ticket
+from retainlint.symbolic.values import (
+    CONVENTIONAL,
+    FALSE,
+    GUESS,
+    NONE,
+    PROVEN,
+    Const,
+    Failure,
+    ListObj,
+    TensorObj,
+    Tuple,
+    Value,
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call of backward or grad: from where, how, and what it is called in the text."""
+
+    roots: tuple[Value, ...]
+    text: str
+    span: Span
+    retain: bool
+    create: bool
+    targets: tuple[Edge, ...] | None
+    accumulate: bool
+
+
+# -- the calls ----------------------------------------------------------------------------------------------------
+
+
+def backward(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
+    """`root.backward(gradient, retain_graph, create_graph, inputs)`."""
+    text = span.text.partition(".backward")[0].strip() or "loss"
+    return [(s, NONE) for s, _ in _requested(machine, state, (root,), text, args, span, 1, 3)]
+
+
+def walk_for(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
+    """A trainer walks `root` for the program; only flags under their names count."""
+    text = span.text.partition("(")[2].rpartition(")")[0].partition(",")[0].strip() or "loss"
+    named = Args((), args.named, args.open, (), args.span)
+    return [(s, NONE) for s, _ in _requested(machine, state, (root,), text, named, span, 1, 3)]
+
+
+def autograd_backward(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """`torch.autograd.backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)`."""
+    roots = _tensors(state, args.get(0, "tensors"))
+    text = _text(args, 0)
+    return [(s, NONE) for s, _ in _requested(machine, state, roots, text, args, span, 2, 5)]
+
+
+def _requested(
+    machine: Machine, state: State, roots: tuple[Value, ...], text: str, args: Args, span: Span, at: int, inputs: int
+) -> Results:
+    wanted = args.get(inputs, "inputs")
+    targets = None
+    if wanted != NONE:
+        targets = tuple(e for value in _tensors(state, wanted) if (e := machine.graphs.edge(state, value)))
+    found: Results = []
+    for each, retain, create in flags(machine, state, args, at, span):
+        request = Request(roots, text, span, retain, create, targets, accumulate=True)
+        execute(machine, each, request)
+        found.append((each, NONE))
+    return found
+
+
+def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """`torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ...)`: the gradients."""
+    roots = _tensors(state, args.get(0, "outputs"))
+    wanted = _tensors(state, args.get(1, "inputs"))
+    edges = [machine.graphs.edge(state, value) for value in wanted]
+    found: Results = []
+    for each, retain, create in flags(machine, state, args, 3, span):
+        targets = tuple(edge for edge in edges if edge is not None)
+        request = Request(roots, _text(args, 0), span, retain, create, targets, accumulate=False)
+        grads = dict(zip(targets, execute(machine, each, request), strict=False))
+        values = tuple(each.new(TensorObj(grads.get(edge) if edge else None, ticket())) for edge in edges)
+        open_ = not values or isinstance(args.get(1, "inputs"), Const)
+        result: Value = each.new(ListObj(values, True)) if open_ else Tuple(values)
+        found.append((each, result))
+    return found
+
+
+def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> list[tuple[State, bool, bool]]:
+    """`retain_graph` and `create_graph`, forking where they aren't known; retaining defaults to creating."""
+    found: list[tuple[State, bool, bool]] = []
+    retain, create = args.get(at, "retain_graph"), args.get(at + 1, "create_graph", FALSE)
+    for s, creates in machine.branch(state, create, span):
+        if retain == NONE:
+            found.append((s, creates, creates))
+        else:
+            found += [(t, keeps, creates) for t, keeps in machine.branch(s, retain, span)]
+    return found
+
+
+def _tensors(state: State, value: Value) -> tuple[Value, ...]:
+    if isinstance(value, Tuple):
+        return value.items
+    held = state.get(value)
+    if isinstance(held, ListObj):
+        return held.items
+    return () if isinstance(value, Const) else (value,)
+
+
+def _text(args: Args, index: int) -> str:
+    span = args.spans[index] if index < len(args.spans) else None
+    return span.text if span is not None else "the loss"
+
+
+# -- the walk -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A symbolic gradient: it is there, and with create_graph it has a graph of its own."""
+
+    edge: Edge | None = None
+
+
+class _Gradients:
+    """The engine's arithmetic over marks."""
+
+    def __init__(self, graphs: Graphs, state: State, request: Request) -> None:
+        self.graphs, self.state, self.request = graphs, state, request
+
+    def apply(self, node: Node, grads: list[Mark | None]) -> Sequence[Mark | None]:
+        given = [grad for grad in grads if grad is not None]
+        if not given:
+            return [None] * len(node.next)
+        if not self.request.create:
+            return [Mark()] * len(node.next)
+        edges = [grad.edge for grad in given if grad.edge is not None]
+        edges += [
+            Edge(node) if saved.is_result else saved.edge for saved in node.saved if saved.is_result or saved.edge
+        ]  # type: ignore[misc]
+        return [Mark(self._combine(tuple(dict.fromkeys(edges)), f"{node.op}Backward"))] * len(node.next)
+
+    def add(self, left: Mark, right: Mark) -> Mark:
+        edges = tuple(mark.edge for mark in (left, right) if mark.edge is not None)
+        if len(edges) < 2:
+            return Mark(edges[0] if edges else None)
+        return Mark(self._combine(edges, "AddBackward0", saves=False))
+
+    def _combine(self, edges: tuple[Edge, ...], op: str, *, saves: bool = True) -> Edge | None:
+        if not edges:
+            return None
+        saved = (SavedTensor("self"),) if saves else ()
+        node = Node(op, saved, edges, self.state.ledger.next_order())
+        passes = tuple(self.graphs.exists(edge) for edge in edges)
+        moment = self.state.moment(self.request.span)
+        slots = (max(CONVENTIONAL, min(passes)),) * len(saved)
+        self.graphs.births[node] = Birth(moment, min(passes), passes, slots, operation="double")
+        return Edge(node)
+
+    def accumulate(self, variable: Hashable, grad: Mark) -> None:
+        """The engine's ledger remembers that the leaf has a gradient now."""
+
+
+class _Refused(Exception):
+    """A failure that the program expects: the walk ends here."""
+
+
+class _Watch(engine.Observer):
+    """Sees what is freed and refused; a refusal that we are sure enough of becomes an incident."""
+
+    def __init__(self, machine: Machine, state: State, request: Request, roots: tuple[Edge, ...], walk: Walk) -> None:
+        self.machine, self.state, self.request, self.roots, self.walk = machine, state, request, roots, walk
+        self.reach = machine.graphs.reach(roots)
+        self.newly_freed: set[Node] = set()
+
+    def freed(self, node: Node) -> None:
+        self.newly_freed.add(node)
+
+    def refused(self, node: Node, saved: SavedTensor, error: GraphError) -> None:
+        if isinstance(error, FreedError):
+            self._freed_before(node, error)
+        else:
+            self._modified(node, saved, error)
+
+    def _freed_before(self, node: Node, error: GraphError) -> None:
+        state = self.state
+        record = next(r for r in reversed(state.walks) if node in r.freed)
+        level = self._level(node, record)
+        if level > CONVENTIONAL or node in state.reported:
+            return
+        if state.guards:
+            raise _Refused
+        story.freed(self.machine, state, node, record, self._record(), error)
+        state.ledger.revive(record.freed)
+        state.reported |= record.freed
+
+    def _level(self, node: Node, record: WalkRecord) -> int:
+        """How sure we are that both walks pass here and that something was saved."""
+        birth = self.machine.graphs.births[node]
+        level = max(
+            self.reach.get(node, GUESS), record.reach.get(node, GUESS), birth.exists, min(birth.slots, default=PROVEN)
+        )
+        if level == GUESS and node.op == UNSEEN and set(self.roots) == set(record.roots):
+            above = self.machine.graphs.way(self.roots[0], node, GUESS)
+            if node is self.roots[0].node or (birth.from_call and all(not n.saved for n in above[:-1])):
+                return CONVENTIONAL  # the first walk ran, so its root had a graph
+        return level
+
+    def _modified(self, node: Node, saved: SavedTensor, error: GraphError) -> None:
+        state = self.state
+        birth = self.machine.graphs.births[node]
+        level = max(self.reach.get(node, GUESS), birth.exists, birth.slots[node.saved.index(saved)])
+        key = (node, saved.storage)
+        if level > CONVENTIONAL or key in state.reported:
+            return
+        if state.guards:
+            raise _Refused
+        story.modified(self.machine, state, node, saved, self._record(), error)
+        state.reported |= {key}
+
+    def _record(self) -> WalkRecord:
+        request = self.request
+        freed = frozenset(self.newly_freed)
+        created = self.state.ledger.created
+        return WalkRecord(self.walk, self.reach, freed, created, self.roots, request.targets, request.accumulate)
+
+
+def execute(machine: Machine, state: State, request: Request) -> list[Edge | None]:
+    """Run a walk on a path; the graphs of the gradients at the targets."""
+    machine.covered(request.span)
+    walk = Walk(state.moment(request.span), request.text, request.retain)
+    edges = [machine.graphs.edge(state, root) for root in request.roots]
+    if not edges or any(edge is None for edge in edges):
+        _no_graph(machine, state, request, walk, edges)
+        return []
+    roots = tuple(edge for edge in edges if edge is not None)
+    watch = _Watch(machine, state, request, roots, walk)
+    try:
+        marks = engine.walk(
+            [(edge, Mark()) for edge in roots],
+            state.ledger,
+            _Gradients(machine.graphs, state, request),
+            watch,
+            retain=request.retain,
+            inputs=request.targets,
+            accumulate=request.accumulate,
+        )
+    except _Refused:
+        state.flow = Flow("raise", Failure("RuntimeError"))
+        return []
+    record = watch._record()
+    state.walks += (replace(record, freed=frozenset(watch.newly_freed)),)
+    return [mark.edge if mark is not None else None for mark in marks]
+
+
+def _no_graph(machine: Machine, state: State, request: Request, walk: Walk, edges: Sequence[Edge | None]) -> None:
+    """The root has no graph: an error if we saw it being made."""
+    for root, edge in zip(request.roots, edges, strict=True):
+        held = state.get(root)
+        if edge is not None or not isinstance(held, TensorObj):
+            continue
+        if state.guards:
+            state.flow = Flow("raise", Failure("RuntimeError"))
+            return
+        reason, span = held.cut or ("leaf", None)
+        kind = reason if reason in ("detach", "no_grad", "data", "item", "leaf") else "detach"
+        cut = None if span is None else state.moment(span)
+        conditions = tuple(choice.condition for choice in state.choices)
+        incident = NoGraph(walk, cut, kind, conditions, ())
+        story.attach(machine, state, incident, NoGraphError())
+        return
