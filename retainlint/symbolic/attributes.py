@@ -19,6 +19,7 @@ from retainlint.symbolic.values import (
     External,
     Instance,
     LayerObj,
+    Method,
     Ref,
     Super,
     UnknownObj,
@@ -60,6 +61,8 @@ def _of_instance(machine: Interpreter, state: State, obj: Value, held: Instance,
     found = find(state, obj, name)
     if isinstance(found, Wrapped) and found.kind == "property":
         return machine.call(state, found.func, Args((obj,), spans=(span,)), span)
+    if isinstance(found, Wrapped) and found.kind == "cached_property" and name not in held.attrs:
+        return _cached(machine, state, obj, found.func, name, span)
     if name in held.attrs:
         return [(state, held.attrs[name])]
     if found is not None:
@@ -68,6 +71,8 @@ def _of_instance(machine: Interpreter, state: State, obj: Value, held: Instance,
         return [(state, held.cls)]
     if is_module(state, obj) and dispatch.is_module_method(name):
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
+    if dispatch.is_inherited(name):
+        return [(state, Method(obj, name))]
     getter = find(state, obj, "__getattr__")
     if getter is not None:
         return machine.call(state, Bound(getter, obj), Args((Const(name),)), span)
@@ -76,6 +81,14 @@ def _of_instance(machine: Interpreter, state: State, obj: Value, held: Instance,
     missing = unknown.fresh(state, span, name=name, hint=hint)
     state.set(obj, Instance(held.cls, {**held.attrs, name: missing}))
     return [(state, missing)]
+
+
+def _cached(machine: Interpreter, state: State, obj: Value, func: Value, name: str, span: Span) -> Results:
+    """The first read of a cached property runs it; the value then lies on the object."""
+    results = machine.call(state, func, Args((obj,), spans=(span,)), span)
+    for after, value in results:
+        write(machine, after, obj, name, value, span)
+    return results
 
 
 def _bound(machine: Interpreter, state: State, obj: Value, found: Value, span: Span) -> Results:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from retainlint import ir
@@ -12,7 +12,7 @@ from retainlint.symbolic import attributes
 from retainlint.symbolic.classes import find, is_module
 from retainlint.symbolic.context import Args, Results
 from retainlint.symbolic.merge import join
-from retainlint.symbolic.models import dispatch, unknown
+from retainlint.symbolic.models import dispatch, modules, unknown
 from retainlint.symbolic.state import Frame, State
 from retainlint.symbolic.values import (
     NONE,
@@ -22,6 +22,7 @@ from retainlint.symbolic.values import (
     Const,
     DictObj,
     External,
+    GeneratorObj,
     GradMode,
     Instance,
     LayerObj,
@@ -85,8 +86,8 @@ def call(machine: Interpreter, state: State, func: Value, args: Args, span: Span
             return run_closure(machine, state, func, args, span)
         case Bound(func=inner, self=first):
             return call(machine, state, inner, args.behind(first), span)
-        case Wrapped(kind=kind, func=inner):
-            return _wrapped(machine, state, kind, inner, args, span)
+        case Wrapped(kind=kind, func=inner, memo=memo):
+            return _wrapped(machine, state, kind, inner, memo, args, span)
         case Partial(func=inner, args=more, kwargs=named):
             merged = dict(named) | dict(args.named)
             spans = (None,) * len(more) + args.spans
@@ -110,19 +111,39 @@ def _call_object(machine: Interpreter, state: State, func: Ref, args: Args, span
         case ClassObj():
             return instantiate(machine, state, func, args, span)
         case LayerObj():
-            return dispatch.layer_call(machine, state, func, args, span)
+            return modules.hooked(machine, dispatch.layer_call(machine, state, func, args, span), func, args, span)
         case Instance():
             for name in ("forward", "__call__") if is_module(state, func) else ("__call__",):
                 method = find(state, func, name)
                 if method is not None:
-                    return call(machine, state, Bound(method, func), args, span)
+                    return modules.hooked(
+                        machine, call(machine, state, Bound(method, func), args, span), func, args, span
+                    )
             unknown.forget(machine, state, func)
             return [(state, unknown.called(machine, state, func, args, span))]
         case _:
             return [(state, unknown.called(machine, state, func, args, span))]
 
 
-def _wrapped(machine: Interpreter, state: State, kind: str, inner: Value, args: Args, span: Span) -> Results:
+def _memoised(machine: Interpreter, state: State, inner: Value, memo: Value, args: Args, span: Span) -> Results:
+    """A cached function: the same arguments give the same value, graph and all."""
+    key = Tuple(args.all)
+    held = state.get(memo)
+    if isinstance(held, DictObj) and key in held.items:
+        return [(state, held.items[key])]
+    results = call(machine, state, inner, args, span)
+    for after, value in results:
+        known = after.get(memo)
+        if isinstance(known, DictObj) and isinstance(memo, Ref):
+            after.set(memo, DictObj({**known.items, key: value}))
+    return results
+
+
+def _wrapped(
+    machine: Interpreter, state: State, kind: str, inner: Value, memo: Value | None, args: Args, span: Span
+) -> Results:
+    if memo is not None:
+        return _memoised(machine, state, inner, memo, args, span)
     if kind not in ("no_grad", "enable_grad"):
         return call(machine, state, inner, args, span)
     before, state.grad = state.grad, kind == "enable_grad"
@@ -143,6 +164,22 @@ def make_function(state: State, code: ir.Code) -> Closure:
 
 def run_closure(machine: Interpreter, state: State, func: Closure, args: Args, span: Span) -> Results:
     code = func.code
+    if code.is_generator:
+        machine.entered.add(code)
+        return [(state, state.new(GeneratorObj(func, args.pos, args.named)))]
+    return run_body(machine, state, func, args, span)
+
+
+def run_body(
+    machine: Interpreter,
+    state: State,
+    func: Closure,
+    args: Args,
+    span: Span,
+    consumer: Callable[[State, Value], list[State]] | None = None,
+) -> Results:
+    """Run a function's body in a frame of its own; `consumer` is what each yielded value is given to."""
+    code = func.code
     on_stack = sum(state.frames[id].code is code for id in state.stack)
     if on_stack >= RECURSION or len(state.stack) >= DEEPEST:
         machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed")
@@ -151,6 +188,7 @@ def run_closure(machine: Interpreter, state: State, func: Closure, args: Args, s
     frame_id = state.push(code, func.frame, span)
     frame = state.frames[frame_id]
     frame.cls = func.owner
+    frame.consumer = consumer
     bind(machine, state, frame, func, args, span)
     results: Results = []
     for after in machine.run(code.body, [state]):
@@ -165,7 +203,7 @@ def _leave(state: State, frame_id: int, code: ir.Code, span: Span) -> Value:
     if state.flow is not None and state.flow.kind == "return":
         value = state.flow.value or NONE
         state.flow = None
-    if code.is_generator:
+    if code.is_generator and frame.consumer is None:
         value = state.new(ListObj(frame.yielded))
     state.pop(span)
     if not code.captured:
@@ -211,8 +249,8 @@ def bind(machine: Interpreter, state: State, frame: Frame, func: Closure, args: 
 # -- decorators ---------------------------------------------------------------------------------------------------
 
 _WRAPPERS = {
-    "builtins.property": "property", "functools.cached_property": "property", "builtins.staticmethod": "staticmethod",
-    "builtins.classmethod": "classmethod", "abc.abstractmethod": "", "functools.cache": "", "functools.lru_cache": "",
+    "builtins.property": "property", "functools.cached_property": "cached_property", "builtins.staticmethod": "staticmethod",
+    "builtins.classmethod": "classmethod", "abc.abstractmethod": "", "functools.cache": "cache", "functools.lru_cache": "cache",
     "torch.no_grad": "no_grad", "torch.inference_mode": "no_grad", "torch.enable_grad": "enable_grad",
     "torch.autograd.no_grad": "no_grad", "torch.jit.script": "", "torch.compile": "",
 }  # fmt: skip
@@ -222,8 +260,12 @@ def decorate(machine: Interpreter, state: State, decorator: Value, target: Value
     """`@decorator`: the known ones are understood, the program's own are run, any other is taken to keep the thing."""
     if isinstance(decorator, GradMode):
         return [(state, Wrapped("enable_grad" if decorator.enabled else "no_grad", target))]
+    if isinstance(decorator, Partial) and isinstance(decorator.func, External):
+        decorator = decorator.func
     if isinstance(decorator, External):
         kind = _WRAPPERS.get(decorator.path)
+        if kind == "cache":
+            return [(state, Wrapped(kind, target, state.new(DictObj({}))))]
         if kind:
             return [(state, Wrapped(kind, target))]
         if decorator.path.startswith("dataclasses."):

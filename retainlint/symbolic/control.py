@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING
 
 from retainlint import ir
 from retainlint.incident import Condition, Turn
-from retainlint.symbolic import facts, iteration
+from retainlint.source import Span
+from retainlint.symbolic import calls, facts, iteration
+from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args
 from retainlint.symbolic.merge import equivalent, forget_dead, join
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import Choice, Flow, State, ticket
 from retainlint.symbolic.values import (
+    Bound,
     ClassObj,
     Const,
     External,
     Failure,
+    GeneratorObj,
     GradMode,
     Instance,
     ListObj,
@@ -74,8 +78,21 @@ def settled(machine: Interpreter, states: list[State], live: ir.Live) -> list[St
 
 
 def run_for(machine: Interpreter, instr: ir.For, state: State) -> list[State]:
+    after: list[State] = []
+    for each, iterable in _iterated(machine, state, state.read(instr.iterable), instr.span):
+        held = each.get(iterable)
+        if each.flow is not None:
+            after.append(each)
+        elif isinstance(held, GeneratorObj):
+            after += _over_generator(machine, instr, each, held)
+        else:
+            after += _over(machine, instr, each, iterable)
+    return after
+
+
+def _over(machine: Interpreter, instr: ir.For, state: State, iterable: Value) -> list[State]:
     outer = state.turns
-    plan = iteration.plan(machine, state, state.read(instr.iterable), instr.span)
+    plan = iteration.plan(machine, state, iterable, instr.span)
     ended: list[State] = []  # left the loop otherwise than by its end
     seen: list[State] = []
     live = [state]
@@ -348,11 +365,86 @@ def _enter(
     return machine.run(handler.body, states)
 
 
-def yielded(machine: Interpreter, state: State, value: Value, delegates: bool) -> None:
-    """Collect what a generator yields; the caller gets all of it as a list."""
-    frame = state.writable()
-    obj = state.get(value)
-    if delegates and isinstance(obj, ListObj):
-        frame.yielded += obj.items
+# -- generators ---------------------------------------------------------------------------------------------------
+
+
+def run_yield(machine: Interpreter, instr: ir.Yield, state: State) -> list[State]:
+    """Hand a value to the loop that runs over this generator, or collect it."""
+    value, consumer = state.read(instr.src), state.frame.consumer
+    held = state.get(value)
+    if instr.delegates and isinstance(held, GeneratorObj):
+        given = Args(held.pos, held.named)
+        results = calls.run_body(machine, state, held.func, given, instr.span, consumer)
+        states = [each for each, _ in results]
+        if consumer is None:
+            for each, inner in results:
+                _collect(each, inner, delegates=True)
+    elif consumer is None:
+        _collect(state, value, delegates=instr.delegates)
+        states = [state]
     else:
-        frame.yielded += (value,)
+        states = consumer(state, value)
+    for each in states:
+        if each.flow is None:
+            each.write(instr.dst, unknown.fresh(each, instr.span, plain=True), instr.span)
+    return states
+
+
+def _collect(state: State, value: Value, *, delegates: bool) -> None:
+    held = state.get(value)
+    more = held.items if delegates and isinstance(held, ListObj) else (value,)
+    frame = state.writable()
+    frame.yielded = (*frame.yielded, *more)[-64:]
+
+
+def drain(machine: Interpreter, state: State, generator: Value) -> Value:
+    """Run a generator to its end on this state; where it forks, only its first way is followed."""
+    held = state.get(generator)
+    assert isinstance(held, GeneratorObj)
+    span = held.func.code.span
+    results = calls.run_body(machine, state, held.func, Args(held.pos, held.named), span)
+    ended = [(each, value) for each, value in results if each.flow is None]
+    if not ended:
+        return state.new(ListObj((), True))
+    first, value = ended[0]
+    if first is not state:
+        state.become(first)
+    return value
+
+
+def _over_generator(machine: Interpreter, instr: ir.For, state: State, generator: GeneratorObj) -> list[State]:
+    """The loop's body runs at each `yield`, in the loop's own frame."""
+    outer, stack, called = state.turns, state.stack, state.calls
+    ended: list[State] = []
+
+    def consume(each: State, item: Value) -> list[State]:
+        inner = each.stack, each.calls, each.turns
+        _collect(each, Const(None), delegates=False)
+        number = len(each.frame.yielded)
+        each.stack, each.calls, each.turns = stack, called, (*outer, Turn(instr.span, number))
+        each.write(instr.item, item, instr.span)
+        going, left = _sort(machine.run(instr.body, [each]))
+        ended.extend(left)
+        for one in going:
+            forget_dead(one, instr.live_turn)
+            one.stack, one.calls, one.turns = inner
+        return going
+
+    given = Args(generator.pos, generator.named)
+    results = calls.run_body(machine, state, generator.func, given, instr.span, consume)
+    finished = [each for each, _ in results if each.flow is None]
+    ended += [each for each, _ in results if each.flow is not None]
+    for each in ended:
+        each.stack, each.calls = stack, called
+    for each in finished:
+        each.turns = outer
+    after = machine.run(instr.orelse, finished)
+    return settled(machine, _left(ended, outer) + after, instr.live)
+
+
+def _iterated(machine: Interpreter, state: State, iterable: Value, span: Span) -> list[tuple[State, Value]]:
+    """What a loop really runs over: an object's own `__iter__` is asked first."""
+    held = state.get(iterable)
+    if isinstance(held, Instance) and (method := find(state, iterable, "__iter__")) is not None:
+        return machine.call(state, Bound(method, iterable), Args(), span)
+    return [(state, iterable)]

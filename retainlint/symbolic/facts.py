@@ -172,6 +172,8 @@ def _by_bounds(op: str, left: Value, right: Value) -> bool | None:
     (lbase, loff), (rbase, roff) = linear(left), linear(right)
     if lbase == rbase:
         return bool(_COMPARE[op](loff, roff))
+    if isinstance(lbase, Term) and lbase.op == "positive" and rbase is None and op == "<" and roff - loff <= 0:
+        return False
     if isinstance(lbase, Symbol):
         if rbase is None and loff + lbase.low > roff:  # surely greater
             return False

@@ -13,6 +13,7 @@ from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
     Const,
     DictObj,
+    GeneratorObj,
     Instance,
     IteratorObj,
     LayerObj,
@@ -103,15 +104,23 @@ def _source(machine: Machine, state: State, value: Value, span: Span) -> _Source
             return _sequence(tuple(entries), span)
         case LayerObj(children=children) if children:
             return _sequence(children, span)
+        case GeneratorObj():
+            return _source(machine, state, machine.drain(state, value), span)
+        case ListObj(items=items, open=True) if items:
+            return _Source(None, lambda s, i: [(s, _placed(items, i))])
         case IteratorObj():
             return _iterator(machine, state, obj, span)
         case Instance():
             return _object(machine, value, span)
         case TensorObj(length=length):
             return _Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
-        case ListObj(items=items) if items:
-            return _Source(None, lambda s, i: [(s, items[-1])])
     return _Source(None, lambda s, i: [(s, unknown.item(s, value, span))])
+
+
+def _placed(items: tuple[Value, ...], index: Value) -> Value:
+    """The item at a turn of a list of which only some are known."""
+    at = index.value if isinstance(index, Const) and isinstance(index.value, int) else len(items) // 2
+    return items[min(max(at, 0), len(items) - 1)] if isinstance(index, Const | Symbol) else items[-1]
 
 
 def _sequence(items: tuple[Value, ...], span: Span) -> _Source:

@@ -45,6 +45,9 @@ class Interpreter:
     def attribute(self, state: State, obj: Value, name: str, span: Span) -> Results:
         return attributes.read(self, state, obj, name, span)
 
+    def drain(self, state: State, generator: Value) -> Value:
+        return control.drain(self, state, generator)
+
     def gap(self, span: Span, reason: str) -> None:
         self.gaps[Gap(span, reason)] = None
 
@@ -106,6 +109,8 @@ class Interpreter:
                 return control.run_for(self, instr, state)
             case ir.While():
                 return control.run_while(self, instr, state)
+            case ir.Yield():
+                return control.run_yield(self, instr, state)
             case ir.With():
                 return control.run_with(self, instr, state)
             case ir.Try():
@@ -182,9 +187,6 @@ class Interpreter:
                 state.write(dst, calls.imported(state, module, name, level, span), span)
             case ir.MakeFunction(dst=dst, code=code):
                 state.write(dst, calls.make_function(state, code), span)
-            case ir.Yield(dst=dst, src=src, delegates=delegates):
-                control.yielded(self, state, state.read(src), delegates)
-                state.write(dst, unknown.fresh(state, span, plain=True), span)
             case ir.Await(dst=dst, src=src):
                 state.write(dst, state.read(src), span)
             case ir.Opaque(dst=opaque, reason=reason):

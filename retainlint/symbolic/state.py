@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -83,6 +83,7 @@ class Frame:
     cls: Value | None = None
     receiver: Value | None = None
     yielded: tuple[Value, ...] = ()
+    consumer: Callable[[State, Value], list[State]] | None = None  # the body of the loop over this generator
 
 
 class State:
@@ -124,6 +125,11 @@ class State:
         self.me = ticket()  # neither side owns the shared frames now
         return other
 
+    def become(self, other: State) -> None:
+        """Go on as `other`, which is given up."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(other, name))
+
     # -- frames ---------------------------------------------------------------------------------------------------
 
     @property
@@ -138,7 +144,7 @@ class State:
         if frame.owner != self.me:
             frame = Frame(
                 frame.code, frame.parent, self.me, dict(frame.names), dict(frame.registers), dict(frame.spans),
-                frame.cls, frame.receiver, frame.yielded,
+                frame.cls, frame.receiver, frame.yielded, frame.consumer,
             )  # fmt: skip
             self.frames[id] = frame
         return frame

@@ -106,6 +106,7 @@ class Wrapped:
 
     kind: str
     func: Value
+    memo: Value | None = None  # for "cache": the dict of earlier results
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ class TensorObj:
     cut: tuple[str, Span] | None = None
     parameter: bool = False
     length: int | None = None
+    positive: bool = False  # surely not negative: a norm, a square, ...
 
 
 @dataclass(frozen=True)
@@ -229,6 +231,24 @@ class OptimizerObj:
 
     kind: str
     params: tuple[Value, ...] | None
+    evaluations: int = 1  # how often its step calls a closure, at most 2
+
+
+@dataclass(frozen=True)
+class DistributionObj:
+    """A torch.distributions object over some parameters."""
+
+    kind: str
+    params: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class GeneratorObj:
+    """A call of a generator function that has not begun."""
+
+    func: Closure
+    pos: tuple[Value, ...]
+    named: tuple[tuple[str, Value], ...]
 
 
 @dataclass(frozen=True)
@@ -246,4 +266,5 @@ Value: TypeAlias = (
 )  # fmt: skip
 HeapObj: TypeAlias = (
     TensorObj | UnknownObj | ListObj | DictObj | ClassObj | Instance | LayerObj | OptimizerObj | IteratorObj
+    | DistributionObj | GeneratorObj
 )  # fmt: skip

@@ -183,6 +183,7 @@ class _Watch(engine.Observer):
         self.machine, self.state, self.request, self.roots, self.walk = machine, state, request, roots, walk
         self.reach = machine.graphs.reach(roots)
         self.newly_freed: set[Node] = set()
+        self.failed = False
 
     def freed(self, node: Node) -> None:
         self.newly_freed.add(node)
@@ -201,7 +202,8 @@ class _Watch(engine.Observer):
             return
         if state.guards:
             raise _Refused
-        story.freed(self.machine, state, node, record, self._record(), error)
+        story.freed(self.machine, state, node, record, self.record(), error)
+        self.failed = True
         state.ledger.revive(record.freed)
         state.reported |= record.freed
 
@@ -226,10 +228,10 @@ class _Watch(engine.Observer):
             return
         if state.guards:
             raise _Refused
-        story.modified(self.machine, state, node, saved, self._record(), error)
+        story.modified(self.machine, state, node, saved, self.record(), error)
         state.reported |= {key}
 
-    def _record(self) -> WalkRecord:
+    def record(self) -> WalkRecord:
         request = self.request
         freed = frozenset(self.newly_freed)
         created = self.state.ledger.created
@@ -259,8 +261,12 @@ def execute(machine: Machine, state: State, request: Request) -> list[Edge | Non
     except _Refused:
         state.flow = Flow("raise", Failure("RuntimeError"))
         return []
-    record = watch._record()
-    state.walks += (replace(record, freed=frozenset(watch.newly_freed)),)
+    record = watch.record()
+    if watch.failed:  # one cure heals them all: later failures at what this walk freed are the same bug
+        state.reported |= record.freed
+    if state.guards:  # the program expects that this may fail: it proves nothing of what was freed
+        record = replace(record, reach=dict.fromkeys(record.reach, GUESS))
+    state.walks += (record,)
     return [mark.edge if mark is not None else None for mark in marks]
 
 

@@ -115,13 +115,19 @@ def _library(machine: Machine, state: State, path: str, name: str, args: Args, s
         case "functools.partial":
             return [(state, Partial(args.get(0, "func"), args.pos[1:], args.named))]
         case "functools.wraps" | "functools.lru_cache" | "functools.cache":
-            return [(state, External("builtins.identity_decorator"))]
+            if name == "wraps" or (args.pos and not isinstance(args.pos[0], Const)):
+                return [(state, args.get(0, "func") if name != "wraps" else External("builtins.identity_decorator"))]
+            return [(state, Partial(External(path), (), ()))]
         case "functools.reduce":
             return _reduce(machine, state, args, span)
         case "itertools.chain":
             return [(state, state.new(IteratorObj("chain", args.pos)))]
         case "copy.copy" | "copy.deepcopy":
             return [(state, _copy(machine, state, args.get(0, "x"), span, deep=name == "deepcopy"))]
+        case "random.sample" | "random.choices":
+            return [(state, args.get(0, "population"))]
+        case "random.choice":
+            return [(state, iteration.any_item(machine, state, args.get(0, "seq"), span))]
         case "contextlib.suppress" | "pytest.raises":
             return [(state, GradMode(True, guards=True))]
         case "sys.exit" | "os._exit":
@@ -360,6 +366,14 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
                 pass
     if name == "item":
         return [(state, obj)]
+    if name == "format" and isinstance(obj, Const) and all(isinstance(a, Const) for a in args.all):
+        try:
+            named = {key: a.value for key, a in args.named if isinstance(a, Const)}
+            return [
+                (state, Const(str(obj.value).format(*(a.value for a in args.pos if isinstance(a, Const)), **named)))
+            ]
+        except (ValueError, IndexError, KeyError, AttributeError):
+            return [(state, Term(name, (obj, *args.pos)))]
     if all(map(facts.is_scalar, args.pos)):
         return [(state, Term(name, (obj, *args.pos)))]
     return [(state, unknown.fresh(state, span, plain=True))]

@@ -7,6 +7,8 @@ from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import (
     builtin,
     containers,
+    distributions,
+    functions,
     layers,
     modules,
     optimizers,
@@ -17,9 +19,11 @@ from retainlint.symbolic.models import (
 from retainlint.symbolic.models import trainers as trainers_
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
+    ClassObj,
     Closure,
     Const,
     DictObj,
+    DistributionObj,
     External,
     Instance,
     IteratorObj,
@@ -56,12 +60,17 @@ def is_module_method(name: str) -> bool:
     return name in modules.METHODS
 
 
+def is_inherited(name: str) -> bool:
+    """Whether an object whose bases we can't see has this method from a framework that we know."""
+    return name in trainers_.INHERITED
+
+
 def external(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
     """Call something imported or built in."""
     root = path.partition(".")[0]
     if root == "torch":
-        for model in (torch_functions, layers, optimizers):
-            found = model.function(machine, state, path, args, span)
+        for function in (torch_functions.function, layers.function, optimizers.function, distributions.function):
+            found = function(machine, state, path, args, span)
             if found is not None:
                 return found
     elif root == "builtins" or root in builtin.LIBRARIES:
@@ -97,6 +106,13 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return modules.method(machine, state, obj, name, args, span)
         case UnknownObj() if isinstance(obj, Ref):
             return _unknown_method(machine, state, obj, held, name, args, span)
+        case DistributionObj():
+            return distributions.method(machine, state, held, name, args, span)
+        case ClassObj() if name == "apply" and isinstance(obj, Ref) and functions.is_function(state, obj):
+            return functions.apply(machine, state, obj, args, span)
+        case Instance() if name in trainers_.METHODS:
+            asked = unknown.fresh(state, span, name=name)
+            return _unknown_method(machine, state, asked, UnknownObj(span, name=name), name, args, span)
         case IteratorObj():
             return [(state, unknown.fresh(state, span))]
     if isinstance(obj, Const | Term | Symbol):
@@ -109,8 +125,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
 def _unknown_method(
     machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
 ) -> Results:
-    for model in (trainers_, modules, tensors):
-        found = model.unknown_method(machine, state, obj, held, name, args, span)
+    for ask in (trainers_.unknown_method, modules.unknown_method, tensors.unknown_method):
+        found = ask(machine, state, obj, held, name, args, span)
         if found is not None:
             return found
     return [(state, unknown.called(machine, state, Method(obj, name), args, span))]
@@ -132,6 +148,9 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             if held.hint == "tensor" or held.edge is not None:
                 return Method(obj, name) if not name.startswith("_") else unknown.derived(state, obj, name, span)
             return unknown.derived(state, obj, name, span)
+        case DistributionObj():
+            found = distributions.attribute(machine, state, held, name, span)
+            return found if found is not None else Method(obj, name)
         case OptimizerObj():
             return optimizers.attribute(machine, state, obj, name, span)
         case LayerObj():

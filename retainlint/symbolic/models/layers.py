@@ -103,10 +103,10 @@ CrossEntropyLoss=cross_entropy
 BCELoss=bce_loss
 BCEWithLogitsLoss=bce_logits_loss
 KLDivLoss=kl_div
-CosineSimilarity=div
+CosineSimilarity=norm
 TripletMarginLoss=norm
 MarginRankingLoss=clamp
-CosineEmbeddingLoss=div
+CosineEmbeddingLoss=norm
 CTCLoss=nll_loss
 MultiLabelSoftMarginLoss=mse_loss
 GaussianNLLLoss=mse_loss
@@ -281,4 +281,5 @@ def _unseen(machine: Machine, state: State, layer: LayerObj, args: Args, span: S
     edges = unknown.edges_in(machine, state, (*args.all, *weights))
     assumed = f"calling `nn.{layer.kind}` saves tensors for its backward"
     edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
-    return state.new(UnknownObj(span, edge, "tensor"))
+    result = state.new(UnknownObj(span, edge, "tensor"))
+    return Tuple((result, NONE)) if layer.kind == "MultiheadAttention" else result

@@ -32,34 +32,34 @@ METHODS = {
     "register_forward_hook", "register_full_backward_hook", "register_module", "share_memory", "type", "compile",
     "__init__", "append", "extend", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
 }  # fmt: skip
+HOOKS = "(hooks)"
 _PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
 _SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
 
 
-def owned(state: State, value: Value, seen: set[Value] | None = None) -> tuple[list[Value], bool]:
-    """The parameters of a module, and whether these are surely all."""
-    seen = set() if seen is None else seen
+def owned(state: State, value: Value) -> tuple[list[Value], bool]:
+    """The parameters of a module, and whether these are surely all. A plain list hides its modules, as in torch."""
+    named, sure = named_parameters(state, value, "", set())
+    return list(named.values()), sure
+
+
+def named_parameters(state: State, value: Value, prefix: str, seen: set[Value]) -> tuple[dict[str, Value], bool]:
+    """The parameters of a module by their dotted names, and whether these are surely all."""
     if value in seen:
-        return [], True
+        return {}, True
     seen.add(value)
     held = state.get(value)
-    parts: tuple[Value, ...] = ()
-    match held:
-        case TensorObj(parameter=True):
-            return [value], True
-        case LayerObj(attrs=attrs, children=children):
-            parts = (*attrs.values(), *children)
-        case Instance(attrs=attrs):
-            parts = tuple(attrs.values())
-        case ListObj(items=items) if any(isinstance(state.get(item), LayerObj | Instance) for item in items):
-            parts = ()  # a plain list hides modules
-        case UnknownObj(hint=hint, attrs=attrs) if hint in ("module", "submodule"):
-            return [], False
-    found: list[Value] = []
+    if isinstance(held, TensorObj):
+        return ({prefix: value} if held.parameter else {}), True
+    if isinstance(held, UnknownObj):
+        return {}, held.hint not in ("module", "submodule")
+    if not isinstance(held, LayerObj | Instance):
+        return {}, True
+    found: dict[str, Value] = {}
     sure = True
-    for part in parts:
-        more, all_ = owned(state, part, seen)
-        found += more
+    for name, part in held.attrs.items():
+        more, all_ = named_parameters(state, part, f"{prefix}.{name}" if prefix else name, seen)
+        found |= more
         sure &= all_
     return found, sure
 
@@ -70,11 +70,18 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     held = state.heap[obj.id]
     match name:
         case "parameters" | "named_parameters":
-            found, sure = owned(state, obj)
-            items = tuple(found)
+            found, sure = named_parameters(state, obj, "", set())
+            items = tuple(found.values())
             if name == "named_parameters":
-                items = tuple(Tuple((Const(str(i)), value)) for i, value in enumerate(found))
+                items = tuple(Tuple((Const(key), value)) for key, value in found.items())
             return [(state, state.new(ListObj(items, not sure)))]
+        case "apply":
+            return _apply(machine, state, obj, args.get(0, "fn"), span)
+        case "register_forward_hook" if isinstance(held, Instance | LayerObj):
+            hooks = held.attrs.get(HOOKS, Tuple(()))
+            assert isinstance(hooks, Tuple)
+            grown = Tuple((*hooks.items, args.get(0, "hook")))
+            state.set(obj, replace(held, attrs={**held.attrs, HOOKS: grown}))
         case "train" | "eval":
             mode = name == "train" and args.get(0, "mode", TRUE) != FALSE
             _set_training(state, obj, mode)
@@ -90,8 +97,12 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return machine.call(state, obj, args, span)
         case "register_buffer" | "register_parameter" | "add_module" | "register_module":
             key, value = args.get(0, "name"), args.get(1, "tensor")
-            if isinstance(key, Const) and isinstance(held, Instance | LayerObj):
-                state.set(obj, replace(held, attrs={**held.attrs, str(key.value): value}))
+            if isinstance(held, Instance | LayerObj):
+                label = str(key.value) if isinstance(key, Const) else f"_{len(held.attrs)}"
+                held = replace(held, attrs={**held.attrs, label: value})
+                if isinstance(held, LayerObj):
+                    held = replace(held, children=(*held.children, value))
+                state.set(obj, held)
         case "children" | "modules" | "values":
             return [(state, _parts(state, held))]
         case "append" | "extend" if isinstance(held, LayerObj):
@@ -102,6 +113,38 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case "named_children" | "named_modules" | "state_dict" | "keys" | "buffers" | "named_buffers":
             return [(state, unknown.fresh(state, span, plain=name == "state_dict"))]
     return [(state, obj if name in _SAME else NONE)]
+
+
+def _apply(machine: Machine, state: State, obj: Value, func: Value, span: Span) -> Results:
+    """`module.apply(fn)`: every submodule, then itself."""
+    held = state.get(obj)
+    parts: tuple[Value, ...] = ()
+    if isinstance(held, LayerObj | Instance):
+        parts = tuple(v for v in held.attrs.values() if isinstance(state.get(v), LayerObj | Instance))
+    results: Results = [(state, obj)]
+    for part in parts:
+        results = [done for each, _ in results for done in _apply(machine, each, part, func, span)]
+    return [(after, obj) for each, _ in results for after, _ in machine.call(each, func, Args((obj,)), span)]
+
+
+def hooked(machine: Machine, results: Results, obj: Value, args: Args, span: Span) -> Results:
+    """Run a module's forward hooks on what its call gave; what one returns replaces it."""
+    found: Results = []
+    for state, value in results:
+        held = state.get(obj)
+        hooks = held.attrs.get(HOOKS) if isinstance(held, LayerObj | Instance) else None
+        if not isinstance(hooks, Tuple) or state.flow is not None:
+            found.append((state, value))
+            continue
+        ways: Results = [(state, value)]
+        for hook in hooks.items:
+            ways = [
+                (after, value_ if given == NONE else given)
+                for each, value_ in ways
+                for after, given in machine.call(each, hook, Args((obj, Tuple(args.pos), value_)), span)
+            ]
+        found += ways
+    return found
 
 
 def _parts(state: State, held: object) -> Value:

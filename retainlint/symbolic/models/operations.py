@@ -37,6 +37,11 @@ VIEWS = frozenset(
 )
 """Rows whose result shares its input's memory."""
 
+_POSITIVE = frozenset(
+    "norm abs square exp sigmoid softmax relu sqrt var std mse_loss l1_loss smooth_l1_loss huber_loss".split()
+)
+_KEEP_SIGN = VIEWS | {"sum", "mean", "max", "min", "max_dim", "clone", "index", "to"}
+
 _SIGNS = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "@": "matmul", "**": "pow", "%": "remainder", "//": "floor",
 }  # fmt: skip
@@ -73,10 +78,12 @@ def operate(
         cut = ("no_grad", span)
     elif edge is None:
         cut = next((obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut), None)
-    certain = edge is not None or all(not isinstance(state.get(value), UnknownObj) for value in operands)
+    held = [state.get(value) for value in operands]
+    certain = edge is not None or all(not isinstance(obj, UnknownObj) or obj.plain for obj in held)
     if not certain:
         return unknown.fresh(state, span, plain=True)
-    return state.new(TensorObj(edge, storage, base, cut))
+    keeps = row in _KEEP_SIGN and isinstance(first, TensorObj) and first.positive
+    return state.new(TensorObj(edge, storage, base, cut, positive=keeps or row in _POSITIVE))
 
 
 def row_of(machine: Machine, state: State, tensor: Value, span: Span) -> Value:

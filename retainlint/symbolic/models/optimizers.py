@@ -35,7 +35,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if kind.startswith(("lr_scheduler", "swa_utils")):
         return [(state, unknown.fresh(state, span, hint="scheduler", plain=True))]
     params = gathered(machine, state, args.get(0, "params"), span)
-    return [(state, state.new(OptimizerObj(kind, params)))]
+    once = kind not in REPEATS or args.get(2, "max_iter") == Const(1)
+    return [(state, state.new(OptimizerObj(kind, params, 1 if once else 2)))]
 
 
 def gathered(machine: Machine, state: State, value: Value, span: Span) -> tuple[Value, ...] | None:
@@ -79,7 +80,7 @@ def method(machine: Machine, state: State, obj: Ref, name: str, args: Args, span
             group = args.get(0, "param_group")
             more = gathered(machine, state, state.new(ListObj((group,))), span)
             both = None if more is None or held.params is None else held.params + more
-            state.set(obj, OptimizerObj(held.kind, both))
+            state.set(obj, OptimizerObj(held.kind, both, held.evaluations))
         case _:
             return [(state, unknown.fresh(state, span, plain=True))]
     return [(state, NONE)]
@@ -89,8 +90,7 @@ def _step(machine: Machine, state: State, held: OptimizerObj, args: Args, span: 
     closure = args.get(0, "closure")
     results: Results = [(state, NONE)]
     if closure != NONE:
-        again = 2 if held.kind in REPEATS else 1
-        results = _closure(machine, state, closure, span, again, held)
+        results = _closure(machine, state, closure, span, held.evaluations, held)
     else:
         step(machine, state, held, span)
     return results

@@ -19,6 +19,7 @@ from retainlint.symbolic.values import (
     ListObj,
     Method,
     Ref,
+    Symbol,
     TensorObj,
     Term,
     Tuple,
@@ -30,8 +31,8 @@ _ONE = """
 neg=neg negative=neg reciprocal floor ceil round trunc sign sum mean cumsum trace max min amax amin median prod var std
 norm logsumexp nansum cumprod exp expm1 log log2 log10 log1p sqrt rsqrt square sin cos tan abs absolute=abs clamp
 clip=clamp clamp_min=clamp clamp_max=clamp relu leaky_relu elu selu gelu silu softplus sigmoid log_sigmoid=log_sigmoid
-logsigmoid=log_sigmoid tanh hardtanh erf softmax log_softmax relu6=hardtanh softsign=div hardsigmoid=hardtanh mish=silu
-celu=elu glu=sigmoid logit=log nan_to_num=where sinh=sin cosh=cos asin=sin acos=cos atan=sin normalize=div cosine=div
+logsigmoid=log_sigmoid tanh hardtanh erf softmax log_softmax relu6=hardtanh softsign=abs hardsigmoid=hardtanh mish=silu
+celu=elu glu=sigmoid logit=log nan_to_num=where sinh=sin cosh=cos asin=sin acos=cos atan=sin normalize=norm cosine=norm
 view reshape t transpose permute expand repeat squeeze unsqueeze flatten narrow unbind split diag flip roll triu tril
 clone alias swapaxes=transpose movedim=permute view_as=view expand_as=expand reshape_as=reshape tile=repeat
 unflatten=view ravel=view diagonal=diag broadcast_to=expand repeat_interleave=index unfold=slice moveaxis=permute
@@ -45,9 +46,9 @@ add sub subtract=sub mul multiply=mul div divide=div true_divide=div pow remaind
 fmin=minimum atan2 matmul mm mv dot bmm inner=dot outer=mul ger=mul cross cdist where masked_scatter=where
 hypot=atan2 mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy=bce_loss
 binary_cross_entropy_with_logits=bce_logits_loss nll_loss cross_entropy=nll_loss bce_loss
-bce_with_logits=bce_logits_loss gaussian_nll_loss=mse_loss poisson_nll_loss=mse_loss cosine_similarity=div
+bce_with_logits=bce_logits_loss gaussian_nll_loss=mse_loss poisson_nll_loss=mse_loss cosine_similarity=norm
 pairwise_distance=norm soft_margin_loss=mse_loss hinge_embedding_loss=where multi_margin_loss=nll_loss
-margin_ranking_loss=clamp cosine_embedding_loss=div ctc_loss=nll_loss kron=mul floor_divide=floor
+margin_ranking_loss=clamp cosine_embedding_loss=norm ctc_loss=nll_loss kron=mul floor_divide=floor
 """
 _MORE = """
 addmm addmv=addmm addbmm=addmm baddbmm=addmm addcmul addcdiv lerp lerp_tensor linear bilinear prelu einsum=bmm
@@ -56,7 +57,7 @@ triplet_margin_loss=norm scatter scatter_add=scatter index_put index_add=scatter
 layer_norm group_norm batch_norm instance_norm=batch_norm scaled_dot_product_attention=bmm tensordot=bmm
 multi_head_attention_forward=bmm embedding embedding_bag=embedding cat stack concat=cat concatenate=cat hstack=cat
 vstack=cat dstack=cat column_stack=cat block_diag=cat meshgrid=expand broadcast_tensors=expand chain_matmul=bmm
-grid_sample=bmm local_response_norm=div
+grid_sample=bmm local_response_norm=norm
 """
 
 
@@ -207,7 +208,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name in ("dropout", "feature_dropout"):
         return [(state, operate(machine, state, "dropout", (obj,), span))]
     if name == "item":
-        return [(state, state.new(UnknownObj(span, plain=True, name="item")))]
+        return [(state, Term("positive" if held.positive else "item", (obj, Symbol(ticket()))))]
     if name in NUMBERS:
         return [(state, Term(name, (obj, *args.pos)))]
     if name in CUTS:
@@ -300,6 +301,8 @@ def unknown_method(
         return [(state, unknown.fresh(state, span, plain=True))]
     if name == "backward":
         return _unknown_backward(machine, state, obj, held, args, span)
+    if name == "item":
+        return [(state, Term("item", (obj, Symbol(ticket()))))]
     if name == "detach" or name in CUTS or name in NUMBERS:
         return [(state, state.new(UnknownObj(span, plain=True, name=name)))]
     if name in KEEPS:

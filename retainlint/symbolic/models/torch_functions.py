@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.source import Span
 from retainlint.symbolic import iteration, walking
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import operations, tensors, unknown
+from retainlint.symbolic.graphs import Birth
+from retainlint.symbolic.models import modules, operations, tensors, unknown
 from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
+    CONVENTIONAL,
     FALSE,
     GUESS,
     NONE,
     PROVEN,
     TRUE,
     Const,
+    DictObj,
     External,
     GradMode,
     ListObj,
@@ -61,6 +65,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return _checkpoint(machine, state, args, span)
         case "torch.compile" | "torch.jit.script" | "torch.jit.trace":
             return [(state, args.get(0, "model", External("torch.compile")))]
+        case "torch.func.functional_call" | "torch.nn.utils.stateless.functional_call":
+            return _functional_call(machine, state, args, span)
         case "torch.numel":
             return [(state, unknown.fresh(state, span, plain=True))]
     if path.startswith("torch.nn.init."):
@@ -181,4 +187,42 @@ def _init(machine: Machine, state: State, args: Args, span: Span) -> Results:
 def _checkpoint(machine: Machine, state: State, args: Args, span: Span) -> Results:
     if not args.pos:
         return [(state, unknown.fresh(state, span))]
-    return machine.call(state, args.pos[0], Args(args.pos[1:], (), args.open, args.spans[1:], span), span)
+    inner = Args(args.pos[1:], (), args.open, args.spans[1:], span)
+    before = state.ledger.created
+    results = machine.call(state, args.pos[0], inner, span)
+    return [(after, _recomputed(machine, after, value, before, span)) for after, value in results]
+
+
+def _recomputed(machine: Machine, state: State, value: Value, before: int, span: Span) -> Value:
+    """The result of a checkpointed call: one node that computes its inside again, with the weights of then."""
+    held = state.get(value)
+    if not isinstance(held, TensorObj | UnknownObj) or held.edge is None or held.edge.node.order <= before:
+        return value
+    inside = [n for n in machine.graphs.reach([held.edge]) if before < n.order and not n.is_leaf]
+    into = {e: None for n in inside for e in n.next if e is not None and (e.node.is_leaf or e.node.order <= before)}
+    saved = (SavedTensor("inputs"),) if any(n.saved for n in inside) else ()
+    node = Node("CheckpointFunctionBackward", saved, tuple(into), state.ledger.next_order())
+    passes = tuple(machine.graphs.exists(edge) for edge in into)
+    level = machine.graphs.exists(held.edge)
+    born = Birth(state.moment(span), level, passes, (level,) * len(saved), (), "checkpoint")
+    machine.graphs.births[node] = born
+    return state.new(TensorObj(Edge(node), ticket()))
+
+
+def _functional_call(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """`functional_call(module, params, args)`: a call of the module over the given weights."""
+    if not state.grad:
+        return [(state, unknown.fresh(state, span, plain=True))]
+    module, given = args.get(0, "module"), args.pos[1:]
+    edges = unknown.edges_in(machine, state, given)
+    params, _ = modules.owned(state, module)
+    edges += [
+        e for value in params if (e := machine.graphs.edge(state, value)) is not None and not _replaced(state, given)
+    ]
+    assumed = "the functional call saves the weights that it is given"
+    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
+    return [(state, state.new(UnknownObj(span, edge, "tensor")))]
+
+
+def _replaced(state: State, given: tuple[Value, ...]) -> bool:
+    return bool(given) and isinstance(state.get(given[0]), DictObj)

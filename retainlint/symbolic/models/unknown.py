@@ -130,6 +130,8 @@ def _trust(state: State, func: Value, args: Args) -> tuple[int, str]:
         name = held.name
         if held.hint in ("module", "submodule") or (held.hint in ("", "instance") and _MODULE_NAME.search(name)):
             return CONVENTIONAL, f"calling `{name or 'the module'}` builds a graph and saves tensors for it"
+    if isinstance(func, External) and func.path.startswith("torch."):
+        return CONVENTIONAL, f"`{func.path}` saves tensors for its backward"
     if isinstance(held, Instance | LayerObj):
         return CONVENTIONAL, "calling the module builds a graph and saves tensors for it"
     return GUESS, ""

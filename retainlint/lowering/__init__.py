@@ -1,0 +1,19 @@
+"""Text to ir; besides fixes/ the only room that knows libcst."""
+
+from __future__ import annotations
+
+from retainlint.ir import Program
+from retainlint.lowering.errors import LoweringError
+from retainlint.source import Source
+
+__all__ = ["LoweringError", "lower"]
+
+
+def lower(source: Source) -> Program:
+    """The program that `source` spells; what ir can't say is an `Opaque` in it, and listed in its gaps.
+
+    Raises LoweringError, and nothing else, for a text that isn't Python or is too deep to be read safely.
+    """
+    from retainlint.lowering.program import lower_source  # libcst costs a quarter of a second to import
+
+    return lower_source(source)

@@ -1,0 +1,161 @@
+"""One code under construction: the instructions, registers and names that lowering functions add to it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import libcst as cst
+
+from retainlint.ir import Block, Const, Instr, Literal, Load, Opaque, Register, Scope, Store
+from retainlint.lowering.positions import Offsets
+from retainlint.lowering.scopes import Names
+from retainlint.source import Source, Span
+
+Value: TypeAlias = "Callable[[Builder, Any], Register]"
+"""Lowers one class of expression nodes: emits its instructions, gives the register that holds its value."""
+
+Statement: TypeAlias = "Callable[[Builder, Any], None]"
+"""Lowers one class of statement nodes."""
+
+_SEERS = frozenset({"locals", "vars", "eval", "exec"})
+"""Builtins that read local names which nobody spells."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A text that is being lowered, and what lowers each class of nodes."""
+
+    source: Source
+    offsets: Offsets
+    values: Mapping[type[cst.CSTNode], Value]
+    statements: Mapping[type[cst.CSTNode], Statement]
+    walk_offsets: list[int]  # where the words stand that a walk is written with
+    gaps: list[Opaque] = field(default_factory=list)
+
+    def walks(self, start: int, end: int) -> bool:
+        """Whether a walk may be written between two offsets."""
+        at = bisect_left(self.walk_offsets, start)
+        return at < len(self.walk_offsets) and self.walk_offsets[at] < end
+
+    def holds_walrus(self, start: int, end: int) -> bool:
+        return self.source.text.find(":=", start, end) >= 0
+
+
+class Builder:
+    """One code under construction. `out` is the block that instructions are added to."""
+
+    def __init__(self, unit: Unit, names: Names, qualname: str) -> None:
+        self.unit = unit
+        self.names = names
+        self.qualname = qualname
+        self.out: list[Instr] = []
+        self.registers = 0
+        self.is_generator = False
+        self.sees_all_names = False
+
+    # -- instructions ---------------------------------------------------------------------------------------------
+
+    def fresh(self) -> Register:
+        self.registers += 1
+        return self.registers - 1
+
+    def emit(self, instr: Instr) -> None:
+        self.out.append(instr)
+
+    @contextmanager
+    def block(self) -> Iterator[list[Instr]]:
+        """A block of its own for the instructions added inside the `with`."""
+        outer, self.out = self.out, []
+        try:
+            yield self.out
+        finally:
+            self.out = outer
+
+    def suite(self, body: cst.BaseSuite | cst.Else | cst.Finally | None) -> Block:
+        """The block of the statements of a suite."""
+        if isinstance(body, (cst.Else, cst.Finally)):
+            body = body.body
+        if body is None:
+            return ()
+        with self.block() as out:
+            self.run(body)
+        return tuple(out)
+
+    def run(self, body: cst.BaseSuite) -> None:
+        """Add the statements of a suite to the block at hand."""
+        for statement in body.body:
+            self.statement(statement)
+
+    def statement(self, node: cst.CSTNode) -> None:
+        if isinstance(node, cst.SimpleStatementLine):
+            for small in node.body:
+                self.statement(small)
+            return
+        lower = self.unit.statements.get(type(node))
+        if lower is None:
+            self.opaque(self.span(node), f"a {type(node).__name__} statement")
+        else:
+            lower(self, node)
+
+    def value(self, node: cst.CSTNode) -> Register:
+        lower = self.unit.values.get(type(node))
+        if lower is None:
+            return self.unknown(self.span(node), f"a {type(node).__name__} expression")
+        return lower(self, node)
+
+    def const(self, span: Span, value: Literal) -> Register:
+        dst = self.fresh()
+        self.out.append(Const(span, dst, value))
+        return dst
+
+    def opaque(self, span: Span, reason: str, dst: Register | None = None) -> None:
+        """What ir can't say."""
+        gap = Opaque(span, reason, dst)
+        self.unit.gaps.append(gap)
+        self.out.append(gap)
+
+    def unknown(self, span: Span, reason: str) -> Register:
+        """A value that ir can't say."""
+        dst = self.fresh()
+        self.opaque(span, reason, dst)
+        return dst
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def load(self, span: Span, name: str) -> Register:
+        name, scope = self.names.resolve(name)
+        if scope is Scope.GLOBAL and name in _SEERS:
+            self.sees_all_names = True
+        dst = self.fresh()
+        self.out.append(Load(span, dst, name, scope))
+        return dst
+
+    def store(self, span: Span, name: str, src: Register) -> None:
+        name, scope = self.names.resolve(name)
+        self.out.append(Store(span, name, scope, src))
+
+    # -- places ---------------------------------------------------------------------------------------------------
+
+    def span(self, node: cst.CSTNode) -> Span:
+        return Span(self.unit.source, *self.unit.offsets[id(node)])
+
+    def between(self, first: cst.CSTNode, last: cst.CSTNode) -> Span:
+        """From the start of one node up to the end of another, with the parentheses that close the latter."""
+        return Span(self.unit.source, self.unit.offsets[id(first)][0], self.end(last))
+
+    def end(self, node: cst.CSTNode) -> int:
+        """Where a node ends, with the parentheses that close it."""
+        text, at = self.unit.source.text, self.unit.offsets[id(node)][1]
+        for _ in getattr(node, "rpar", ()):
+            while text[at] != ")":
+                at = text.index("\n", at) if text[at] == "#" else at + 1
+            at += 1
+        return at
+
+    def text(self, node: cst.CSTNode) -> str:
+        start, end = self.unit.offsets[id(node)]
+        return self.unit.source.text[start:end]

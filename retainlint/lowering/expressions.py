@@ -1,0 +1,354 @@
+"""Expressions to instructions, but for those that hold code of their own."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from retainlint.ir import (
+    Arg,
+    Await,
+    Binary,
+    Build,
+    Call,
+    Compare,
+    GetAttr,
+    GetItem,
+    If,
+    Item,
+    Kind,
+    Literal,
+    Move,
+    Register,
+    Unary,
+    Yield,
+)
+from retainlint.lowering.builder import Builder, Value
+from retainlint.source import Span
+
+_CONSTANTS: dict[str, Literal] = {"None": None, "True": True, "False": False}
+
+BINARY: dict[type[cst.BaseBinaryOp], str] = {
+    cst.Add: "+",
+    cst.Subtract: "-",
+    cst.Multiply: "*",
+    cst.Divide: "/",
+    cst.FloorDivide: "//",
+    cst.Modulo: "%",
+    cst.Power: "**",
+    cst.MatrixMultiply: "@",
+    cst.LeftShift: "<<",
+    cst.RightShift: ">>",
+    cst.BitOr: "|",
+    cst.BitAnd: "&",
+    cst.BitXor: "^",
+}
+
+_COMPARE: dict[type[cst.BaseCompOp], str] = {
+    cst.LessThan: "<",
+    cst.GreaterThan: ">",
+    cst.Equal: "==",
+    cst.LessThanEqual: "<=",
+    cst.GreaterThanEqual: ">=",
+    cst.NotEqual: "!=",
+    cst.In: "in",
+    cst.NotIn: "not in",
+    cst.Is: "is",
+    cst.IsNot: "is not",
+}
+
+_UNARY: dict[type[cst.BaseUnaryOp], str] = {cst.Plus: "+", cst.Minus: "-", cst.BitInvert: "~", cst.Not: "not"}
+
+
+# -- names and literals -------------------------------------------------------------------------------------------
+
+
+def _name(b: Builder, node: cst.Name) -> Register:
+    if node.value in _CONSTANTS:
+        return b.const(b.span(node), _CONSTANTS[node.value])
+    return b.load(b.span(node), node.value)
+
+
+def _ellipsis(b: Builder, node: cst.Ellipsis) -> Register:
+    return b.const(b.span(node), ...)
+
+
+def _number(b: Builder, node: cst.Integer | cst.Float | cst.Imaginary) -> Register:
+    try:
+        value = ast.literal_eval(node.value)
+    except (ValueError, SyntaxError):
+        return b.unknown(b.span(node), "a number that Python can't read")
+    return b.const(b.span(node), value)
+
+
+def _text(literal: str) -> str | bytes:
+    """The value of a string literal; empty where this Python can't read it."""
+    quote = literal[0]
+    if quote in "'\"" and "\\" not in literal:
+        return literal[3:-3] if literal.startswith(quote * 3) and len(literal) > 5 else literal[1:-1]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid escape is nothing to us
+            value = ast.literal_eval(literal)
+    except (ValueError, SyntaxError):
+        return ""
+    return value if isinstance(value, (str, bytes)) else ""
+
+
+def _string(b: Builder, node: cst.SimpleString) -> Register:
+    return b.const(b.span(node), _text(node.value))
+
+
+def _strings(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The parts of adjacent strings, which libcst nests to the right."""
+    while isinstance(node, cst.ConcatenatedString):
+        yield node.left
+        node = node.right
+    yield node
+
+
+def _adjacent_strings(b: Builder, node: cst.ConcatenatedString) -> Register:
+    parts = list(_strings(node))
+    texts = [_text(part.value) for part in parts if isinstance(part, cst.SimpleString)]
+    if len(texts) < len(parts):
+        return _build(b, b.span(node), Kind.STRING, [item for part in parts for item in _interpolations(b, part)])
+    if isinstance(texts[0], bytes):
+        return b.const(b.span(node), b"".join(text for text in texts if isinstance(text, bytes)))
+    return b.const(b.span(node), "".join(text for text in texts if isinstance(text, str)))
+
+
+def _formatted(b: Builder, node: cst.FormattedString | cst.TemplatedString) -> Register:
+    return _build(b, b.span(node), Kind.STRING, list(_interpolations(b, node)))
+
+
+def _interpolations(b: Builder, node: cst.CSTNode) -> Iterator[Item]:
+    """What an f-string or t-string interpolates, and what the format specifications in it do."""
+    parts: Sequence[cst.CSTNode] = ()
+    if isinstance(node, (cst.FormattedString, cst.TemplatedString)):
+        parts = node.parts
+    for part in parts:
+        if isinstance(part, (cst.FormattedStringExpression, cst.TemplatedStringExpression)):
+            yield Item(b.value(part.expression))
+            for inner in part.format_spec or ():
+                if isinstance(inner, (cst.FormattedStringExpression, cst.TemplatedStringExpression)):
+                    yield Item(b.value(inner.expression))
+
+
+# -- containers ---------------------------------------------------------------------------------------------------
+
+
+def _build(b: Builder, span: Span, kind: Kind, items: list[Item]) -> Register:
+    dst = b.fresh()
+    b.emit(Build(span, dst, kind, tuple(items)))
+    return dst
+
+
+def _element(b: Builder, element: cst.BaseElement | cst.BaseDictElement) -> Item:
+    if isinstance(element, cst.DictElement):
+        key = b.value(element.key)
+        return Item(b.value(element.value), key)
+    return Item(b.value(element.value), starred=isinstance(element, (cst.StarredElement, cst.StarredDictElement)))
+
+
+def _container(kind: Kind) -> Value:
+    def lower(b: Builder, node: cst.Tuple | cst.List | cst.Set | cst.Dict) -> Register:
+        return _build(b, b.span(node), kind, [_element(b, element) for element in node.elements])
+
+    return lower
+
+
+# -- operators ----------------------------------------------------------------------------------------------------
+
+
+def _unary(b: Builder, node: cst.UnaryOperation) -> Register:
+    operand = b.value(node.expression)
+    dst = b.fresh()
+    b.emit(Unary(b.span(node), dst, _UNARY[type(node.operator)], operand))
+    return dst
+
+
+def _binary(b: Builder, node: cst.BinaryOperation) -> Register:
+    left = b.value(node.left)
+    right = b.value(node.right)
+    dst = b.fresh()
+    b.emit(Binary(b.span(node), dst, BINARY[type(node.operator)], left, right))
+    return dst
+
+
+def _boolean(b: Builder, node: cst.BooleanOperation) -> Register:
+    left, dst = b.value(node.left), b.fresh()
+    span = b.span(node.left)
+    with b.block() as decided:
+        b.emit(Move(span, dst, left))
+    with b.block() as other:
+        right = b.value(node.right)
+        b.emit(Move(b.span(node.right), dst, right))
+    then, orelse = (other, decided) if isinstance(node.operator, cst.And) else (decided, other)
+    b.emit(If(span, left, tuple(then), tuple(orelse)))
+    return dst
+
+
+def _conditional(b: Builder, node: cst.IfExp) -> Register:
+    cond, dst = b.value(node.test), b.fresh()
+    with b.block() as then:
+        src = b.value(node.body)
+        b.emit(Move(b.span(node.body), dst, src))
+    with b.block() as orelse:
+        src = b.value(node.orelse)
+        b.emit(Move(b.span(node.orelse), dst, src))
+    b.emit(If(b.span(node.test), cond, tuple(then), tuple(orelse)))
+    return dst
+
+
+def _comparison(b: Builder, node: cst.Comparison) -> Register:
+    left = b.value(node.left)
+    if len(node.comparisons) == 1:
+        return _compare(b, b.span(node), left, node.comparisons[0])
+    return _chain(b, node.left, left, node.comparisons)
+
+
+def _compare(b: Builder, span: Span, left: Register, target: cst.ComparisonTarget) -> Register:
+    right = b.value(target.comparator)
+    dst = b.fresh()
+    b.emit(Compare(span, dst, _COMPARE[type(target.operator)], left, right))
+    return dst
+
+
+def _chain(b: Builder, first: cst.BaseExpression, left: Register, targets: Sequence[cst.ComparisonTarget]) -> Register:
+    """`a < b < c` is `a < b and b < c`, with `b` computed once."""
+    dst, outer = b.fresh(), b.out
+    links = []
+    for target in targets:
+        right = b.value(target.comparator)
+        result, span = b.fresh(), b.between(first, target.comparator)
+        b.emit(Compare(span, result, _COMPARE[type(target.operator)], left, right))
+        links.append((b.out, span, result))
+        b.out, first, left = [], target.comparator, right
+    b.out = outer
+    last, span, result = links.pop()
+    last.append(Move(span, dst, result))
+    inner = tuple(last)
+    for before, span, result in reversed(links):
+        before.append(If(span, result, inner, (Move(span, dst, result),)))
+        inner = tuple(before)
+    return dst
+
+
+def _walrus(b: Builder, node: cst.NamedExpr) -> Register:
+    value = b.value(node.value)
+    if isinstance(node.target, cst.Name):
+        b.store(b.span(node.target), node.target.value, value)
+    return value
+
+
+# -- attributes, items, calls -------------------------------------------------------------------------------------
+
+
+def _attribute(b: Builder, node: cst.Attribute) -> Register:
+    obj = b.value(node.value)
+    dst = b.fresh()
+    b.emit(GetAttr(b.span(node), dst, obj, node.attr.value))
+    return dst
+
+
+def _subscript(b: Builder, node: cst.Subscript) -> Register:
+    obj = b.value(node.value)
+    index = index_of(b, node)
+    dst = b.fresh()
+    b.emit(GetItem(b.span(node), dst, obj, index))
+    return dst
+
+
+def index_of(b: Builder, node: cst.Subscript) -> Register:
+    """The register of what stands between the brackets of a subscript."""
+    elements = node.slice
+    starred = isinstance(elements[0].slice, cst.Index) and elements[0].slice.star is not None
+    if len(elements) == 1 and not isinstance(elements[0].comma, cst.Comma) and not starred:
+        return _index(b, elements[0]).value
+    span = b.between(elements[0], elements[-1])
+    return _build(b, span, Kind.TUPLE, [_index(b, element) for element in elements])
+
+
+def _index(b: Builder, element: cst.SubscriptElement) -> Item:
+    inner = element.slice
+    if isinstance(inner, cst.Index):
+        return Item(b.value(inner.value), starred=inner.star is not None)
+    if not isinstance(inner, cst.Slice):
+        return Item(b.unknown(b.span(element), "an index"))
+    span = b.span(element)
+    parts = (inner.lower, inner.upper, inner.step)
+    items = [Item(b.const(span, None) if part is None else b.value(part)) for part in parts]
+    return Item(_build(b, span, Kind.SLICE, items))
+
+
+def _call(b: Builder, node: cst.Call) -> Register:
+    func = b.value(node.func)
+    args = arguments(b, node.args)
+    dst = b.fresh()
+    b.emit(Call(b.span(node), dst, func, args))
+    return dst
+
+
+def arguments(b: Builder, args: Sequence[cst.Arg]) -> tuple[Arg, ...]:
+    """The arguments of a call or a class, as written; `f(a=x, *y)` computes `y` before `x`."""
+    order = range(len(args))
+    if any(arg.star == "*" for arg in args):
+        order_ = sorted(order, key=lambda at: args[at].keyword is not None or args[at].star == "**")
+    else:
+        order_ = list(order)
+    lowered: dict[int, Arg] = {}
+    for at in order_:
+        arg = args[at]
+        value = b.value(arg.value)
+        lowered[at] = Arg(value, arg.keyword.value if arg.keyword is not None else None, len(arg.star), b.span(arg))
+    return tuple(lowered[at] for at in order)
+
+
+def _await(b: Builder, node: cst.Await) -> Register:
+    src = b.value(node.expression)
+    dst = b.fresh()
+    b.emit(Await(b.span(node), dst, src))
+    return dst
+
+
+def _yield(b: Builder, node: cst.Yield) -> Register:
+    b.is_generator = True
+    if isinstance(node.value, cst.From):
+        src = b.value(node.value.item)
+    else:
+        src = b.const(b.span(node), None) if node.value is None else b.value(node.value)
+    dst = b.fresh()
+    b.emit(Yield(b.span(node), dst, src, isinstance(node.value, cst.From)))
+    return dst
+
+
+VALUES: dict[type[cst.CSTNode], Value] = {
+    cst.Name: _name,
+    cst.Ellipsis: _ellipsis,
+    cst.Integer: _number,
+    cst.Float: _number,
+    cst.Imaginary: _number,
+    cst.SimpleString: _string,
+    cst.ConcatenatedString: _adjacent_strings,
+    cst.FormattedString: _formatted,
+    cst.TemplatedString: _formatted,
+    cst.Tuple: _container(Kind.TUPLE),
+    cst.List: _container(Kind.LIST),
+    cst.Set: _container(Kind.SET),
+    cst.Dict: _container(Kind.DICT),
+    cst.UnaryOperation: _unary,
+    cst.BinaryOperation: _binary,
+    cst.BooleanOperation: _boolean,
+    cst.IfExp: _conditional,
+    cst.Comparison: _comparison,
+    cst.NamedExpr: _walrus,
+    cst.Attribute: _attribute,
+    cst.Subscript: _subscript,
+    cst.Call: _call,
+    cst.Await: _await,
+    cst.Yield: _yield,
+}
+"""What lowers each class of expression; comprehensions and functions have tables of their own."""

@@ -1,0 +1,151 @@
+"""What holds code of its own: functions, lambdas, classes, and the decorators and type parameters on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from retainlint.ir import Code, Decorate, MakeClass, MakeFunction, Param, Register, Return
+from retainlint.lowering.builder import Builder, Statement, Value
+from retainlint.lowering.expressions import arguments
+from retainlint.lowering.liveness import with_liveness
+from retainlint.lowering.scopes import Bindings, Holder, Names, bindings_of, walruses_of
+from retainlint.source import Span
+
+
+def _function(b: Builder, node: cst.FunctionDef) -> None:
+    span, name = b.span(node.name), node.name.value
+    decorators = [(b.span(decorator.decorator), b.value(decorator.decorator)) for decorator in node.decorators]
+    _enter_type_parameters(b, node.type_parameters)
+    params = _params(b, node.params)
+    start, end = b.unit.offsets[id(node)]
+    bindings = bindings_of(node.body.body, b.unit.holds_walrus(start, end))
+    bindings.bound.update(param.name for param in params)
+    inner = _inside(b, Names(Holder.FUNCTION, bindings, b.names), name)
+    inner.run(node.body)
+    code = finish(inner, name, span, (start, end), params, is_async=node.asynchronous is not None)
+    _leave_type_parameters(b, node.type_parameters)
+    dst = b.fresh()
+    b.emit(MakeFunction(span, dst, code))
+    _bind(b, span, name, decorators, dst)
+
+
+def _lambda(b: Builder, node: cst.Lambda) -> Register:
+    span = b.span(node)
+    params = _params(b, node.params)
+    bound = walruses_of(node.body) if b.unit.holds_walrus(span.start, span.end) else set()
+    bound.update(param.name for param in params)
+    inner = _inside(b, Names(Holder.FUNCTION, Bindings(bound), b.names), "<lambda>")
+    value = inner.value(node.body)
+    inner.emit(Return(inner.span(node.body), value))
+    dst = b.fresh()
+    b.emit(MakeFunction(span, dst, finish(inner, "<lambda>", span, (span.start, span.end), params)))
+    return dst
+
+
+def _class(b: Builder, node: cst.ClassDef) -> None:
+    span, name = b.span(node.name), node.name.value
+    decorators = [(b.span(decorator.decorator), b.value(decorator.decorator)) for decorator in node.decorators]
+    _enter_type_parameters(b, node.type_parameters)
+    bases = arguments(b, (*node.bases, *node.keywords))
+    start, end = b.unit.offsets[id(node)]
+    bindings = bindings_of(node.body.body, b.unit.holds_walrus(start, end))
+    inner = _inside(b, Names(Holder.CLASS, bindings, b.names), name)
+    inner.run(node.body)
+    code = finish(inner, name, span, (start, end))
+    _leave_type_parameters(b, node.type_parameters)
+    dst = b.fresh()
+    b.emit(MakeClass(span, dst, code, bases))
+    _bind(b, span, name, decorators, dst)
+
+
+def finish(
+    b: Builder,
+    name: str,
+    span: Span,
+    extent: tuple[int, int],
+    params: tuple[Param, ...] = (),
+    is_async: bool = False,
+) -> Code:
+    """The code that `b` has built, whose text reaches over `extent`."""
+    own = b.names.bindings
+    local_names = frozenset((own.bound - own.globals - own.nonlocals) | b.names.renamed)
+    captured = frozenset(b.names.captured)
+    kept = local_names if b.names.holder is Holder.CLASS or b.sees_all_names else captured
+    return Code(
+        name=name,
+        qualname=b.qualname,
+        span=span,
+        body=with_liveness(tuple(b.out), kept),
+        params=params,
+        local_names=local_names,
+        captured=captured,
+        is_generator=b.is_generator,
+        is_async=is_async,
+        registers=b.registers,
+        walks=b.unit.walks(*extent),
+    )
+
+
+def _inside(b: Builder, names: Names, name: str) -> Builder:
+    if b.names.holder is Holder.FUNCTION:
+        return Builder(b.unit, names, f"{b.qualname}.<locals>.{name}")
+    return Builder(b.unit, names, f"{b.qualname}.{name}" if b.qualname else name)
+
+
+def _bind(b: Builder, span: Span, name: str, decorators: Sequence[tuple[Span, Register]], target: Register) -> None:
+    """Apply decorators, the last one first, and store what comes out."""
+    for place, decorator in reversed(decorators):
+        dst = b.fresh()
+        b.emit(Decorate(place, dst, decorator, target))
+        target = dst
+    b.store(span, name, target)
+
+
+# -- parameters ---------------------------------------------------------------------------------------------------
+
+
+def _listed(params: cst.Parameters) -> Iterator[tuple[cst.Param, str]]:
+    for param in params.posonly_params:
+        yield param, "positional"
+    for param in params.params:
+        yield param, "normal"
+    if isinstance(params.star_arg, cst.Param):
+        yield params.star_arg, "star"
+    for param in params.kwonly_params:
+        yield param, "keyword"
+    if params.star_kwarg is not None:
+        yield params.star_kwarg, "doublestar"
+
+
+def _params(b: Builder, params: cst.Parameters) -> tuple[Param, ...]:
+    """The parameters; their defaults are computed in the code that holds the function."""
+    lowered = []
+    for param, kind in _listed(params):
+        default = b.value(param.default) if param.default is not None else None
+        annotation = b.text(param.annotation.annotation) if param.annotation is not None else None
+        lowered.append(Param(param.name.value, kind, default, annotation, b.span(param.name)))
+    return tuple(lowered)
+
+
+# -- type parameters ----------------------------------------------------------------------------------------------
+
+
+def _enter_type_parameters(b: Builder, params: cst.TypeParameters | None) -> None:
+    """`def f[T]()`: T lives in the definition only, under a name that can't clash."""
+    if params is None:
+        return
+    names = [param.param.name for param in params.params]
+    b.names.aliases.append(b.names.rename(name.value for name in names))
+    for name in names:
+        b.store(b.span(name), name.value, b.unknown(b.span(name), "a type parameter"))
+
+
+def _leave_type_parameters(b: Builder, params: cst.TypeParameters | None) -> None:
+    if params is not None:
+        b.names.aliases.pop()
+
+
+VALUES: dict[type[cst.CSTNode], Value] = {cst.Lambda: _lambda}
+STATEMENTS: dict[type[cst.CSTNode], Statement] = {cst.FunctionDef: _function, cst.ClassDef: _class}

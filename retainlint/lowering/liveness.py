@@ -1,0 +1,234 @@
+"""What may still be read after each branch and loop: a backward walk over structured ir.
+
+Registers and local names are tracked as members of one set: registers are numbers, names strings. That more is live
+than will be read is safe, less is a bug: so where control may jump away, what is live at each landing stays live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from retainlint.ir import (
+    Block,
+    Break,
+    Const,
+    Continue,
+    Delete,
+    For,
+    Handler,
+    If,
+    Instr,
+    Live,
+    Load,
+    Raise,
+    Register,
+    Return,
+    Scope,
+    Store,
+    Try,
+    Unpack,
+    While,
+    With,
+)
+from retainlint.lowering.reads import READS
+
+Alive: TypeAlias = "set[Register | str]"
+Frozen: TypeAlias = "frozenset[Register | str]"
+
+_NONE: Frozen = frozenset()
+_BRANCHING = (If, For, While, With, Try)
+
+SWALLOWERS = ("suppress", "raises", "ignore", "catch", "swallow", "skip", "timeout", "cancel")
+"""In the text of a `with` item that may go on behind its block after an exception; case doesn't matter."""
+
+
+def with_liveness(body: Block, kept: frozenset[str]) -> Block:
+    """`body` with `live` and `live_turn` filled in; the names in `kept` are live everywhere."""
+    if not any(isinstance(instr, _BRANCHING) for instr in body):
+        return body
+    return _Walk(kept).block(body, set(), _Landings(), filling=True)[1]
+
+
+@dataclass(frozen=True)
+class _Landings:
+    """What is live where control may jump to."""
+
+    broken: Frozen = _NONE  # behind the loop
+    continued: Frozen = _NONE  # at the start of its next turn
+    left: Frozen = _NONE  # in the `finally` blocks that a return passes
+    raised: Frozen = _NONE  # in the handlers and `finally` blocks around
+
+    def behind(self, final: Alive) -> _Landings:
+        """The landings inside of a `finally`, at whose start `final` is live: every way out passes it."""
+        through = frozenset(final)
+        return _Landings(through, through, self.left | through, self.raised | through)
+
+
+class _Walk:
+    """A walk over one code.
+
+    A loop's summary is what its turns read of what stood before the loop. As a loop may make no turn at all it hides
+    nothing, so a summary doesn't depend on what surrounds it: each is made once, and the walk stays linear.
+    """
+
+    def __init__(self, kept: frozenset[str]) -> None:
+        self.kept = kept
+        self.summaries: dict[int, Frozen] = {}
+        self.lives: dict[Frozen, Live] = {}
+
+    def block(self, body: Block, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, Block]:
+        """What is live before `body`, given what is behind it (`live` is used up); and `body`, filled in if asked."""
+        filled: list[Instr] = []
+        raised = landings.raised
+        for instr in reversed(body):
+            if isinstance(instr, _BRANCHING):
+                live, instr = _BRANCHES[type(instr)](self, instr, live, landings, filling)
+            elif isinstance(instr, (Return, Raise, Break, Continue)):
+                live = _jump(instr, landings)
+            else:
+                self._plain(instr, live, raised)
+            if filling:
+                filled.append(instr)
+        return live, tuple(reversed(filled))
+
+    def _plain(self, instr: Instr, live: Alive, raised: Frozen) -> None:
+        if isinstance(instr, Store):
+            if instr.scope is Scope.LOCAL:
+                _kill(live, instr.name, raised)
+            live.add(instr.src)
+            return
+        for dst in instr.dsts if isinstance(instr, Unpack) else (getattr(instr, "dst", None),):
+            if dst is not None:
+                _kill(live, dst, raised)
+        if isinstance(instr, (Load, Delete)):
+            if instr.scope is Scope.LOCAL and instr.name not in self.kept:
+                live.add(instr.name)
+        else:
+            live.update(READS[type(instr)](instr))
+
+    def live(self, alive: Alive) -> Live:
+        key = frozenset(alive)
+        if key not in self.lives:
+            names = frozenset(member for member in key if isinstance(member, str))
+            self.lives[key] = Live(frozenset(member for member in key if isinstance(member, int)), names | self.kept)
+        return self.lives[key]
+
+    # -- branches: each gives what is live before it, and itself with its `live` ------------------------------------
+
+    def if_(self, instr: If, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, If]:
+        after = self.live(live) if filling else None
+        before, then = self.block(instr.then, set(live), landings, filling)
+        other, orelse = self.block(instr.orelse, live, landings, filling)
+        before |= other
+        before.add(instr.cond)
+        return before, instr if after is None else replace(instr, then=then, orelse=orelse, live=after)
+
+    def for_(self, instr: For, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, For]:
+        exhausted, orelse = self.block(instr.orelse, set(live), landings, filling)
+        turn = exhausted | live | self.summary(instr)
+        turn.add(instr.iterable)
+        if not filling:
+            return turn, instr
+        inner = replace(landings, broken=frozenset(live), continued=frozenset(turn))
+        _, body = self.block(instr.body, set(turn), inner, filling)
+        filled = replace(instr, body=body, orelse=orelse, live=self.live(live), live_turn=self.live(turn))
+        return turn, filled
+
+    def while_(self, instr: While, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, While]:
+        exhausted, orelse = self.block(instr.orelse, set(live), landings, filling)
+        inner = replace(landings, broken=frozenset(live))
+        if _endless(instr):
+            turn = self.block(instr.body, set(), inner, False)[0] if filling else set(live)
+        else:
+            exhausted.add(instr.cond)
+            turn = self.block(instr.test, exhausted, landings, False)[0] | live
+        turn |= self.summary(instr)
+        if not filling:
+            return turn, instr
+        inner = replace(inner, continued=frozenset(turn))
+        before, body = self.block(instr.body, set(turn), inner, filling)
+        _, test = self.block(instr.test, before | turn | {instr.cond}, landings, filling)
+        return turn, replace(
+            instr, test=test, body=body, orelse=orelse, live=self.live(live), live_turn=self.live(turn)
+        )
+
+    def with_(self, instr: With, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, With]:
+        after = self.live(live) if filling else None
+        item = instr.span.text.lower()
+        if any(word in item for word in SWALLOWERS):
+            landings = replace(landings, raised=landings.raised | live)
+        before, body = self.block(instr.body, live | {instr.context}, landings, filling)
+        before |= landings.raised
+        before.discard(instr.dst)
+        before.add(instr.context)
+        return before, instr if after is None else replace(instr, body=body, live=after)
+
+    def try_(self, instr: Try, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, Try]:
+        after = self.live(live) if filling else None
+        final: Block = ()
+        if instr.final:
+            ways_out = live | landings.broken | landings.continued | landings.left | landings.raised
+            live, final = self.block(instr.final, ways_out, landings, filling)
+            landings = landings.behind(live)
+        caught: Alive = set(landings.raised)
+        handlers = []
+        for handler in instr.handlers:
+            before, handler = self._handler(handler, set(live), landings, filling)
+            caught |= before
+            handlers.append(handler)
+        before, orelse = self.block(instr.orelse, live, landings, filling)
+        before, body = self.block(instr.body, before, replace(landings, raised=frozenset(caught)), filling)
+        before |= caught
+        if after is None:
+            return before, instr
+        return before, replace(instr, body=body, handlers=tuple(handlers), orelse=orelse, final=final, live=after)
+
+    def _handler(self, handler: Handler, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, Handler]:
+        live, body = self.block(handler.body, live, landings, filling)
+        live.discard(handler.dst)
+        if handler.type is not None:
+            live.add(handler.type)
+        live, test = self.block(handler.test, live, landings, filling)
+        return live, replace(handler, test=test, body=body) if filling else handler
+
+    def summary(self, loop: For | While) -> Frozen:
+        """What the turns of a loop read of what stood before it."""
+        if id(loop) not in self.summaries:
+            live, _ = self.block(loop.body, set(), _Landings(), False)
+            if isinstance(loop, For):
+                live.discard(loop.item)
+            else:
+                live.add(loop.cond)
+                live, _ = self.block(loop.test, live, _Landings(), False)
+            self.summaries[id(loop)] = frozenset(live)
+        return self.summaries[id(loop)]
+
+
+_BRANCHES: dict[type, Callable[[_Walk, Any, Alive, _Landings, bool], tuple[Alive, Instr]]] = {
+    If: _Walk.if_,
+    For: _Walk.for_,
+    While: _Walk.while_,
+    With: _Walk.with_,
+    Try: _Walk.try_,
+}
+
+
+def _kill(live: Alive, member: Register | str, raised: Frozen) -> None:
+    """What is written isn't live before; but where an exception may jump to a reader, it may not have been written."""
+    if member not in raised:
+        live.discard(member)
+
+
+def _jump(instr: Return | Raise | Break | Continue, landings: _Landings) -> Alive:
+    if isinstance(instr, Return):
+        return {instr.src, *landings.left, *landings.raised}
+    if isinstance(instr, Raise):
+        return set(landings.raised) if instr.src is None else {instr.src, *landings.raised}
+    return set(landings.raised | (landings.broken if isinstance(instr, Break) else landings.continued))
+
+
+def _endless(loop: While) -> bool:
+    """`while True` is left by `break` alone."""
+    return len(loop.test) == 1 and isinstance(loop.test[0], Const) and bool(loop.test[0].value)

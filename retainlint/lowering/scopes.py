@@ -1,0 +1,230 @@
+"""Which names a body binds, and where a name that it uses lives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import libcst as cst
+
+from retainlint.ir import Scope
+
+
+class Holder(Enum):
+    """What kind of code holds the names."""
+
+    MODULE = "module"
+    CLASS = "class"
+    FUNCTION = "function"
+
+
+@dataclass
+class Bindings:
+    """The names that a body binds, and those that it declares to live elsewhere."""
+
+    bound: set[str] = field(default_factory=set)
+    globals: set[str] = field(default_factory=set)
+    nonlocals: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Names:
+    """The names of one code while it is being lowered.
+
+    `aliases` are the names of comprehension variables and type parameters around the place that is being lowered,
+    innermost last, and what they are called in this code; `comprehending` counts the comprehensions around it.
+    """
+
+    holder: Holder
+    bindings: Bindings
+    outer: Names | None
+    captured: set[str] = field(default_factory=set)
+    aliases: list[dict[str, str]] = field(default_factory=list)
+    renamed: set[str] = field(default_factory=set)
+    comprehending: int = 0
+
+    @property
+    def own(self) -> Scope:
+        return Scope.GLOBAL if self.holder is Holder.MODULE else Scope.LOCAL
+
+    def resolve(self, name: str) -> tuple[str, Scope]:
+        """What `name` is called, and where it lives."""
+        for renames in reversed(self.aliases):
+            if name in renames:
+                return renames[name], self.own
+        if self.holder is Holder.MODULE or name in self.bindings.globals:
+            return name, Scope.GLOBAL
+        hidden = self.holder is Holder.CLASS and self.comprehending
+        if name in self.bindings.bound and name not in self.bindings.nonlocals and not hidden:
+            return name, Scope.LOCAL
+        return self.outer.lend(name) if self.outer is not None else (name, Scope.GLOBAL)
+
+    def lend(self, name: str) -> tuple[str, Scope]:
+        """What `name` is called, and where it lives, for a code inside this one."""
+        for renames in reversed(self.aliases):
+            if name in renames:
+                if self.holder is Holder.MODULE:
+                    return renames[name], Scope.GLOBAL
+                self.captured.add(renames[name])
+                return renames[name], Scope.ENCLOSING
+        if self.holder is Holder.FUNCTION:
+            if name in self.bindings.globals:
+                return name, Scope.GLOBAL
+            if name in self.bindings.bound and name not in self.bindings.nonlocals:
+                self.captured.add(name)
+                return name, Scope.ENCLOSING
+        return self.outer.lend(name) if self.outer is not None else (name, Scope.GLOBAL)
+
+    def rename(self, names: Iterable[str]) -> dict[str, str]:
+        """Fresh names, that no program can spell, for names that live only in a part of this code."""
+        fresh = {}
+        for name in names:
+            fresh[name] = f"{name}#{len(self.renamed)}"
+            self.renamed.add(fresh[name])
+        return fresh
+
+
+def bindings_of(body: Sequence[cst.CSTNode], walrus: bool) -> Bindings:
+    """What the statements of a body bind; looks for `:=` only if told that there may be one."""
+    found = Bindings()
+    for statement in body:
+        _bind(statement, found)
+        if walrus:
+            statement.visit(_Walruses(found.bound))
+    return found
+
+
+def targets_of(target: cst.CSTNode) -> Iterator[str]:
+    """The names that an assignment's target binds."""
+    if isinstance(target, cst.Name):
+        yield target.value
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            yield from targets_of(element.value)
+    elif isinstance(target, cst.StarredElement):
+        yield from targets_of(target.value)
+
+
+def walruses_of(expression: cst.CSTNode) -> set[str]:
+    """The names that an expression binds with `:=`."""
+    bound: set[str] = set()
+    expression.visit(_Walruses(bound))
+    return bound
+
+
+def _bind(node: cst.CSTNode, found: Bindings) -> None:
+    """Add what a statement and the statements in it bind, but for those of inner codes."""
+    pending: list[cst.CSTNode | None] = [node]
+    while pending:
+        node_ = pending.pop()
+        if isinstance(node_, (cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.IndentedBlock)):
+            pending.extend(node_.body)
+        elif isinstance(node_, cst.BaseSmallStatement):
+            _bind_small(node_, found)
+        elif isinstance(node_, (cst.FunctionDef, cst.ClassDef)):
+            found.bound.add(node_.name.value)
+        elif isinstance(node_, (cst.If, cst.While)):
+            pending += (node_.body, node_.orelse)
+        elif isinstance(node_, cst.For):
+            found.bound.update(targets_of(node_.target))
+            pending += (node_.body, node_.orelse)
+        elif isinstance(node_, (cst.Else, cst.Finally)):
+            pending.append(node_.body)
+        elif isinstance(node_, (cst.With, cst.Try, cst.TryStar, cst.ExceptHandler, cst.ExceptStarHandler)):
+            pending += _bind_guarded(node_, found)
+        elif isinstance(node_, cst.Match):
+            for case in node_.cases:
+                found.bound.update(captures_of(case.pattern))
+                pending.append(case.body)
+
+
+def _bind_guarded(
+    node: cst.With | cst.Try | cst.TryStar | cst.ExceptHandler | cst.ExceptStarHandler, found: Bindings
+) -> Iterator[cst.CSTNode | None]:
+    yield node.body
+    if isinstance(node, cst.With):
+        for item in node.items:
+            if item.asname is not None:
+                found.bound.update(targets_of(item.asname.name))
+    elif isinstance(node, (cst.Try, cst.TryStar)):
+        yield from node.handlers
+        yield from (node.orelse, node.finalbody)
+    elif node.name is not None:
+        found.bound.update(targets_of(node.name.name))
+
+
+def _bind_small(node: cst.BaseSmallStatement, found: Bindings) -> None:
+    if isinstance(node, cst.Assign):
+        for assigned in node.targets:
+            found.bound.update(targets_of(assigned.target))
+    elif isinstance(node, (cst.AugAssign, cst.AnnAssign, cst.Del)):
+        found.bound.update(targets_of(node.target))
+    elif isinstance(node, (cst.Import, cst.ImportFrom)):
+        if not isinstance(node.names, cst.ImportStar):
+            found.bound.update(imported_name(alias) for alias in node.names)
+    elif isinstance(node, cst.Global):
+        found.globals.update(item.name.value for item in node.names)
+    elif isinstance(node, cst.Nonlocal):
+        found.nonlocals.update(item.name.value for item in node.names)
+    elif isinstance(node, cst.TypeAlias):
+        found.bound.add(node.name.value)
+
+
+def imported_name(alias: cst.ImportAlias) -> str:
+    """The name that an import binds: `c` of `a.b as c`, `a` of `a.b`."""
+    if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+        return alias.asname.name.value
+    name: cst.BaseExpression = alias.name
+    while isinstance(name, cst.Attribute):
+        name = name.value
+    return name.value if isinstance(name, cst.Name) else ""
+
+
+def captures_of(pattern: cst.CSTNode) -> set[str]:
+    """The names that a `case` pattern binds."""
+    captures: set[str] = set()
+    pattern.visit(_Captures(captures))
+    return captures
+
+
+class _Captures(cst.CSTVisitor):
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def visit_MatchAs(self, node: cst.MatchAs) -> None:
+        self._add(node.name)
+
+    def visit_MatchStar(self, node: cst.MatchStar) -> None:
+        self._add(node.name)
+
+    def visit_MatchMapping(self, node: cst.MatchMapping) -> None:
+        self._add(node.rest)
+
+    def _add(self, name: cst.Name | None) -> None:
+        if name is not None:
+            self.names.add(name.value)
+
+
+class _Walruses(cst.CSTVisitor):
+    """Collects the targets of `:=`; those in a comprehension belong to the code around it."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
+        self.names.update(targets_of(node.target))
+
+    def visit_Lambda(self, node: cst.Lambda) -> bool:
+        node.params.visit(self)
+        return False
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        for part in (*node.decorators, node.params):
+            part.visit(self)
+        return False
+
+    def visit_ClassDef(self, node: cst.ClassDef) -> bool:
+        for part in (*node.decorators, *node.bases, *node.keywords):
+            part.visit(self)
+        return False

@@ -1,0 +1,282 @@
+"""Statements to instructions, but for definitions and `match`."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from retainlint.ir import (
+    Arg,
+    Binary,
+    Block,
+    Break,
+    Call,
+    Continue,
+    Delete,
+    For,
+    GetAttr,
+    GetItem,
+    Handler,
+    If,
+    Import,
+    Instr,
+    Raise,
+    Register,
+    Return,
+    SetAttr,
+    SetItem,
+    Try,
+    While,
+    With,
+)
+from retainlint.lowering.builder import Builder, Statement
+from retainlint.lowering.expressions import index_of
+from retainlint.lowering.scopes import imported_name
+from retainlint.lowering.targets import assign, delete
+from retainlint.source import Span
+
+_IN_PLACE: dict[type[cst.BaseAugOp], str] = {
+    cst.AddAssign: "+",
+    cst.SubtractAssign: "-",
+    cst.MultiplyAssign: "*",
+    cst.MatrixMultiplyAssign: "@",
+    cst.DivideAssign: "/",
+    cst.ModuloAssign: "%",
+    cst.BitAndAssign: "&",
+    cst.BitOrAssign: "|",
+    cst.BitXorAssign: "^",
+    cst.LeftShiftAssign: "<<",
+    cst.RightShiftAssign: ">>",
+    cst.PowerAssign: "**",
+    cst.FloorDivideAssign: "//",
+}
+
+_INERT = (cst.SimpleString, cst.Ellipsis, cst.BaseNumber)
+"""As statements, docstrings and place-holders: they do nothing."""
+
+
+# -- simple statements --------------------------------------------------------------------------------------------
+
+
+def _expression(b: Builder, node: cst.Expr) -> None:
+    if not isinstance(node.value, _INERT):
+        b.value(node.value)
+
+
+def _assign(b: Builder, node: cst.Assign) -> None:
+    src = b.value(node.value)
+    for assigned in node.targets:
+        assign(b, assigned.target, src)
+
+
+def _annotated(b: Builder, node: cst.AnnAssign) -> None:
+    if node.value is not None:
+        assign(b, node.target, b.value(node.value))
+
+
+def _augmented(b: Builder, node: cst.AugAssign) -> None:
+    """The object and the index of the target are computed once, before the right side."""
+    target, span = node.target, b.span(node.target)
+
+    def computed(left: Register) -> Register:
+        right = b.value(node.value)
+        dst = b.fresh()
+        b.emit(Binary(b.span(node), dst, _IN_PLACE[type(node.operator)], left, right, in_place=True))
+        return dst
+
+    if isinstance(target, cst.Name):
+        b.store(span, target.value, computed(b.value(target)))
+    elif isinstance(target, cst.Attribute):
+        obj, left = b.value(target.value), b.fresh()
+        b.emit(GetAttr(span, left, obj, target.attr.value))
+        b.emit(SetAttr(span, obj, target.attr.value, computed(left)))
+    elif isinstance(target, cst.Subscript):
+        obj = b.value(target.value)
+        index, left = index_of(b, target), b.fresh()
+        b.emit(GetItem(span, left, obj, index))
+        b.emit(SetItem(span, obj, index, computed(left)))
+    else:
+        b.opaque(span, f"an augmented assignment to a {type(target).__name__}")
+
+
+def _delete(b: Builder, node: cst.Del) -> None:
+    delete(b, node.target)
+
+
+def _return(b: Builder, node: cst.Return) -> None:
+    src = b.const(b.span(node), None) if node.value is None else b.value(node.value)
+    b.emit(Return(b.span(node), src))
+
+
+def _raise(b: Builder, node: cst.Raise) -> None:
+    src = None if node.exc is None else b.value(node.exc)
+    if node.cause is not None:
+        b.value(node.cause.item)
+    b.emit(Raise(b.span(node), src))
+
+
+def _assert(b: Builder, node: cst.Assert) -> None:
+    span = b.span(node)
+    cond = b.value(node.test)
+    with b.block() as failed:
+        error = b.load(span, "AssertionError")
+        args = () if node.msg is None else (Arg(b.value(node.msg), span=b.span(node.msg)),)
+        dst = b.fresh()
+        b.emit(Call(span, dst, error, args))
+        b.emit(Raise(span, dst))
+    b.emit(If(b.span(node.test), cond, (), tuple(failed)))
+
+
+def _import(b: Builder, node: cst.Import | cst.LazyImport) -> None:
+    for alias in node.names:
+        span, dst = b.span(alias), b.fresh()
+        b.emit(Import(span, dst, _dotted(alias.name), None if alias.asname is None else ""))
+        b.store(span, imported_name(alias), dst)
+
+
+def _import_from(b: Builder, node: cst.ImportFrom | cst.LazyImportFrom) -> None:
+    module = "" if node.module is None else _dotted(node.module)
+    level = len(node.relative)
+    if isinstance(node.names, cst.ImportStar):
+        b.emit(Import(b.span(node), b.fresh(), module, "*", level))
+        return
+    for alias in node.names:
+        span, dst = b.span(alias), b.fresh()
+        b.emit(Import(span, dst, module, _dotted(alias.name), level))
+        b.store(span, imported_name(alias), dst)
+
+
+def _dotted(name: cst.BaseExpression) -> str:
+    parts = []
+    while isinstance(name, cst.Attribute):
+        parts.append(name.attr.value)
+        name = name.value
+    parts.append(name.value if isinstance(name, cst.Name) else "")
+    return ".".join(reversed(parts))
+
+
+def _type_alias(b: Builder, node: cst.TypeAlias) -> None:
+    b.store(b.span(node.name), node.name.value, b.unknown(b.span(node), "a type alias"))
+
+
+def _nothing(b: Builder, node: cst.CSTNode) -> None:
+    """`pass`; `global` and `nonlocal` were heeded when the names were collected."""
+
+
+def _break(b: Builder, node: cst.Break) -> None:
+    b.emit(Break(b.span(node)))
+
+
+def _continue(b: Builder, node: cst.Continue) -> None:
+    b.emit(Continue(b.span(node)))
+
+
+# -- compound statements ------------------------------------------------------------------------------------------
+
+
+def _if(b: Builder, node: cst.If) -> None:
+    """`elif` nests in ir, but isn't lowered by recursion: hundreds of them are usual."""
+    outer = b.out
+    arms: list[tuple[list[Instr], Span, Register, Block]] = []
+    arm: cst.If | cst.Else | None = node
+    while isinstance(arm, cst.If):
+        cond = b.value(arm.test)
+        arms.append((b.out, b.span(arm.test), cond, b.suite(arm.body)))
+        b.out, arm = [], arm.orelse
+    b.out = outer
+    orelse = b.suite(arm)
+    for before, span, cond, then in reversed(arms):
+        before.append(If(span, cond, then, orelse))
+        orelse = tuple(before) if before is not outer else ()
+
+
+def _for(b: Builder, node: cst.For) -> None:
+    iterable, item = b.value(node.iter), b.fresh()
+    with b.block() as body:
+        assign(b, node.target, item)
+        b.run(node.body)
+    header = Span(b.unit.source, b.span(node).start, b.end(node.iter))
+    b.emit(For(header, iterable, item, tuple(body), b.suite(node.orelse)))
+
+
+def _while(b: Builder, node: cst.While) -> None:
+    with b.block() as test:
+        cond = b.value(node.test)
+    header = Span(b.unit.source, b.span(node).start, b.end(node.test))
+    body = b.suite(node.body)
+    b.emit(While(header, tuple(test), cond, body, b.suite(node.orelse)))
+
+
+def _with(b: Builder, node: cst.With, at: int = 0) -> None:
+    """One item after the other, each inside the one before."""
+    item = node.items[at]
+    context, dst = b.value(item.item), b.fresh()
+    with b.block() as body:
+        if item.asname is not None:
+            assign(b, item.asname.name, dst)
+        if at + 1 < len(node.items):
+            _with(b, node, at + 1)
+        else:
+            b.run(node.body)
+    b.emit(With(b.span(item), context, dst, tuple(body)))
+
+
+def _try(b: Builder, node: cst.Try | cst.TryStar) -> None:
+    span = Span(b.unit.source, b.span(node).start, b.span(node).start + len("try"))
+    if isinstance(node, cst.TryStar):
+        b.opaque(span, "except* may run several of its handlers, each on a part of an exception group")
+    body = b.suite(node.body)
+    handlers = tuple(_handler(b, handler) for handler in node.handlers)
+    orelse = b.suite(node.orelse)
+    b.emit(Try(span, body, handlers, orelse, b.suite(node.finalbody)))
+
+
+def _handler(b: Builder, node: cst.ExceptHandler | cst.ExceptStarHandler) -> Handler:
+    dst, kind = b.fresh(), None
+    start = b.span(node).start
+    end = start + len("except")
+    with b.block() as test:
+        if node.type is not None:
+            kind = b.value(node.type)
+            end = b.end(node.type)
+    with b.block() as body:
+        if node.name is not None:
+            end = b.end(node.name.name)
+            assign(b, node.name.name, dst)
+        b.run(node.body)
+        if node.name is not None and isinstance(node.name.name, cst.Name):
+            _forget(b, node.name.name)
+    return Handler(Span(b.unit.source, start, end), tuple(test), kind, dst, tuple(body))
+
+
+def _forget(b: Builder, node: cst.Name) -> None:
+    """Python unbinds a handler's name behind it, even where the handler has deleted it already."""
+    name, scope = b.names.resolve(node.value)
+    b.store(b.span(node), node.value, b.const(b.span(node), None))
+    b.emit(Delete(b.span(node), name, scope))
+
+
+STATEMENTS: dict[type[cst.CSTNode], Statement] = {
+    cst.Expr: _expression,
+    cst.Assign: _assign,
+    cst.AnnAssign: _annotated,
+    cst.AugAssign: _augmented,
+    cst.Del: _delete,
+    cst.Return: _return,
+    cst.Raise: _raise,
+    cst.Assert: _assert,
+    cst.Import: _import,
+    cst.ImportFrom: _import_from,
+    cst.TypeAlias: _type_alias,
+    cst.Pass: _nothing,
+    cst.Global: _nothing,
+    cst.Nonlocal: _nothing,
+    cst.Break: _break,
+    cst.Continue: _continue,
+    cst.If: _if,
+    cst.For: _for,
+    cst.While: _while,
+    cst.With: _with,
+    cst.Try: _try,
+    cst.TryStar: _try,
+}
+"""What lowers each class of statement; definitions and `match` have tables of their own."""

@@ -1,0 +1,41 @@
+"""The lowering keeps the meaning: programs run as ir print what they print in Python."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+
+import pytest
+from lowering.interpreter import execute
+from lowering.programs import EXCEPTION_GROUPS, PROGRAMS, TYPE_PARAMETERS
+
+
+def in_python(text: str) -> str:
+    with redirect_stdout(StringIO()) as out:
+        exec(compile(text, "program.py", "exec"), {"__name__": "program"})
+    return out.getvalue()
+
+
+def as_ir(text: str) -> str:
+    with redirect_stdout(StringIO()) as out:
+        execute(text, {"__name__": "program"})
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_prints_what_python_prints(name: str) -> None:
+    assert as_ir(PROGRAMS[name]) == in_python(PROGRAMS[name])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters are syntax since 3.12")
+def test_type_parameters() -> None:
+    assert as_ir(TYPE_PARAMETERS) == in_python(TYPE_PARAMETERS)
+
+
+def test_type_parameters_are_read_by_any_python() -> None:
+    assert as_ir(TYPE_PARAMETERS) == "2 4 outer\n"
+
+
+def test_exception_groups_are_read_by_any_python() -> None:
+    assert as_ir(EXCEPTION_GROUPS) == "else\nfinal\n"
