@@ -1,0 +1,182 @@
+"""Finds the Python files under the paths that were asked for, as git and ruff would choose them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+EXCLUDED = frozenset(
+    """.bzr .direnv .eggs .git .git-rewrite .hg .ipynb_checkpoints .mypy_cache .nox .pants.d .pyenv .pytest_cache .pytype
+    .ruff_cache .svn .tox .venv .vscode __pypackages__ _build buck-out build dist node_modules site-packages
+    venv""".split()
+)
+"""Names of directories that are never entered, unless named: ruff's defaults."""
+
+_EXCLUDE_FILE = os.path.join(".git", "info", "exclude")
+
+
+class MissingPath(Exception):
+    """A path that was asked for and isn't there; the text is written for people."""
+
+
+@dataclass
+class Found:
+    """The files to check, in a stable order, each once; and the directories that couldn't be listed, with the reason."""
+
+    files: list[str] = field(default_factory=list)
+    unlisted: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Ignores:
+    """The patterns of one directory's .gitignore, and those of the directories above it; `root` ends in a separator."""
+
+    root: str
+    spec: GitIgnoreSpec
+    above: _Ignores | None
+
+
+def discover(paths: Iterable[str]) -> Found:
+    """All files that `paths` name, and the `.py` files of the trees that they name.
+
+    A file that is named is taken whatever it is called and whoever ignores it; so is a directory, for itself. In a
+    tree, links to directories are not followed. Raises MissingPath, before anything is listed.
+    """
+    asked = list(dict.fromkeys(os.fspath(path) for path in paths))
+    missing = [path for path in asked if not os.path.exists(path)]
+    if missing:
+        raise MissingPath("; ".join(_why_missing(path) for path in missing))
+    shown_by_place: dict[str, str] = {}
+    found = Found()
+    for path in asked:
+        place = os.path.abspath(path)
+        if not os.path.isdir(path):
+            shown_by_place[place] = _shown(path)
+            continue
+        for file in _tree(place, _ignores_above(place), found):
+            below = file[len(os.path.join(place, "")) :]
+            shown_by_place.setdefault(file, os.path.normpath(os.path.join(_shown(path), below)))
+    found.files = [shown_by_place[place] for place in sorted(shown_by_place)]
+    return found
+
+
+def _why_missing(path: str) -> str:
+    reason = "is a link to nothing" if os.path.islink(path) else "no such file or directory"
+    return f"{path}: {reason}"
+
+
+def _shown(path: str) -> str:
+    """The path relative to the working directory if it lies below it, else as it was given, without `./`."""
+    place, here = os.path.abspath(path), os.path.join(os.getcwd(), "")
+    if os.path.join(place, "") == here:
+        return "."
+    return place[len(here) :] if place.startswith(here) else os.path.normpath(path)
+
+
+def _tree(directory: str, ignores: _Ignores | None, found: Found) -> Iterator[str]:
+    """The files below an absolute directory. One with a repository of its own starts afresh, as for git."""
+    pending = [(directory, ignores)]
+    while pending:
+        directory, ignores = pending.pop()
+        try:
+            with os.scandir(directory) as listing:
+                entries = list(listing)
+        except OSError as error:
+            found.unlisted.append((_shown(directory), error.strerror or str(error)))
+            continue
+        names = {entry.name for entry in entries}
+        if ".git" in names:
+            ignores = _with_patterns(directory, _EXCLUDE_FILE, None)
+        if ".gitignore" in names:
+            ignores = _with_patterns(directory, ".gitignore", ignores)
+        for entry in entries:
+            if _is_directory(entry):
+                if entry.name not in EXCLUDED and not _ignored(entry.path + "/", ignores):
+                    pending.append((entry.path, ignores))
+            elif entry.name.endswith(".py") and _is_file(entry) and not _ignored(entry.path, ignores):
+                yield entry.path
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether a name is a file or leads to one: no pipe, no dangling or circular link."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def _ignores_above(place: str) -> _Ignores | None:
+    """The patterns in force where the absolute `place` lies: those from its repository's root down to its parent.
+
+    A file of patterns that ignores the place itself doesn't count, for the place was named.
+    """
+    parents: list[str] = []
+    above = place
+    while not os.path.lexists(os.path.join(above, ".git")):
+        if above == (above := os.path.dirname(above)):
+            return None
+        parents.append(above)
+    ignores: _Ignores | None = None
+    files = [(parent, ".gitignore") for parent in reversed(parents)]
+    for root, name in [(parents[-1], _EXCLUDE_FILE), *files] if parents else []:
+        added = _with_patterns(root, name, ignores)
+        if added is not None and not _matches(added, place + "/"):
+            ignores = added
+    return ignores
+
+
+def _with_patterns(root: str, name: str, above: _Ignores | None) -> _Ignores | None:
+    """The ignores with a file of patterns added, if there is such a file with patterns in it."""
+    try:
+        with open(os.path.join(root, name), encoding="utf-8", errors="surrogateescape") as file:
+            lines = [line for line in file.read().split("\n") if line.strip() and not line.startswith("#")]
+    except (OSError, ValueError):
+        return above
+    return _Ignores(os.path.join(root, ""), _spec(lines), above) if lines else above
+
+
+def _spec(lines: list[str]) -> GitIgnoreSpec:
+    """The patterns compiled; one that git would find wrong is left out, as git does."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:
+        return GitIgnoreSpec.from_lines(line for line in lines if _is_pattern(line))
+
+
+def _is_pattern(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
+
+
+def _ignored(path: str, ignores: _Ignores | None) -> bool:
+    """Whether git would ignore a path: the nearest .gitignore that has an opinion decides."""
+    while ignores is not None:
+        opinion = _matches(ignores, path)
+        if opinion is not None:
+            return opinion
+        ignores = ignores.above
+    return False
+
+
+def _matches(ignores: _Ignores, path: str) -> bool | None:
+    """True to ignore, False to take (`!pattern`), None if no pattern speaks of the path; a directory ends in `/`."""
+    return ignores.spec.check_file(path[len(ignores.root) :]).include

@@ -1,0 +1,90 @@
+"""The formats for editors and programs, read back."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+import pytest
+from findings import finding, label
+
+from retainlint.diagnostic import Diagnostic, Label
+from retainlint.incident import Condition, Witness
+from retainlint.report import FORMATS, Style, render
+from retainlint.source import Source, Span
+
+SOURCE = Source("pkg/m.py", "é = a * b\nif flag:\n    loss.backward(\n    )\n")
+TOLD = finding(
+    label(SOURCE, "a * b", "built"),
+    label(SOURCE, "loss.backward(\n    )", "walked", primary=True),
+    help="h",
+    notes=("core: n",),
+)
+
+
+def text(name: str, *diagnostics: Diagnostic) -> str:
+    return "".join(render(name, diagnostics, Style()))
+
+
+def test_concise_is_one_line_a_finding() -> None:
+    lines = text("concise", TOLD, TOLD).splitlines()
+    assert lines == ["pkg/m.py:3:5: RTL101 it is walked twice"] * 2
+    assert re.fullmatch(r"(.+?):(\d+):(\d+): (\w+) (.+)", lines[0])
+
+
+def test_concise_stays_one_line_whatever_the_names_hold() -> None:
+    source = Source("a\nb\x1b.py", "x")
+    line = text("concise", finding(Label(Span(source, 0, 1), "", primary=True)))
+    assert line == "a\\x0ab\\x1b.py:1:1: RTL101 it is walked twice\n"
+
+
+def test_json_has_ruff_s_keys_and_the_story() -> None:
+    (entry,) = json.loads(text("json", TOLD))
+    assert entry == {
+        "cell": None,
+        "code": "RTL101",
+        "name": "backward-in-loop",
+        "severity": "error",
+        "message": "it is walked twice",
+        "filename": os.path.abspath("pkg/m.py"),
+        "location": {"row": 3, "column": 5},
+        "end_location": {"row": 4, "column": 6},
+        "fix": None,
+        "noqa_row": 3,
+        "url": None,
+        "label": "walked",
+        "related": [
+            {
+                "filename": os.path.abspath("pkg/m.py"),
+                "location": {"row": 1, "column": 5},
+                "end_location": {"row": 1, "column": 10},
+                "message": "built",
+            }
+        ],
+        "notes": ["core: n"],
+        "help": "h",
+        "witness": None,
+    }
+
+
+def test_json_holds_the_witness() -> None:
+    choice = Condition(Span(SOURCE, SOURCE.text.index("flag"), SOURCE.text.index(":")), True)
+    witness = Witness((choice,), "import torch\n", "second time", "MulBackward0")
+    told = Diagnostic(TOLD.code, TOLD.name, TOLD.severity, TOLD.message, TOLD.labels, witness=witness)
+    (entry,) = json.loads(text("json", told))
+    choices = entry["witness"].pop("choices")
+    assert entry["witness"] == {"script": "import torch\n", "error": "second time", "node": "MulBackward0"}
+    assert [(c["condition"], c["taken"], c["location"]) for c in choices] == [("flag", True, {"row": 2, "column": 4})]
+
+
+def test_json_survives_names_that_are_no_text() -> None:
+    source = Source(os.fsdecode(b"\xff.py"), "x\n")
+    written = text("json", finding(Label(Span(source, 0, 1), "\u202e", primary=True)))
+    assert written.isascii()
+    assert os.fsencode(os.path.basename(json.loads(written)[0]["filename"])) == b"\xff.py"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_nothing_found_is_a_valid_report(name: str) -> None:
+    assert text(name) == ("[]\n" if name == "json" else "")
