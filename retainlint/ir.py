@@ -237,7 +237,7 @@ class Code:
     body: Block
     params: tuple[Param, ...] = ()
     local_names: frozenset[str] = frozenset()
-    captured: frozenset[str] = frozenset()  # those locals that an inner code reads or writes
+    captured: frozenset[str] = frozenset()  # its own names that an inner code reads or writes
     is_generator: bool = False
     is_async: bool = False
     registers: int = 0  # how many it uses

@@ -6,6 +6,7 @@ import libcst as cst
 
 from retainlint.ir import Append, Build, For, If, Item, Kind, Register
 from retainlint.lowering.builder import Builder, Value
+from retainlint.lowering.nodes import UNPACKING_DICT_COMPREHENSIONS
 from retainlint.lowering.scopes import targets_of
 from retainlint.lowering.targets import assign
 from retainlint.source import Span
@@ -15,7 +16,7 @@ _KINDS: dict[type[cst.CSTNode], Kind] = {
     cst.GeneratorExp: Kind.LIST,
     cst.SetComp: Kind.SET,
     cst.DictComp: Kind.DICT,
-    cst.StarredDictComp: Kind.DICT,
+    **dict.fromkeys(UNPACKING_DICT_COMPREHENSIONS, Kind.DICT),
 }
 
 
@@ -65,8 +66,8 @@ def _append(b: Builder, node: cst.BaseComp, container: Register) -> None:
         key = b.value(node.key)
         item, span = Item(b.value(node.value), key), b.between(node.key, node.value)
     else:
-        element: cst.BaseExpression = node.value if isinstance(node, cst.StarredDictComp) else node.elt  # type: ignore[attr-defined]
-        span, starred = b.span(element), isinstance(node, cst.StarredDictComp)
+        element: cst.BaseExpression = node.value if isinstance(node, UNPACKING_DICT_COMPREHENSIONS) else node.elt  # type: ignore[attr-defined]
+        span, starred = b.span(element), isinstance(node, UNPACKING_DICT_COMPREHENSIONS)
         if isinstance(element, cst.StarredElement):
             element, starred = element.value, True
         item = Item(b.value(element), starred=starred)

@@ -27,6 +27,7 @@ from retainlint.ir import (
     Yield,
 )
 from retainlint.lowering.builder import Builder, Value
+from retainlint.lowering.nodes import INTERPOLATED, INTERPOLATIONS
 from retainlint.source import Span
 
 _CONSTANTS: dict[str, Literal] = {"None": None, "True": True, "False": False}
@@ -120,21 +121,18 @@ def _adjacent_strings(b: Builder, node: cst.ConcatenatedString) -> Register:
     return b.const(b.span(node), "".join(text for text in texts if isinstance(text, str)))
 
 
-def _formatted(b: Builder, node: cst.FormattedString | cst.TemplatedString) -> Register:
+def _formatted(b: Builder, node: cst.CSTNode) -> Register:
     return _build(b, b.span(node), Kind.STRING, list(_interpolations(b, node)))
 
 
 def _interpolations(b: Builder, node: cst.CSTNode) -> Iterator[Item]:
     """What an f-string or t-string interpolates, and what the format specifications in it do."""
-    parts: Sequence[cst.CSTNode] = ()
-    if isinstance(node, (cst.FormattedString, cst.TemplatedString)):
-        parts = node.parts
-    for part in parts:
-        if isinstance(part, (cst.FormattedStringExpression, cst.TemplatedStringExpression)):
-            yield Item(b.value(part.expression))
-            for inner in part.format_spec or ():
-                if isinstance(inner, (cst.FormattedStringExpression, cst.TemplatedStringExpression)):
-                    yield Item(b.value(inner.expression))
+    for part in getattr(node, "parts", ()):
+        if isinstance(part, INTERPOLATIONS):
+            yield Item(b.value(part.expression))  # type: ignore[attr-defined]
+            for inner in part.format_spec or ():  # type: ignore[attr-defined]
+                if isinstance(inner, INTERPOLATIONS):
+                    yield Item(b.value(inner.expression))  # type: ignore[attr-defined]
 
 
 # -- containers ---------------------------------------------------------------------------------------------------
@@ -333,8 +331,7 @@ VALUES: dict[type[cst.CSTNode], Value] = {
     cst.Imaginary: _number,
     cst.SimpleString: _string,
     cst.ConcatenatedString: _adjacent_strings,
-    cst.FormattedString: _formatted,
-    cst.TemplatedString: _formatted,
+    **dict.fromkeys(INTERPOLATED, _formatted),
     cst.Tuple: _container(Kind.TUPLE),
     cst.List: _container(Kind.LIST),
     cst.Set: _container(Kind.SET),

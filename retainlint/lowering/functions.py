@@ -77,7 +77,7 @@ def finish(
         name=name,
         qualname=b.qualname,
         span=span,
-        body=with_liveness(tuple(b.out), kept),
+        body=with_liveness(tuple(b.out), kept, b.names.own),
         params=params,
         local_names=local_names,
         captured=captured,

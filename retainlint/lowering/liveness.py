@@ -44,11 +44,14 @@ SWALLOWERS = ("suppress", "raises", "ignore", "catch", "swallow", "skip", "timeo
 """In the text of a `with` item that may go on behind its block after an exception; case doesn't matter."""
 
 
-def with_liveness(body: Block, kept: frozenset[str]) -> Block:
-    """`body` with `live` and `live_turn` filled in; the names in `kept` are live everywhere."""
+def with_liveness(body: Block, kept: frozenset[str], own: Scope = Scope.LOCAL) -> Block:
+    """`body` with `live` and `live_turn` filled in; the names in `kept` are live everywhere.
+
+    `own` is the scope of the code's own names: GLOBAL in a module, whose `kept` are the names that inner codes use.
+    """
     if not any(isinstance(instr, _BRANCHING) for instr in body):
         return body
-    return _Walk(kept).block(body, set(), _Landings(), filling=True)[1]
+    return _Walk(kept, own).block(body, set(), _Landings(), filling=True)[1]
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,8 @@ class _Walk:
     nothing, so a summary doesn't depend on what surrounds it: each is made once, and the walk stays linear.
     """
 
-    def __init__(self, kept: frozenset[str]) -> None:
-        self.kept = kept
+    def __init__(self, kept: frozenset[str], own: Scope) -> None:
+        self.kept, self.own = kept, own
         self.summaries: dict[int, Frozen] = {}
         self.lives: dict[Frozen, Live] = {}
 
@@ -82,6 +85,7 @@ class _Walk:
         """What is live before `body`, given what is behind it (`live` is used up); and `body`, filled in if asked."""
         filled: list[Instr] = []
         raised = landings.raised
+        live |= raised  # any instruction may raise
         for instr in reversed(body):
             if isinstance(instr, _BRANCHING):
                 live, instr = _BRANCHES[type(instr)](self, instr, live, landings, filling)
@@ -95,7 +99,7 @@ class _Walk:
 
     def _plain(self, instr: Instr, live: Alive, raised: Frozen) -> None:
         if isinstance(instr, Store):
-            if instr.scope is Scope.LOCAL:
+            if instr.scope is self.own:
                 _kill(live, instr.name, raised)
             live.add(instr.src)
             return
@@ -103,7 +107,7 @@ class _Walk:
             if dst is not None:
                 _kill(live, dst, raised)
         if isinstance(instr, (Load, Delete)):
-            if instr.scope is Scope.LOCAL and instr.name not in self.kept:
+            if instr.scope is self.own and instr.name not in self.kept:
                 live.add(instr.name)
         else:
             live.update(READS[type(instr)](instr))
@@ -157,10 +161,9 @@ class _Walk:
     def with_(self, instr: With, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, With]:
         after = self.live(live) if filling else None
         item = instr.span.text.lower()
-        if any(word in item for word in SWALLOWERS):
-            landings = replace(landings, raised=landings.raised | live)
-        before, body = self.block(instr.body, live | {instr.context}, landings, filling)
-        before |= landings.raised
+        swallowed = live if any(word in item for word in SWALLOWERS) else set()
+        inside = replace(landings, raised=landings.raised | swallowed | {instr.context})  # `__exit__` reads it
+        before, body = self.block(instr.body, live, inside, filling)
         before.discard(instr.dst)
         before.add(instr.context)
         return before, instr if after is None else replace(instr, body=body, live=after)
@@ -180,7 +183,6 @@ class _Walk:
             handlers.append(handler)
         before, orelse = self.block(instr.orelse, live, landings, filling)
         before, body = self.block(instr.body, before, replace(landings, raised=frozenset(caught)), filling)
-        before |= caught
         if after is None:
             return before, instr
         return before, replace(instr, body=body, handlers=tuple(handlers), orelse=orelse, final=final, live=after)

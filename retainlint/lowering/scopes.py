@@ -9,6 +9,7 @@ from enum import Enum
 import libcst as cst
 
 from retainlint.ir import Scope
+from retainlint.lowering.nodes import IMPORTS, IMPORTS_FROM
 
 
 class Holder(Enum):
@@ -53,8 +54,10 @@ class Names:
         for renames in reversed(self.aliases):
             if name in renames:
                 return renames[name], self.own
-        if self.holder is Holder.MODULE or name in self.bindings.globals:
+        if self.holder is Holder.MODULE:
             return name, Scope.GLOBAL
+        if name in self.bindings.globals:
+            return self.lend_global(name)
         hidden = self.holder is Holder.CLASS and self.comprehending
         if name in self.bindings.bound and name not in self.bindings.nonlocals and not hidden:
             return name, Scope.LOCAL
@@ -64,17 +67,23 @@ class Names:
         """What `name` is called, and where it lives, for a code inside this one."""
         for renames in reversed(self.aliases):
             if name in renames:
-                if self.holder is Holder.MODULE:
-                    return renames[name], Scope.GLOBAL
                 self.captured.add(renames[name])
-                return renames[name], Scope.ENCLOSING
+                return renames[name], Scope.GLOBAL if self.holder is Holder.MODULE else Scope.ENCLOSING
         if self.holder is Holder.FUNCTION:
             if name in self.bindings.globals:
-                return name, Scope.GLOBAL
+                return self.lend_global(name)
             if name in self.bindings.bound and name not in self.bindings.nonlocals:
                 self.captured.add(name)
                 return name, Scope.ENCLOSING
-        return self.outer.lend(name) if self.outer is not None else (name, Scope.GLOBAL)
+        return self.outer.lend(name) if self.outer is not None else self.lend_global(name)
+
+    def lend_global(self, name: str) -> tuple[str, Scope]:
+        """A name of the module, for a code inside of it."""
+        module = self
+        while module.outer is not None:
+            module = module.outer
+        module.captured.add(name)
+        return name, Scope.GLOBAL
 
     def rename(self, names: Iterable[str]) -> dict[str, str]:
         """Fresh names, that no program can spell, for names that live only in a part of this code."""
@@ -160,9 +169,10 @@ def _bind_small(node: cst.BaseSmallStatement, found: Bindings) -> None:
             found.bound.update(targets_of(assigned.target))
     elif isinstance(node, (cst.AugAssign, cst.AnnAssign, cst.Del)):
         found.bound.update(targets_of(node.target))
-    elif isinstance(node, (cst.Import, cst.ImportFrom)):
-        if not isinstance(node.names, cst.ImportStar):
-            found.bound.update(imported_name(alias) for alias in node.names)
+    elif isinstance(node, (*IMPORTS, *IMPORTS_FROM)):
+        names = node.names  # type: ignore[attr-defined]
+        if not isinstance(names, cst.ImportStar):
+            found.bound.update(imported_name(alias) for alias in names)
     elif isinstance(node, cst.Global):
         found.globals.update(item.name.value for item in node.names)
     elif isinstance(node, cst.Nonlocal):

@@ -30,6 +30,7 @@ from retainlint.ir import (
 )
 from retainlint.lowering.builder import Builder, Statement
 from retainlint.lowering.expressions import index_of
+from retainlint.lowering.nodes import IMPORTS, IMPORTS_FROM
 from retainlint.lowering.scopes import imported_name
 from retainlint.lowering.targets import assign, delete
 from retainlint.source import Span
@@ -126,14 +127,14 @@ def _assert(b: Builder, node: cst.Assert) -> None:
     b.emit(If(b.span(node.test), cond, (), tuple(failed)))
 
 
-def _import(b: Builder, node: cst.Import | cst.LazyImport) -> None:
+def _import(b: Builder, node: cst.Import) -> None:
     for alias in node.names:
         span, dst = b.span(alias), b.fresh()
         b.emit(Import(span, dst, _dotted(alias.name), None if alias.asname is None else ""))
         b.store(span, imported_name(alias), dst)
 
 
-def _import_from(b: Builder, node: cst.ImportFrom | cst.LazyImportFrom) -> None:
+def _import_from(b: Builder, node: cst.ImportFrom) -> None:
     module = "" if node.module is None else _dotted(node.module)
     level = len(node.relative)
     if isinstance(node.names, cst.ImportStar):
@@ -264,8 +265,8 @@ STATEMENTS: dict[type[cst.CSTNode], Statement] = {
     cst.Return: _return,
     cst.Raise: _raise,
     cst.Assert: _assert,
-    cst.Import: _import,
-    cst.ImportFrom: _import_from,
+    **dict.fromkeys(IMPORTS, _import),
+    **dict.fromkeys(IMPORTS_FROM, _import_from),
     cst.TypeAlias: _type_alias,
     cst.Pass: _nothing,
     cst.Global: _nothing,

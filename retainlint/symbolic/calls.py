@@ -251,6 +251,7 @@ def bind(machine: Interpreter, state: State, frame: Frame, func: Closure, args: 
 _WRAPPERS = {
     "builtins.property": "property", "functools.cached_property": "cached_property", "builtins.staticmethod": "staticmethod",
     "builtins.classmethod": "classmethod", "abc.abstractmethod": "", "functools.cache": "cache", "functools.lru_cache": "cache",
+    "contextlib.contextmanager": "context",
     "torch.no_grad": "no_grad", "torch.inference_mode": "no_grad", "torch.enable_grad": "enable_grad",
     "torch.autograd.no_grad": "no_grad", "torch.jit.script": "", "torch.compile": "",
 }  # fmt: skip

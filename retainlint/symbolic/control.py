@@ -205,6 +205,8 @@ def run_with(machine: Interpreter, instr: ir.With, state: State) -> list[State]:
     obj = state.get(context)
     if isinstance(context, GradMode):
         return _with_mode(machine, instr, state, context)
+    if isinstance(obj, GeneratorObj):
+        return _with_generator(machine, instr, state, obj)
     if isinstance(obj, Instance) and _defines(state, obj, "__enter__"):
         return _with_instance(machine, instr, state, context)
     entered: Value = context
@@ -226,6 +228,32 @@ def _with_mode(machine: Interpreter, instr: ir.With, state: State, mode: GradMod
         if mode.guards and each.flow is not None and each.flow.kind == "raise":
             each.flow = None
     return settled(machine, after, instr.live)
+
+
+def _with_generator(machine: Interpreter, instr: ir.With, state: State, generator: GeneratorObj) -> list[State]:
+    """`@contextmanager`: the body runs where the function yields."""
+    stack, called = state.stack, state.calls
+    ended: list[State] = []
+
+    def consume(each: State, value: Value) -> list[State]:
+        inner = each.stack, each.calls
+        each.stack, each.calls = stack, called
+        each.write(instr.dst, value, instr.span)
+        going: list[State] = []
+        for one in machine.run(instr.body, [each]):
+            one.pending, one.flow = (*one.pending, one.flow), None
+            one.stack, one.calls = inner
+            going.append(one)
+        return going
+
+    given = Args(generator.pos, generator.named)
+    depth = len(state.pending)
+    for each, _ in calls.run_body(machine, state, generator.func, given, instr.span, consume):
+        if len(each.pending) > depth:
+            each.flow = each.flow or each.pending[depth]
+            each.pending = each.pending[:depth]
+        ended.append(each)
+    return settled(machine, ended, instr.live)
 
 
 def _with_instance(machine: Interpreter, instr: ir.With, state: State, context: Value) -> list[State]:

@@ -145,9 +145,9 @@ class Graphs:
                 if node in found:
                     continue
                 found[node] = level
-                for edge, passes in zip(node.next, self.births[node].passes, strict=True):
-                    if edge is not None and edge.node not in found:
-                        waiting[max(level, passes)].append(edge.node)
+                for following, passes in zip(node.next, self.births[node].passes, strict=True):
+                    if following is not None and following.node not in found:
+                        waiting[max(level, passes)].append(following.node)
         return found
 
     def way(self, root: Edge, target: Node, level: int) -> tuple[Node, ...]:

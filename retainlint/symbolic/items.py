@@ -74,7 +74,7 @@ def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: S
     if isinstance(index, Slice):
         bounds = [part.value if isinstance(part, Const) else "?" for part in index.parts]
         if "?" not in bounds:
-            part = items[slice(*bounds)]  # type: ignore[misc]
+            part = items[slice(*bounds)]  # type: ignore[arg-type]
             return Tuple(part) if tuple_ else state.new(ListObj(part))
         return state.new(ListObj(items, True))
     return items[-1] if items else unknown.fresh(state, span)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.ir import Code, Live
@@ -15,9 +16,11 @@ from retainlint.symbolic.values import (
     DictObj,
     External,
     HeapObj,
+    ListObj,
     Ref,
     Symbol,
     TensorObj,
+    Term,
     UnknownObj,
     Value,
 )
@@ -27,24 +30,28 @@ def forget_dead(state: State, live: Live) -> None:
     """Drop what can't be read any more in the running call."""
     frame = state.frame
     keep = live.names | frame.code.captured
-    dead_names = [name for name in frame.names if name not in keep] if frame.code.qualname else []
+    dead_names = [name for name in frame.names if name not in keep and name in frame.code.local_names]
     dead_registers = [r for r in frame.registers if r not in live.registers]
     if dead_names or dead_registers:
         frame = state.writable()
         for name in dead_names:
-            if name in frame.code.local_names:
-                del frame.names[name]
+            del frame.names[name]
         for register in dead_registers:
             del frame.registers[register]
             frame.spans.pop(register, None)
 
 
+PRESSURE = 4
+"""From so many states on, those that differ only in numbers, texts and plain lists count as alike."""
+
+
 def join(graphs: Graphs, states: list[State]) -> list[State]:
     """Merge what is equivalent; a merged state forgets the condition that told its halves apart."""
     kept: list[State] = []
+    lenient = len(states) > PRESSURE
     for state in states:
         for index, other in enumerate(kept):
-            if equivalent(graphs, other, state):
+            if equivalent(graphs, other, state, lenient=lenient):
                 kept[index] = _merged(other, state)
                 break
         else:
@@ -54,7 +61,7 @@ def join(graphs: Graphs, states: list[State]) -> list[State]:
 
 def _merged(a: State, b: State) -> State:
     choices = resolve(a.choices, b.choices)
-    winner = a if len(a.choices) <= len(b.choices) else b
+    winner = max((a, b), key=lambda state: (len(state.frame.names), -len(state.choices)))
     winner.truths = {term: truth for term, truth in a.truths.items() if b.truths.get(term) == truth}
     winner.choices = choices if choices is not None else winner.choices
     return winner
@@ -73,20 +80,24 @@ def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] 
     return None
 
 
-def equivalent(graphs: Graphs, a: State, b: State) -> bool:
-    """Whether both will go on alike. Ignored: identities, histories, what one of them assumed."""
+def equivalent(graphs: Graphs, a: State, b: State, *, lenient: bool = False) -> bool:
+    """Whether both will go on alike. Ignored: identities, histories, what one of them assumed.
+
+    With `lenient`, numbers, texts and what holds nothing else are ignored too: dropping one of two real paths costs
+    at most a finding, never a false one.
+    """
     if a.stack != b.stack or a.grad != b.grad or a.guards != b.guards:
         return False
     if (a.flow is None) != (b.flow is None) or (a.flow and b.flow and a.flow.kind != b.flow.kind):
         return False
-    return _Comparison(graphs, a, b).run()
+    return _Comparison(graphs, a, b, lenient).run()
 
 
 class _Comparison:
     """One comparison; `ids` and `nodes` are the bijections found so far."""
 
-    def __init__(self, graphs: Graphs, a: State, b: State) -> None:
-        self.graphs, self.a, self.b = graphs, a, b
+    def __init__(self, graphs: Graphs, a: State, b: State, lenient: bool) -> None:
+        self.graphs, self.a, self.b, self.lenient = graphs, a, b, lenient
         self.ids: dict[int, int] = {}
         self.back: dict[int, int] = {}
         self.nodes: dict[Node, Node] = {}
@@ -114,9 +125,11 @@ class _Comparison:
         return self.names(a, b) and self.mapping(a.registers, b.registers) and self.values(a.yielded, b.yielded)
 
     def names(self, a: Frame, b: Frame) -> bool:
-        return self.mapping(a.names, b.names)
+        """A name that one side hasn't bound can't be read there, so it tells nothing."""
+        names = a.names.keys() & b.names.keys()
+        return all(self.value(a.names[name], b.names[name]) for name in names)
 
-    def mapping(self, a: Mapping[object, Value], b: Mapping[object, Value]) -> bool:
+    def mapping(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
         if a.keys() != b.keys():
             return False
         return all((a[key] is b[key] and not isinstance(a[key], Ref)) or self.value(a[key], b[key]) for key in a)
@@ -131,6 +144,8 @@ class _Comparison:
     def value(self, a: Value, b: Value) -> bool:
         if isinstance(a, Ref) and isinstance(b, Ref):
             return self.refs(a.id, b.id)
+        if self.lenient and self.plain(self.a, a) and self.plain(self.b, b):
+            return True
         if type(a) is not type(b):
             return False
         if isinstance(a, Const | External):
@@ -141,6 +156,19 @@ class _Comparison:
             same = a.code is b.code and self.values(dict(a.defaults).values(), dict(b.defaults).values())
             return same and self.other_frames(a.frame, b.frame)
         return self.parts(a, b)
+
+    def plain(self, state: State, value: Value) -> bool:
+        """Whether a value can hold no graph and is no flag."""
+        if isinstance(value, Const):
+            return not isinstance(value.value, (bool, type(None)))
+        if isinstance(value, Ref):
+            held = state.heap[value.id]
+            if isinstance(held, UnknownObj):
+                return held.plain and not held.attrs
+            if isinstance(held, ListObj):
+                return all(self.plain(state, item) for item in held.items)
+            return False
+        return isinstance(value, Term | Symbol)
 
     def other_frames(self, a: int, b: int) -> bool:
         """Frames that only closures hold."""
@@ -185,7 +213,7 @@ class _Comparison:
 
     def heap(self, a: int, b: int) -> bool:
         left, right = self.a.heap[a], self.b.heap[b]
-        if left is right:
+        if left is right or (self.lenient and self.plain(self.a, Ref(a)) and self.plain(self.b, Ref(b))):
             return True
         if type(left) is not type(right):
             return False
@@ -264,10 +292,10 @@ class _Comparison:
         left, right = reachable_nodes(self.a), reachable_nodes(self.b)
         if any(node.variable in graded for node in left & right if node.is_leaf):
             return False
-        alive = left | right
-        if any(node in alive and node not in self.nodes for node in freed):
+        matched = set(self.nodes.values())
+        if any(node in left and node not in self.nodes or node in right and node not in matched for node in freed):
             return False
-        return not any(saved.storage in changed for node in alive for saved in node.saved)
+        return not any(saved.storage in changed for node in left | right for saved in node.saved)
 
 
 def reachable_nodes(state: State) -> set[Node]:

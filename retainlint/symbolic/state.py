@@ -90,7 +90,7 @@ class State:
     """All that one path knows. Mutable; `fork` gives a second one that goes its own way."""
 
     __slots__ = (
-        "calls", "changes", "choices", "flow", "frames", "grad", "guards", "heap", "ledger", "me", "reported",
+        "calls", "changes", "choices", "flow", "frames", "grad", "guards", "heap", "ledger", "me", "pending", "reported",
         "stack", "steps", "truths", "turns", "walks",
     )  # fmt: skip
 
@@ -105,6 +105,7 @@ class State:
         self.truths: dict[Value, bool] = {}
         self.choices: tuple[Choice, ...] = ()
         self.flow: Flow | None = None
+        self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
         self.grad = True
         self.guards = 0
         self.walks: tuple[WalkRecord, ...] = ()
@@ -119,7 +120,7 @@ class State:
         other.heap = dict(self.heap)
         other.ledger = self.ledger.fork()
         other.truths = dict(self.truths)
-        other.choices, other.flow = self.choices, self.flow
+        other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
         other.grad, other.guards = self.grad, self.guards
         other.walks, other.changes, other.steps, other.reported = self.walks, self.changes, self.steps, self.reported
         self.me = ticket()  # neither side owns the shared frames now

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from retainlint.autograd.errors import GraphError
 from retainlint.autograd.graph import Node, SavedTensor
-from retainlint.incident import Condition, Freed, Modified, Moment, NoGraph
+from retainlint.incident import Condition, Freed, Modified, Moment
 from retainlint.symbolic import witness
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.graphs import Graphs
@@ -14,7 +13,7 @@ from retainlint.symbolic.state import State, WalkRecord
 from retainlint.symbolic.values import CONVENTIONAL
 
 
-def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second: WalkRecord, error: GraphError) -> None:
+def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second: WalkRecord) -> None:
     """Report that `second` needs what `first` freed at `node`."""
     births = machine.graphs.births
     birth = births[node]
@@ -37,13 +36,11 @@ def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second:
         in_init=_in_init(state, birth.moment, second.walk.moment),
         foreign=_foreign(machine.graphs, state, node, first, second),
     )
-    proof = witness.of_walks(machine.graphs, state, [first, second], node, error)
+    proof = witness.of_freed(machine.graphs, first, second, node)
     machine.report(replace(incident, witness=replace(proof, choices=incident.conditions)) if proof else incident)
 
 
-def modified(
-    machine: Machine, state: State, node: Node, saved: SavedTensor, walk: WalkRecord, error: GraphError
-) -> None:
+def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, walk: WalkRecord) -> None:
     """Report that what `node` saved was changed before `walk`."""
     graphs = machine.graphs
     change = next(c for c in reversed(state.changes) if c.storage == saved.storage)
@@ -62,13 +59,8 @@ def modified(
         conditions=_conditions(state),
         assumptions=_assumptions(graphs, (*way, node)),
     )
-    records = [*([earlier] if earlier is not None else []), walk]
-    proof = witness.of_walks(graphs, state, records, node, error)
+    proof = witness.of_modified(graphs, earlier, walk, node, saved, change)
     machine.report(replace(incident, witness=replace(proof, choices=incident.conditions)) if proof else incident)
-
-
-def attach(machine: Machine, state: State, incident: NoGraph, error: GraphError) -> None:
-    machine.report(incident)
 
 
 def lifted(moment: Moment, seen_from: Moment) -> Moment:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from retainlint.autograd import engine
-from retainlint.autograd.errors import FreedError, GraphError, NoGraphError
+from retainlint.autograd.errors import FreedError, GraphError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import NoGraph, Walk
 from retainlint.source import Span
@@ -146,9 +146,9 @@ class _Gradients:
         if not self.request.create:
             return [Mark()] * len(node.next)
         edges = [grad.edge for grad in given if grad.edge is not None]
-        edges += [
-            Edge(node) if saved.is_result else saved.edge for saved in node.saved if saved.is_result or saved.edge
-        ]  # type: ignore[misc]
+        for saved in node.saved:
+            inner = Edge(node) if saved.is_result else saved.edge
+            edges += [inner] if inner is not None else []
         return [Mark(self._combine(tuple(dict.fromkeys(edges)), f"{node.op}Backward"))] * len(node.next)
 
     def add(self, left: Mark, right: Mark) -> Mark:
@@ -190,11 +190,11 @@ class _Watch(engine.Observer):
 
     def refused(self, node: Node, saved: SavedTensor, error: GraphError) -> None:
         if isinstance(error, FreedError):
-            self._freed_before(node, error)
+            self._freed_before(node)
         else:
-            self._modified(node, saved, error)
+            self._modified(node, saved)
 
-    def _freed_before(self, node: Node, error: GraphError) -> None:
+    def _freed_before(self, node: Node) -> None:
         state = self.state
         record = next(r for r in reversed(state.walks) if node in r.freed)
         level = self._level(node, record)
@@ -202,7 +202,7 @@ class _Watch(engine.Observer):
             return
         if state.guards:
             raise _Refused
-        story.freed(self.machine, state, node, record, self.record(), error)
+        story.freed(self.machine, state, node, record, self.record())
         self.failed = True
         state.ledger.revive(record.freed)
         state.reported |= record.freed
@@ -219,7 +219,7 @@ class _Watch(engine.Observer):
                 return CONVENTIONAL  # the first walk ran, so its root had a graph
         return level
 
-    def _modified(self, node: Node, saved: SavedTensor, error: GraphError) -> None:
+    def _modified(self, node: Node, saved: SavedTensor) -> None:
         state = self.state
         birth = self.machine.graphs.births[node]
         level = max(self.reach.get(node, GUESS), birth.exists, birth.slots[node.saved.index(saved)])
@@ -228,7 +228,7 @@ class _Watch(engine.Observer):
             return
         if state.guards:
             raise _Refused
-        story.modified(self.machine, state, node, saved, self.record(), error)
+        story.modified(self.machine, state, node, saved, self.record())
         state.reported |= {key}
 
     def record(self) -> WalkRecord:
@@ -283,6 +283,5 @@ def _no_graph(machine: Machine, state: State, request: Request, walk: Walk, edge
         kind = reason if reason in ("detach", "no_grad", "data", "item", "leaf") else "detach"
         cut = None if span is None else state.moment(span)
         conditions = tuple(choice.condition for choice in state.choices)
-        incident = NoGraph(walk, cut, kind, conditions, ())
-        story.attach(machine, state, incident, NoGraphError())
+        machine.report(NoGraph(walk, cut, kind, conditions, ()))
         return

@@ -1,18 +1,233 @@
-"""Writes a failing path as a straight torch script, and replays it on the core."""
+"""Writes a failing path as a straight torch script, and replays it on the core.
+
+The script holds what the failure needs and nothing else: the operations between the roots of the walks and the node
+that raised, each on 2 x 2 tensors, then the walks and changes in their order. What is not torch's own operation is a
+named stand-in that saves its inputs, or passes them on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+from retainlint.autograd import engine
 from retainlint.autograd.errors import GraphError
-from retainlint.autograd.graph import Node
+from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
+from retainlint.autograd.ledger import Ledger
 from retainlint.incident import Witness
+from retainlint.source import Span
 from retainlint.symbolic.graphs import Graphs
-from retainlint.symbolic.state import State, WalkRecord
+from retainlint.symbolic.state import Change, WalkRecord
+from retainlint.symbolic.values import CONVENTIONAL, GUESS
+
+_BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "mm": "@"}
+_UNARY = {
+    "exp", "log", "sqrt", "sin", "cos", "abs", "square", "sigmoid", "tanh", "relu", "neg", "clone", "t", "reciprocal",
+    "rsqrt", "log1p", "expm1", "erf",
+}  # fmt: skip
+_CALLS = {
+    "pow": "{0} ** 2", "linear": "F.linear({0}, {1})", "softmax": "{0}.softmax(1)",
+    "log_softmax": "{0}.log_softmax(1)", "mse_loss": "F.mse_loss({0}, {1}, reduction='none')",
+    "transpose": "{0}.t()", "gelu": "F.gelu({0})", "silu": "F.silu({0})", "softplus": "F.softplus({0})",
+    "leaky_relu": "F.leaky_relu({0})", "sum": "{0}.sum(0, keepdim=True).expand(2, 2)",
+    "mean": "{0}.mean(0, keepdim=True).expand(2, 2)", "rsub": "1 - {0}",
+}  # fmt: skip
+_SAVING = """
+class Saving(torch.autograd.Function):
+    \"\"\"Stands for an operation that saves its inputs.\"\"\"
+
+    @staticmethod
+    def forward(ctx, *inputs):
+        ctx.save_for_backward(*inputs)
+        return sum(inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return tuple(grad for _ in ctx.saved_tensors)
+"""
+_PASSING = """
+def passing(*inputs):
+    \"\"\"Stands for an operation that saves nothing.\"\"\"
+    return sum(inputs) + 0
+"""
+_TENSOR = "torch.ones(2, 2, dtype=torch.float64{})"
 
 
-def of_walks(
-    graphs: Graphs, state: State, walks: Sequence[WalkRecord], node: Node, error: GraphError
+@dataclass
+class _Script:
+    """A script in the making: the variable that holds each node's result, and the lines so far."""
+
+    graphs: Graphs
+    lines: list[str] = field(default_factory=list)
+    names: dict[Node, str] = field(default_factory=dict)
+    kept: dict[Node, Node] = field(default_factory=dict)  # the program's node -> the replayed one
+    constants: dict[Node, str] = field(default_factory=dict)
+    stand_ins: set[str] = field(default_factory=set)
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def say(self, code: str, span: Span | None, what: str = "") -> None:
+        place = "" if span is None else f"{_one_line(span.source.name)}:{span.row}: {_one_line(span.text)}"
+        note = "  ".join(part for part in (place, what) if part)
+        self.lines.append(f"{code}  # {note}" if note else code)
+
+    def leaf(self, node: Node | None) -> str:
+        """A variable for a leaf, or for whatever is not on the way."""
+        if node is not None and node in self.names:
+            return self.names[node]
+        name = f"t{len(self.names) + len(self.constants)}"
+        span = self.graphs.births[node].moment.span if node is not None else None
+        self.say(
+            f"{name} = {_TENSOR.format(', requires_grad=True')}", span if node is not None and node.is_leaf else None
+        )
+        if node is not None:
+            self.names[node] = name
+            self.kept[node] = leaf(name)
+        return name
+
+    def operation(self, node: Node, on_way: set[Node]) -> None:
+        """One line for one node of the program."""
+        birth = self.graphs.births[node]
+        names = [
+            self.leaf(edge.node) if edge.node not in on_way else self.names[edge.node] for edge in node.next if edge
+        ]
+        code = self._spelt(birth.operation, node, names)
+        name = f"t{len(self.names) + len(self.constants)}"
+        self.say(f"{name} = {code}", birth.moment.span)
+        self.names[node] = name
+        saved = tuple(SavedTensor(s.name, self._key(node, s, name), 0, None, s.is_result) for s in node.saved)
+        following = tuple(Edge(self.kept[edge.node]) for edge in node.next if edge is not None)
+        self.kept[node] = Node(node.op, saved, following, self.ledger.next_order())
+
+    def _key(self, node: Node, saved: SavedTensor, name: str) -> str | None:
+        """The variable in which a saved tensor lies."""
+        if saved.storage is None:
+            return None
+        if saved.is_result:
+            return name
+        return self.names.get(saved.edge.node) if saved.edge is not None else self.constants.get(node)
+
+    def _spelt(self, operation: str, node: Node, names: list[str]) -> str:
+        if operation in _BINARY or operation in ("linear", "mse_loss"):
+            left, right = (*names, self._constant(node))[:2] if len(names) == 1 else names[:2]
+            if operation in _BINARY:
+                return f"{left} {_BINARY[operation]} {right}"
+            return _CALLS[operation].format(left, right)
+        if operation in _UNARY and len(names) == 1:
+            return f"-{names[0]}" if operation == "neg" else f"{names[0]}.{operation}()"
+        template = _CALLS.get(operation)
+        if template is not None and len(names) >= 1 + ("{1}" in template):
+            return template.format(*names)
+        if node.saved:
+            self.stand_ins.add("saving")
+            return (
+                f"Saving.apply({', '.join(names)})"
+                if names
+                else f"Saving.apply({_TENSOR.format(', requires_grad=True')})"
+            )
+        self.stand_ins.add("passing")
+        return f"passing({', '.join(names)})"
+
+    def _constant(self, node: Node) -> str:
+        name = f"t{len(self.names) + len(self.constants)}"
+        self.say(f"{name} = {_TENSOR.format('')}", None, "needs no gradient")
+        self.constants[node] = name
+        return name
+
+    def text(self) -> str:
+        uses_f = any("F." in line for line in self.lines)
+        head = ["import torch"] + (["import torch.nn.functional as F"] if uses_f else [])
+        parts = ["\n".join(head)]
+        parts += [
+            text.strip("\n") for key, text in (("saving", _SAVING), ("passing", _PASSING)) if key in self.stand_ins
+        ]
+        separator = "\n\n\n" if self.stand_ins else "\n\n"
+        return separator.join([*parts, "\n".join(self.lines)]) + "\n"
+
+
+def _one_line(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 60 else flat[:57] + "..."
+
+
+def of_freed(graphs: Graphs, first: WalkRecord, second: WalkRecord, node: Node) -> Witness | None:
+    """Both walks over the way to the node that the first freed. None if the core doesn't agree."""
+    script = _Script(graphs)
+    ways = [_way(graphs, record, node) for record in (first, second)]
+    _emit(script, ways, node)
+    walks = [
+        (record, script.names[way[0]], script.kept[way[0]]) for record, way in zip((first, second), ways, strict=True)
+    ]
+    for number, (record, name, _) in enumerate(walks):
+        what = "frees what it walks" if number == 0 else "needs it again"
+        script.say(f"{name}.sum().backward(retain_graph=False)", record.walk.moment.span, what)
+    error = _replay(script.ledger.fork(), [(kept, False) for _, _, kept in walks])
+    honest = _replay(script.ledger.fork(), [(walks[0][2], True), (walks[1][2], False)])
+    if error is None or honest is not None:
+        return None
+    return Witness((), script.text(), str(error), node.op)
+
+
+def of_modified(
+    graphs: Graphs, earlier: WalkRecord | None, walk: WalkRecord, node: Node, saved: SavedTensor, change: Change
 ) -> Witness | None:
-    """The script of some walks, the last of which raised `error` at `node`."""
-    return Witness((), "", str(error), node.op)
+    """The walk behind a change of what the node saved, and the retained walk before it if there was one."""
+    script = _Script(graphs)
+    way = _way(graphs, walk, node)
+    ways = [way] if earlier is None else [_way(graphs, earlier, node), way]
+    _emit(script, ways, node)
+    kept = script.kept[node].saved[node.saved.index(saved)]
+    if kept.storage is None:
+        return None
+    if earlier is not None:
+        name = script.names[ways[0][0]]
+        script.say(f"{name}.sum().backward(retain_graph=True)", earlier.walk.moment.span)
+    script.say("with torch.no_grad():", None)
+    script.say(f"    {kept.storage}.add_(0.5)", change.moment.span, "changes it in place")
+    script.say(f"{script.names[way[0]]}.sum().backward()", walk.walk.moment.span, "needs it unchanged")
+    before = [(script.kept[ways[0][0]], True)] if earlier is not None else []
+    last = [(script.kept[way[0]], False)]
+    honest = _replay(script.ledger.fork(), before + last)
+    ledger = script.ledger.fork()
+    _replay(ledger, before)
+    ledger.bump(kept.storage)
+    error = _replay(ledger, last)
+    if error is None or honest is not None:
+        return None
+    return Witness((), script.text(), str(error), node.op)
+
+
+def _way(graphs: Graphs, record: WalkRecord, node: Node) -> tuple[Node, ...]:
+    for level in (CONVENTIONAL, GUESS):
+        for root in record.roots:
+            if way := graphs.way(root, node, level):
+                return way
+    return (node,)
+
+
+def _emit(script: _Script, ways: Sequence[tuple[Node, ...]], node: Node) -> None:
+    on_way = {each for way in ways for each in way}
+    for each in sorted(on_way, key=lambda n: n.order):
+        script.operation(each, on_way)
+
+
+class _Numb:
+    """An arithmetic in which every gradient is there."""
+
+    def apply(self, node: Node, grads: list[bool | None]) -> Sequence[bool | None]:
+        return [True] * len(node.next)
+
+    def add(self, left: bool, right: bool) -> bool:
+        return True
+
+    def accumulate(self, variable: object, grad: bool) -> None:
+        """Nothing is added up."""
+
+
+def _replay(ledger: Ledger, walks: Sequence[tuple[Node, bool]]) -> GraphError | None:
+    """Run some walks on the core; what it raised, if it did."""
+    try:
+        for root, retain in walks:
+            engine.walk([(Edge(root), True)], ledger, _Numb(), engine.Observer(), retain=retain)
+    except GraphError as error:
+        return error
+    return None

@@ -97,7 +97,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
 def _cast(name: str, value: Value) -> Value:
     if isinstance(value, Const):
         try:
-            return Const({"int": int, "float": float, "str": str, "bool": bool}[name](value.value))  # type: ignore[operator]
+            return Const({"int": int, "float": float, "str": str, "bool": bool}[name](value.value))
         except (TypeError, ValueError):
             return Term(name, (value,))
     return value if name == "int" else Term(name, (value,))

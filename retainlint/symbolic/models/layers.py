@@ -248,7 +248,8 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
     w_in, w_hidden = layer.attrs[names[0]], layer.attrs[names[1]]
     cell = layer.kind.startswith("LSTM")
     given = args.get(1, "hx")
-    hidden, memory = given, NONE
+    hidden: Value = given
+    memory: Value = NONE
     if isinstance(given, Tuple) and len(given.items) == 2:
         hidden, memory = given.items
     elif cell and given != NONE:

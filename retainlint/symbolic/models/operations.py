@@ -190,7 +190,7 @@ def compare(machine: Interpreter, state: State, instr: ir.Compare) -> Results:
     left, right = state.read(instr.left), state.read(instr.right)
     if instr.op not in ("is", "is not", "in", "not in"):
         if isinstance(state.get(left), TensorObj) or isinstance(state.get(right), TensorObj):
-            return [(state, unknown.fresh(state, instr.span, plain=True))]
+            return [(state, state.new(TensorObj(None, ticket(), cut=(instr.op, instr.span))))]
         if isinstance(state.get(left), Instance):
             method = find(state, left, f"__{_MAGIC[instr.op]}__")
             if method is not None:

@@ -57,7 +57,7 @@ triplet_margin_loss=norm scatter scatter_add=scatter index_put index_add=scatter
 layer_norm group_norm batch_norm instance_norm=batch_norm scaled_dot_product_attention=bmm tensordot=bmm
 multi_head_attention_forward=bmm embedding embedding_bag=embedding cat stack concat=cat concatenate=cat hstack=cat
 vstack=cat dstack=cat column_stack=cat block_diag=cat meshgrid=expand broadcast_tensors=expand chain_matmul=bmm
-grid_sample=bmm local_response_norm=norm
+grid_sample=bmm affine_grid=expand local_response_norm=norm
 """
 
 

@@ -1,0 +1,50 @@
+"""Incident to diagnostic: which rule explains an incident, and the rules by code and by name."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Diagnostic
+from retainlint.incident import Incident
+from retainlint.rules.rtl101_backward_in_loop import BackwardInLoop
+from retainlint.rules.rtl102_backward_twice import BackwardTwice
+from retainlint.rules.rtl103_shared_graph_losses import SharedGraphLosses
+from retainlint.rules.rtl104_carried_graph import CarriedGraph
+from retainlint.rules.rtl105_closure_reuses_graph import ClosureReusesGraph
+from retainlint.rules.rtl106_graph_built_in_init import GraphBuiltInInit
+from retainlint.rules.rtl107_missing_detach import MissingDetach
+from retainlint.rules.rtl110_step_before_walk import StepBeforeWalk
+from retainlint.rules.rtl111_saved_tensor_modified import SavedTensorModified
+from retainlint.rules.rtl112_walk_without_graph import WalkWithoutGraph
+from retainlint.rules.rtl113_leaf_modified_in_place import LeafModifiedInPlace
+from retainlint.rules.rtl900_file_not_checked import FileNotChecked
+from retainlint.rules.rule import Example, Rule
+
+__all__ = ["RULES", "Example", "Rule", "diagnose", "rule"]
+
+_FIRST_THAT_HOLDS: tuple[Rule, ...] = (
+    ClosureReusesGraph(),
+    GraphBuiltInInit(),
+    CarriedGraph(),
+    BackwardInLoop(),
+    BackwardTwice(),
+    MissingDetach(),
+    SharedGraphLosses(),
+    StepBeforeWalk(),
+    SavedTensorModified(),
+    WalkWithoutGraph(),
+    LeafModifiedInPlace(),
+)
+"""The one table that decides: an incident is explained by the first rule here that matches it."""
+
+RULES: tuple[Rule, ...] = tuple(sorted((*_FIRST_THAT_HOLDS, FileNotChecked()), key=lambda rule: rule.code))
+"""Every rule, by code."""
+
+
+def rule(code_or_name: str) -> Rule | None:
+    """The rule with this code (`RTL101`, in any case) or name (`backward-in-loop`)."""
+    wanted = code_or_name.strip()
+    return next((rule for rule in RULES if wanted.upper() == rule.code or wanted.lower() == rule.name), None)
+
+
+def diagnose(incident: Incident) -> Diagnostic:
+    """Explain an incident by the one rule that fits it best."""
+    return next(rule for rule in _FIRST_THAT_HOLDS if rule.matches(incident)).explain(incident)

@@ -1,0 +1,116 @@
+"""What the seven rules about a graph that was walked after it was freed have in common: labels, notes, the last cure."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from typing import TypeAlias
+
+from retainlint.diagnostic import Cure, Diagnostic, KeepGraph, Label
+from retainlint.incident import Freed, Incident, Moment
+from retainlint.rules.rule import Rule
+from retainlint.rules.story import Story, outer_call
+from retainlint.rules.wording import circumstances, code, core_note, graded, keeps
+
+Cures: TypeAlias = "tuple[tuple[str, tuple[Cure, ...]], ...]"
+"""What a good engineer would try, the best first: each in words, and as data where that can be said."""
+
+SENTENCE = "Trying to backward through the graph a second time"
+
+
+class FreedRule(Rule):
+    """A rule about a Freed incident; the subclass says when it holds, and words what is its own."""
+
+    built_text = "built here"
+
+    @abstractmethod
+    def holds(self, story: Story) -> bool: ...
+
+    @abstractmethod
+    def message(self, story: Story) -> str: ...
+
+    @abstractmethod
+    def cures(self, story: Story) -> Cures: ...
+
+    def built(self, story: Story) -> str:
+        """The first words of the label at the place that built the graph."""
+        return self.built_text
+
+    def matches(self, incident: Incident) -> bool:
+        return isinstance(incident, Freed) and self.holds(Story(incident))
+
+    def explain(self, incident: Incident) -> Diagnostic:
+        assert isinstance(incident, Freed)
+        story = Story(incident)
+        cures = self.cures(story)
+        built = incident.built.span
+        return Diagnostic(
+            code=self.code,
+            name=self.name,
+            severity=graded(incident.conditions, self.severity),
+            message=self.message(story),
+            labels=(*self._built_labels(story), *_walk_labels(story)),
+            notes=(
+                core_note(incident.witness, incident.op, SENTENCE, _when(story), story.at(built)),
+                *circumstances(incident.conditions, incident.assumptions, story.home),
+            ),
+            help="; or ".join(words for words, _ in cures),
+            cures=tuple(cure for _, data in cures for cure in data),
+            witness=incident.witness,
+        )
+
+    def _built_labels(self, story: Story) -> tuple[Label, ...]:
+        incident = story.incident
+        built = incident.built.span
+        if built == story.second:
+            return ()
+        saves = keeps(incident.op, incident.saved, built.text)
+        labels = [Label(built, f"{self.built(story)}: {saves}" if saves else self.built(story))]
+        if not incident.in_init:
+            labels += through(incident.built, incident.reused.moment)
+        if story.again is not None and not story.again.is_call:
+            labels.append(Label(story.again.loop, ""))
+        return tuple(labels)
+
+
+def keep_graph(story: Story, why: str) -> tuple[str, tuple[Cure, ...]]:
+    """`retain_graph=True` in the first walk, with its price."""
+    where = "" if story.is_one_place else f" on {story.at(story.first)}"
+    return f"`retain_graph=True`{where}, {why} (what was saved then stays in memory)", (KeepGraph(story.first),)
+
+
+def through(inner: Moment, of: Moment) -> list[Label]:
+    """A label at the call through which `inner` happened, if it stands on a row of its own."""
+    call = outer_call(inner, of)
+    rows = {(moment.span.source, moment.span.row) for moment in (inner, of)}
+    return [] if call is None or (call.source, call.row) in rows else [Label(call, "through this call")]
+
+
+def _walk_labels(story: Story) -> tuple[Label, ...]:
+    way = _way(story)
+    if story.again is not None:
+        before, after = story.turns
+        if story.is_one_place:
+            return (*way, Label(story.second, f"{before} frees it; {after} needs it again", primary=True))
+        return (Label(story.first, f"{before} frees it"), *way, Label(story.second, f"{after} needs it", primary=True))
+    if not story.is_one_place:
+        return (Label(story.first, "frees it"), *way, Label(story.second, "needs it again", primary=True))
+    freed, reused = story.incident.freed.moment, story.incident.reused.moment
+    calls = outer_call(freed, reused), outer_call(reused, freed)
+    marks = [Label(call, f"this call {does} it") for call, does in zip(calls, ("frees", "needs"), strict=True) if call]
+    return (*marks, *way, Label(story.second, "the first call frees it; the second needs it again", primary=True))
+
+
+def _way(story: Story) -> tuple[Label, ...]:
+    """Where the second walk's way comes down to the shared graph, if no other mark stands on that row."""
+    taken = {(s.source, s.row) for s in (story.incident.built.span, story.first, story.second)}
+    for moment in reversed(story.incident.via):
+        span = moment.span
+        if (span.source, span.row) not in taken:
+            through = story.incident.name or (span.text if re.fullmatch(r"[\w.]+", span.text) else "")
+            return (Label(span, f"reached again through {code(through)}" if through else "reached again from here"),)
+    return ()
+
+
+def _when(story: Story) -> str:
+    return story.turns[1] if story.again is not None else "the second walk"

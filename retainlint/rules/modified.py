@@ -1,0 +1,58 @@
+"""What the two rules about a saved tensor that was changed in place have in common."""
+
+from __future__ import annotations
+
+import re
+
+from retainlint.diagnostic import Cure, Diagnostic, Label
+from retainlint.incident import Modified
+from retainlint.rules.freed import through
+from retainlint.rules.rule import Rule
+from retainlint.rules.story import again
+from retainlint.rules.wording import circumstances, code, core_note, graded, keeps, place
+
+SENTENCE = "one of the variables needed for gradient computation has been modified by an inplace operation"
+
+
+def modified_diagnostic(rule: Rule, incident: Modified, message: str, help: str, cures: tuple[Cure, ...]) -> Diagnostic:
+    """The finding told in the order saved, changed, needed."""
+    home, built, walk = incident.primary.source, incident.built.span, incident.walk.moment
+    turns = again(incident.built, incident.modified, walk)
+    before, after = (f"{turns.noun} {n} " for n in (turns.spoilt, turns.needed)) if turns else ("", "")
+    name = code(incident.name) if incident.name else "it"
+    saves = keeps(incident.op, (incident.name or incident.saved,), built.text)
+    labels = [Label(built, saves or "saved here"), *through(incident.built, walk)]
+    if incident.earlier is not None and incident.earlier.moment.span != walk.span:
+        labels.append(Label(incident.earlier.moment.span, "this walk kept the graph"))
+    if turns is not None and not turns.is_call:
+        labels.append(Label(turns.loop, ""))
+    labels.append(Label(incident.modified.span, f"{before}changes {name} in place"))
+    labels += [label for label in through(incident.modified, walk) if label not in labels]
+    labels.append(Label(walk.span, f"{after}needs {name} as it was when saved", primary=True))
+    when = after.strip() or "the walk"
+    return Diagnostic(
+        code=rule.code,
+        name=rule.name,
+        severity=graded(incident.conditions, rule.severity),
+        message=message,
+        labels=tuple(labels),
+        notes=(
+            core_note(incident.witness, incident.op, SENTENCE, when, place(built, home)),
+            *circumstances(incident.conditions, incident.assumptions, home),
+        ),
+        help=help,
+        cures=cures,
+        witness=incident.witness,
+    )
+
+
+def rewritten(text: str) -> str:
+    """How the in-place change would be written out of place, in backticks, if that can be said."""
+    if augmented := re.fullmatch(r"([\w.]+)\s*(\*\*|//|[-+*/@%])=\s*(.+)", text.strip(), re.DOTALL):
+        target, operator, operand = augmented.groups()
+        return code(f"{target} = {target} {operator} {operand}")
+    if method := re.fullmatch(r"([\w.]+)\.([a-z]\w*[a-z])_(\(.*\))", text.strip(), re.DOTALL):
+        target, name, arguments = method.groups()
+        if name not in ("copy", "zero", "fill", "normal", "uniform"):
+            return code(f"{target} = {target}.{name}{arguments}")
+    return "make a new tensor"

@@ -1,0 +1,99 @@
+"""RTL103: two losses share a part of their graphs, and each is walked."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Detach, SumLosses
+from retainlint.rules.freed import Cures, FreedRule, keep_graph
+from retainlint.rules.rule import Example
+from retainlint.rules.story import Story
+
+
+class SharedGraphLosses(FreedRule):
+    """Two losses share a part of their graphs, and each is walked.
+
+    The walk from the first loss frees the shared part, and the walk from the second needs it. Gradients add up, so
+    one walk of the sum gives each parameter what two walks would: `(first + second).backward()`. Where the second loss is
+    to train only what lies above the shared part, give it the shared tensor detached. Retaining the graph in the
+    first walk is right where each walk's gradients are used apart, with no `optimizer.step()` in between.
+
+    Losses that share only leaves (parameters, data) never collide: leaves aren't freed.
+    """
+
+    code = "RTL103"
+    name = "shared-graph-losses"
+
+    def holds(self, story: Story) -> bool:
+        return True
+
+    def message(self, story: Story) -> str:
+        where = f"the graph of `{story.what}`" if story.incident.name else f"the graph behind `{story.what}`"
+        return f"{story.walk} needs {where}, which {story.first_walk} already freed"
+
+    def cures(self, story: Story) -> Cures:
+        first, second = story.roots
+        words = f"use {story.detached} for `{second}`, if it needs no gradient through it"
+        cut = words, (Detach(story.second, story.what),)
+        if story.first_is_grad:
+            return keep_graph(story, "since both walks want this graph"), cut
+        plain = first != second and first.isidentifier() and second.isidentifier()
+        total = f"walk both at once, `({first} + {second}).backward()`" if plain else "walk the sum of both losses once"
+        return (
+            (total, (SumLosses((story.first, story.second)),)),
+            cut,
+            keep_graph(story, "if the two walks must stay apart"),
+        )
+
+    bad = (
+        Example(
+            "two heads on one trunk",
+            """
+              import torch
+
+              trunk = torch.nn.Linear(4, 4)
+              hidden = torch.tanh(trunk(torch.randn(2, 4)))  #~ built
+              loss_a = (hidden ** 2).mean()
+              loss_b = hidden.sum()
+            - loss_a.backward()  #~ freed
+            - loss_b.backward()  #~ reused RTL103
+            + (loss_a + loss_b).backward()
+            """,
+        ),
+        Example(
+            "a penalty walked by itself",
+            """
+              import torch
+
+              critic = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+              x = torch.randn(5, 3, requires_grad=True)
+              score = critic(x).sum()  #~ built
+              (slope,) = torch.autograd.grad(score, x, create_graph=True)
+              penalty = ((slope ** 2).sum(1) - 1).mean()
+            - penalty.backward()  #~ freed
+            - score.backward()  #~ reused RTL103
+            + (score + penalty).backward()
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "only the parameters are shared",
+            """
+            import torch
+
+            model = torch.nn.Linear(4, 1)
+            for batch in (torch.randn(2, 4), torch.randn(2, 4)):
+                (model(batch) ** 2).mean().backward()
+            """,
+        ),
+        Example(
+            "the first walk stops above the shared part",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            hidden = torch.exp(w)
+            (slope,) = torch.autograd.grad((hidden ** 2).sum(), hidden)
+            (hidden * slope.detach()).sum().backward()
+            """,
+        ),
+    )

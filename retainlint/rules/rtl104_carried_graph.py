@@ -1,0 +1,119 @@
+"""RTL104: what an earlier turn or call built is carried into the next, which walks it again."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Cure, Detach, SumLosses
+from retainlint.rules.freed import Cures, FreedRule
+from retainlint.rules.rule import Example
+from retainlint.rules.story import Story
+
+
+class CarriedGraph(FreedRule):
+    """A graph that an earlier turn or call built is carried into the next one, which walks it again.
+
+    A hidden state, a running total, a list of losses, an attribute: what is kept over turns keeps its graph. The walk
+    of turn 1 freed it; the walk of turn 2 goes back through the kept tensor into turn 1.
+
+    Detach the state at the start of each turn: `h = h.detach()`, and `state = tuple(s.detach() for s in state)` for
+    an LSTM (truncated backpropagation through time). Keep totals as numbers: `total += loss.item()`. To train through
+    all turns, walk once, after the loop. `retain_graph=True` is no cure: each turn would walk all turns before it, and
+    fail as soon as an `optimizer.step()` stands between them.
+    """
+
+    code = "RTL104"
+    name = "carried-graph"
+
+    def holds(self, story: Story) -> bool:
+        return story.is_carried
+
+    def built(self, story: Story) -> str:
+        return f"built in {story.again.noun} {story.again.built}" if story.again else "built here"
+
+    def message(self, story: Story) -> str:
+        assert story.again is not None
+        if story.root_is_named:
+            return f"{story.walk} walks again what `{story.what}` keeps of an earlier {story.again.noun}"
+        name = f" through `{story.what}`" if story.incident.name else ""
+        return f"{story.walk} reaches{name} into the graph of an earlier {story.again.noun}, which is freed"
+
+    def cures(self, story: Story) -> Cures:
+        assert story.again is not None
+        noun, what = story.again.noun, story.what
+        where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.incident.built.span)
+        cut: tuple[Cure, ...] = (Detach(where, what),)
+        once = f"after the {'last call' if story.again.is_call else 'loop'}"
+        total: tuple[Cure, ...] = (SumLosses((story.second,)),)
+        if story.root_is_named:
+            alone = f"walk only the loss of this {noun}, and keep detached values in `{what}`"
+            return (alone, cut), (f"walk `{story.roots[1]}` once, {once}", total)
+        start = f"`{what} = {what}.detach()` at the start of each {noun}" if story.incident.name else story.detached
+        return (start, cut), (f"walk once, {once}, if gradients are to flow through all {noun}s", total)
+
+    bad = (
+        Example(
+            "a hidden state",
+            """
+              import torch
+
+              w, h = torch.randn(3, 3, requires_grad=True), torch.zeros(1, 3)
+              for _ in range(3):
+            +     h = h.detach()
+                  h = torch.tanh(h @ w + 1)  #~ built
+                  h.sum().backward()  #~ freed #~ reused RTL104
+            """,
+        ),
+        Example(
+            "a running total",
+            """
+              import torch
+
+              model, total = torch.nn.Linear(4, 1), 0
+              for batch in torch.randn(3, 2, 4):
+            -     total = total + (model(batch) ** 2).mean()  #~ built
+            -     total.backward()  #~ freed #~ reused RTL104
+            +     total = total + (model(batch) ** 2).mean()
+            + total.backward()
+            """,
+        ),
+        Example(
+            "a state kept on an object",
+            """
+              import torch
+
+              class Memory:
+                  cell, state = torch.nn.Linear(3, 3), torch.zeros(1, 3)
+                  def step(self, x):
+            -         self.state = torch.tanh(self.cell(self.state + x))  #~ built
+            +         self.state = torch.tanh(self.cell(self.state.detach() + x))
+                      self.state.sum().backward()  #~ freed #~ reused RTL104
+
+              memory = Memory()
+              for x in torch.randn(3, 1, 3):
+                  memory.step(x)
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "a total of what has been walked",
+            """
+            import torch
+
+            w, total = torch.ones(3, requires_grad=True), 0
+            for _ in range(3):
+                (loss := (w * w).sum()).backward()
+                total = total + loss
+            """,
+        ),
+        Example(
+            "a state that saves nothing",
+            """
+            import torch
+
+            w, h = torch.ones(3, requires_grad=True), torch.zeros(3)
+            for _ in range(3):
+                h = h + w
+                h.sum().backward()
+            """,
+        ),
+    )

@@ -1,0 +1,110 @@
+"""RTL105: an optimiser calls a closure again, but the graph that it walks was built outside."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Cure, MoveInto
+from retainlint.rules.freed import Cures, FreedRule
+from retainlint.rules.rule import Example
+from retainlint.rules.story import Story
+
+
+class ClosureReusesGraph(FreedRule):
+    """A closure that an optimiser calls several times walks a graph that was built outside of it.
+
+    `torch.optim.LBFGS` evaluates its closure again and again within one `step(closure)`, with other weights each
+    time. The first call's walk frees the graph; the next call finds it gone. Even retained, it would hold the loss of
+    the old weights. Everything that depends on the weights belongs into the closure: zero the gradients, compute the
+    loss, walk it, return it. SGD and Adam call a closure once: there the same program runs.
+    """
+
+    code = "RTL105"
+    name = "closure-reuses-graph"
+    built_text = "built once, outside the closure"
+
+    def holds(self, story: Story) -> bool:
+        return story.incident.in_closure
+
+    def message(self, story: Story) -> str:
+        return f"{story.walk} walks a graph that was built once, outside the closure that the optimiser calls again"
+
+    def cures(self, story: Story) -> Cures:
+        data: tuple[Cure, ...] = (MoveInto(story.maker, story.again.loop),) if story.again is not None else ()
+        anew = f"compute `{story.what}` inside the closure: each call has new weights and needs a new graph", data
+        if story.incident.same_root:
+            return (anew,)
+        return anew, (f"{story.detached}, if what it is made of is not trained here", ())
+
+    bad = (
+        Example(
+            "a loss computed before the closure",
+            """
+              import torch
+
+              model = torch.nn.Linear(3, 1)
+              x, y = torch.randn(8, 3), torch.randn(8, 1)
+              optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4)
+            - loss = ((model(x) - y) ** 2).mean()  #~ built
+              def closure():
+                  optimizer.zero_grad()
+            +     loss = ((model(x) - y) ** 2).mean()
+                  loss.backward()  #~ freed #~ reused RTL105
+                  return loss
+
+              optimizer.step(closure)
+            """,
+        ),
+        Example(
+            "a regulariser computed before the closure",
+            """
+              import torch
+
+              w = torch.randn(3, requires_grad=True)
+              x, y = torch.randn(8, 3), torch.randn(8)
+              optimizer = torch.optim.LBFGS([w], max_iter=4)
+            - decay = (w ** 2).sum()  #~ built
+              def closure():
+                  optimizer.zero_grad()
+            +     decay = (w ** 2).sum()
+                  loss = ((x @ w - y) ** 2).mean() + 0.1 * decay
+                  loss.backward()  #~ freed #~ reused RTL105
+                  return loss
+
+              optimizer.step(closure)
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "an optimiser that calls its closure once",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            optimizer = torch.optim.SGD([w], lr=0.1)
+            loss = (w ** 2).sum()
+            def closure():
+                loss.backward()
+                return loss
+
+            optimizer.step(closure)
+            """,
+        ),
+        Example(
+            "what was built outside needs no gradient",
+            """
+            import torch
+
+            w = torch.randn(3, requires_grad=True)
+            optimizer = torch.optim.LBFGS([w], max_iter=4)
+            with torch.no_grad():
+                target = torch.exp(w) + 1
+            def closure():
+                optimizer.zero_grad()
+                loss = ((w - target) ** 2).sum()
+                loss.backward()
+                return loss
+
+            optimizer.step(closure)
+            """,
+        ),
+    )

@@ -1,0 +1,119 @@
+"""RTL106: a graph is built once, in `__init__` or at module level, and walked in later calls."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Detach
+from retainlint.rules.freed import Cures, FreedRule
+from retainlint.rules.rule import Example
+from retainlint.rules.story import Story, enclosing_function
+
+
+class GraphBuiltInInit(FreedRule):
+    """A tensor is derived from parameters once, in `__init__` or at module level, and walked in later calls.
+
+    `self.scale = self.log_scale.exp()` in `__init__` runs once, so it has one graph. The first training step walks and
+    frees it; the second needs it again. It would be wrong even if it ran: after `optimizer.step()` the derived tensor
+    still holds what the old parameters gave.
+
+    Derive it where it is used: in `forward`, in a method, in a property; the same goes for a distribution made from
+    parameters in `__init__`. What is not to be trained can be made under `torch.no_grad()`.
+    """
+
+    code = "RTL106"
+    name = "graph-built-in-init"
+
+    def holds(self, story: Story) -> bool:
+        return story.is_of_init or (story.again is not None and story.again.is_call and story.again.built is None)
+
+    def _where(self, story: Story) -> str:
+        return f"in `{name}`" if (name := enclosing_function(story.incident.built.span)) else "at module level"
+
+    def built(self, story: Story) -> str:
+        return f"built once, {self._where(story)}"
+
+    def message(self, story: Story) -> str:
+        return f"{story.walk} walks a graph that was built only once, {self._where(story)}"
+
+    def cures(self, story: Story) -> Cures:
+        where = "in `forward` or a property" if story.what.startswith("self.") else "in the function that uses it"
+        return (
+            (f"compute `{story.what}` {where}, so that each walk finds a new graph", ()),
+            (
+                f"{story.detached}, if what it is made of is not trained",
+                (Detach(story.incident.built.span, story.what),),
+            ),
+        )
+
+    bad = (
+        Example(
+            "a weight derived in __init__",
+            """
+              import torch
+
+              class Scaled(torch.nn.Module):
+                  def __init__(self):
+                      super().__init__()
+                      self.log_scale = torch.nn.Parameter(torch.zeros(3))
+            -         self.scale = self.log_scale.exp()  #~ built
+                  def forward(self, x):
+            -         return x * self.scale
+            +         return x * self.log_scale.exp()
+
+              model = Scaled()
+              for x in torch.randn(3, 3):
+                  model(x).sum().backward()  #~ freed #~ reused RTL106
+            """,
+        ),
+        Example(
+            "a kernel computed at module level",
+            """
+              import torch
+
+              w = torch.ones(3, requires_grad=True)
+            - kernel = torch.exp(-w)  #~ built
+              def step(x):
+            +     kernel = torch.exp(-w)
+                  (kernel * x).sum().backward()  #~ freed #~ reused RTL106
+
+              step(torch.ones(3))
+              step(torch.ones(3))
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "what __init__ derives saves nothing",
+            """
+            import torch
+
+            class Shifted(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.weight = torch.nn.Parameter(torch.zeros(3))
+                    self.shifted = self.weight + 1
+                def forward(self, x):
+                    return x * self.shifted
+
+            model = Shifted()
+            for x in torch.randn(3, 3):
+                model(x).sum().backward()
+            """,
+        ),
+        Example(
+            "what __init__ derives becomes a parameter",
+            """
+            import torch
+
+            class Scaled(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.weight = torch.nn.Parameter(torch.nn.Linear(3, 3).weight * 2)
+                def forward(self, x):
+                    return x @ self.weight
+
+            model = Scaled()
+            for x in torch.randn(3, 3):
+                model(x).sum().backward()
+            """,
+        ),
+    )

@@ -1,0 +1,119 @@
+"""RTL107: a walk goes on into a network that its optimiser doesn't own, and frees what another walk needs."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Detach
+from retainlint.rules.freed import Cures, FreedRule, keep_graph
+from retainlint.rules.rule import Example
+from retainlint.rules.story import Story
+
+
+class MissingDetach(FreedRule):
+    """A walk goes on into a network that its own optimiser doesn't train, and frees what another walk needs.
+
+    The discriminator's loss on fake images leads back through the images into the generator. The discriminator's
+    optimiser has no use for those gradients, but the walk computes them, adds them to the generator's, and frees the
+    generator's graph; then the generator's own walk fails. The same happens between actor and critic.
+
+    Give the first loss the tensor detached: `discriminator(fake.detach())`. The gradients of its own network stay the
+    same, and the walk becomes cheaper.
+    """
+
+    code = "RTL107"
+    name = "missing-detach"
+
+    def holds(self, story: Story) -> bool:
+        return story.incident.foreign
+
+    def message(self, story: Story) -> str:
+        graph = "the graph of" if story.incident.name else "the graph behind"
+        return f"{story.walk} needs {graph} `{story.what}`, which {story.first_walk} freed for want of a `detach()`"
+
+    def cures(self, story: Story) -> Cures:
+        first, second = story.roots
+        losses = ("the first loss", "the second") if first == second else (f"`{first}`", f"`{second}`")
+        return (
+            (
+                f"compute {losses[0]} from {story.detached}: its optimiser doesn't train what made `{story.what}`",
+                (Detach(story.first, story.what),),
+            ),
+            (f"compute `{story.what}` anew for {losses[1]}", ()),
+            keep_graph(story, "if the first walk's gradients are wanted in both networks"),
+        )
+
+    bad = (
+        Example(
+            "a GAN",
+            """
+              import torch
+              from torch.nn.functional import softplus
+
+              G, D = torch.nn.Linear(2, 3), torch.nn.Linear(3, 1)
+              opt_G = torch.optim.SGD(G.parameters(), lr=0.1)
+              opt_D = torch.optim.SGD(D.parameters(), lr=0.1)
+              fake = torch.tanh(G(torch.randn(4, 2)))  #~ built
+
+              opt_D.zero_grad()
+            - d_loss = softplus(D(fake)).mean()
+            + d_loss = softplus(D(fake.detach())).mean()
+              d_loss.backward()  #~ freed
+              opt_D.step()
+
+              opt_G.zero_grad()
+              g_loss = softplus(-D(fake)).mean()
+              g_loss.backward()  #~ reused RTL107
+              opt_G.step()
+            """,
+        ),
+        Example(
+            "an actor that trains on the critic's advantage",
+            """
+              import torch
+
+              actor, critic = torch.nn.Linear(3, 1), torch.nn.Linear(3, 1)
+              opt_actor = torch.optim.SGD(actor.parameters(), lr=0.1)
+              opt_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
+              state = torch.randn(5, 3)
+              advantage = torch.tanh(critic(state)) - 1  #~ built
+
+            - actor_loss = (actor(state) * advantage).mean()
+            + actor_loss = (actor(state) * advantage.detach()).mean()
+              actor_loss.backward()  #~ freed
+              opt_actor.step()
+
+              critic_loss = (advantage ** 2).mean()
+              critic_loss.backward()  #~ reused RTL107
+              opt_critic.step()
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "the graph below is a view",
+            """
+            import torch
+
+            z = torch.randn(3, requires_grad=True)
+            D = torch.nn.Linear(3, 1)
+            opt_z, opt_D = torch.optim.SGD([z], lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)
+            fake = z.view(1, 3)
+            D(fake).mean().backward()
+            opt_D.step()
+            D(fake).mean().backward()
+            opt_z.step()
+            """,
+        ),
+        Example(
+            "the second network is asked with new noise",
+            """
+            import torch
+
+            G, D = torch.nn.Linear(2, 3), torch.nn.Linear(3, 1)
+            opt_G, opt_D = torch.optim.SGD(G.parameters(), lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)
+            D(torch.tanh(G(torch.randn(4, 2)))).mean().backward()
+            opt_D.step()
+            D(torch.tanh(G(torch.randn(4, 2)))).mean().backward()
+            opt_G.step()
+            """,
+        ),
+    )

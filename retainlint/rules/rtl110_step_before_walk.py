@@ -1,0 +1,109 @@
+"""RTL110: an optimiser changed a weight that a later walk needs as it was."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Cure, Diagnostic, MoveInto, WalkFirst
+from retainlint.incident import Incident, Modified
+from retainlint.rules.modified import modified_diagnostic
+from retainlint.rules.rule import Example, Rule
+from retainlint.rules.story import again
+from retainlint.rules.wording import code, place
+
+
+class StepBeforeWalk(Rule):
+    """`optimizer.step()` changed a weight in place between the forward pass that saved it and the walk that needs it.
+
+    A layer above another saves its weight for the walk. `step()` changes weights in place, autograd notices, and the
+    walk fails. This is what adding `retain_graph=True` often leads to: the first error goes, this one comes.
+
+    Walk all losses before the first step, or compute the later loss anew after it. `step()` leaves alone a parameter
+    that its optimiser doesn't own or that has no gradient; and a single layer on plain data saves no weight.
+    """
+
+    code = "RTL110"
+    name = "step-before-walk"
+
+    def matches(self, incident: Incident) -> bool:
+        return isinstance(incident, Modified) and incident.by_step
+
+    def explain(self, incident: Incident) -> Diagnostic:
+        assert isinstance(incident, Modified)
+        home, walk, step = incident.primary.source, incident.walk, incident.modified.span
+        name = code(incident.name) if incident.name else "a weight"
+        root = code(walk.root)
+        turns = again(incident.built, incident.modified, walk.moment)
+        is_near = incident.modified.frames == walk.moment.frames
+        cures: tuple[Cure, ...] = (WalkFirst(walk.moment.span, step),) if is_near else ()
+        help = f"walk {root} before {code(step.text)} on {place(step, home)}; or compute {root} anew after it"
+        if turns is not None and turns.built is None:
+            cures = (MoveInto(incident.built.span, turns.loop),)
+            help = f"compute {code(incident.built.span.text)} anew in each {turns.noun}, with the weights of the {turns.noun}"
+        elif turns is not None:
+            cures = ()
+            help = f"detach what is kept from {turns.noun} to {turns.noun}; or walk once, at the end, and step then"
+        message = f"{code(walk.moment.span.text)} needs {name} as it was before {code(step.text)}"
+        return modified_diagnostic(self, incident, message, help, cures)
+
+    bad = (
+        Example(
+            "two losses, each with its step",
+            """
+              import torch
+
+              model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+              optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+              out = model(torch.randn(5, 3))  #~ built
+              loss_a, loss_b = out[:, 0].mean(), out[:, 1].mean()
+              loss_a.backward(retain_graph=True)
+            - optimizer.step()  #~ modified
+              loss_b.backward()  #~ walked RTL110
+              optimizer.step()
+            """,
+        ),
+        Example(
+            "the generator's loss scored before the discriminator's step",
+            """
+              import torch
+
+              G = torch.nn.Linear(2, 3)
+              D = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 1))
+              opt_G, opt_D = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (G, D))
+              score = D(G(torch.randn(4, 2)))  #~ built
+              (score ** 2).mean().backward(retain_graph=True)
+            - opt_D.step()  #~ modified
+              g_loss = -score.mean()
+              g_loss.backward()  #~ walked RTL110
+            + opt_D.step()
+              opt_G.step()
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "one layer on plain data saves no weight",
+            """
+            import torch
+
+            model = torch.nn.Linear(3, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            out = model(torch.randn(5, 3))
+            out[:, 0].mean().backward(retain_graph=True)
+            optimizer.step()
+            out[:, 1].mean().backward()
+            """,
+        ),
+        Example(
+            "a step without gradients changes nothing",
+            """
+            import torch
+
+            model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            loss = model(torch.randn(5, 3)).mean()
+            loss.backward(retain_graph=True)
+            optimizer.zero_grad()
+            optimizer.step()
+            loss.backward()
+            """,
+        ),
+    )

@@ -1,0 +1,111 @@
+"""RTL113: a leaf that requires a gradient is changed in place while autograd records."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Diagnostic, Label, UnderNoGrad
+from retainlint.incident import Incident, LeafModified
+from retainlint.rules.rule import Example, Rule
+from retainlint.rules.wording import circumstances, code, core_note, graded
+
+
+class LeafModifiedInPlace(Rule):
+    """A leaf that requires a gradient, or a view of one, is changed in place while autograd records.
+
+    A parameter is a leaf: gradients arrive there. An in-place change would put it in the middle of a graph, so torch
+    refuses. An update by hand, a clip, an initialisation belong under `torch.no_grad()`. Where the change is part of
+    the computation, work on a `clone()`. `w = w - step` isn't in place, but makes `w` another tensor, that
+    is no leaf and gets no `.grad`. A change through `.data` isn't noticed, not even where it spoils a saved tensor.
+    """
+
+    code = "RTL113"
+    name = "leaf-modified-in-place"
+
+    def matches(self, incident: Incident) -> bool:
+        return isinstance(incident, LeafModified)
+
+    def explain(self, incident: Incident) -> Diagnostic:
+        assert isinstance(incident, LeafModified)
+        change, home = incident.modified.span, incident.primary.source
+        name = code(incident.name) if incident.name else "a tensor"
+        kind = "a view of a leaf" if incident.view else "a leaf"
+        sentence = f"{kind} Variable that requires grad is being used in an in-place operation"
+        made = [] if incident.made is None else [Label(incident.made.span, f"{name} is {kind} that requires grad")]
+        copied = f"`{incident.name}.clone()`" if incident.name else "a `clone()`"
+        return Diagnostic(
+            code=self.code,
+            name=self.name,
+            severity=graded(incident.conditions, self.severity),
+            message=f"{code(change.text)} changes {name} in place, {kind} that requires grad",
+            labels=(*made, Label(change, "changed in place while autograd records", primary=True)),
+            notes=(
+                core_note(incident.witness, "", sentence, "the change", ""),
+                *circumstances(incident.conditions, incident.assumptions, home),
+            ),
+            help=f"do it under `with torch.no_grad():`; or change {copied}, if gradients are to flow through the change",
+            cures=(UnderNoGrad(change),),
+            witness=incident.witness,
+        )
+
+    bad = (
+        Example(
+            "an update by hand",
+            """
+              import torch
+
+              w = torch.ones(3, requires_grad=True)
+              (w * w).sum().backward()
+            - w -= 0.1 * w.grad  #~ modified RTL113
+            + with torch.no_grad():
+            +     w -= 0.1 * w.grad
+            """,
+        ),
+        Example(
+            "clipped weights",
+            """
+              import torch
+
+              model = torch.nn.Linear(3, 1)
+            - for p in model.parameters():
+            -     p.clamp_(-0.01, 0.01)  #~ modified RTL113
+            + with torch.no_grad():
+            +     for p in model.parameters():
+            +         p.clamp_(-0.01, 0.01)
+            """,
+        ),
+        Example(
+            "a row of a leaf",
+            """
+              import torch
+
+              table = torch.zeros(3, 2, requires_grad=True)
+            - table[0] = 1.0  #~ modified RTL113
+            + table = table.clone()
+            + table[0] = 1.0
+              table.sum().backward()
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "a new tensor under the same name",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            w = w - 1
+            w += 1
+            w.sum().backward()
+            """,
+        ),
+        Example(
+            "a leaf that requires no gradient yet",
+            """
+            import torch
+
+            w = torch.ones(3)
+            w[0] = 2.0
+            w.requires_grad_()
+            (w * w).sum().backward()
+            """,
+        ),
+    )

@@ -1,0 +1,185 @@
+"""Reads a Freed incident as a story: which turn or call built the graph, which freed it, which needed it again."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from retainlint.incident import Freed, Moment
+from retainlint.rules.wording import code, detached, place, short
+from retainlint.source import Source, Span
+
+
+@dataclass(frozen=True)
+class Again:
+    """The loop, or the method that is called again, of which one turn spoils the graph and a later one needs it.
+
+    `built` is the turn that built the graph; None if it was built before.
+    """
+
+    loop: Span
+    built: int | None
+    spoilt: int
+    needed: int
+    is_call: bool
+
+    @property
+    def noun(self) -> str:
+        return "call" if self.is_call else "turn"
+
+    @property
+    def targets(self) -> frozenset[str]:
+        """The names that a `for` loop binds."""
+        header = re.match(r"(?:async\s+)?for\s+(.+?)\s+in\s", self.loop.text, re.DOTALL)
+        return frozenset(re.findall(r"\w+", header[1])) if header else frozenset()
+
+    @property
+    def iterable(self) -> str:
+        """What a `for` loop runs over, if it is simple enough to be written again; else ""."""
+        header = re.match(r"(?:async\s+)?for\s+\w+\s+in\s+([\w.]+)\s*:?$", self.loop.text)
+        return header[1] if header else ""
+
+
+@dataclass(frozen=True)
+class Story:
+    """One incident, with what the rules ask of it."""
+
+    incident: Freed
+
+    @cached_property
+    def again(self) -> Again | None:
+        return again(self.incident.built, self.incident.freed.moment, self.incident.reused.moment)
+
+    @property
+    def is_carried(self) -> bool:
+        """Built in an earlier turn than the one that needs it."""
+        return self.again is not None and self.again.built is not None and self.again.built < self.again.needed
+
+    @property
+    def is_of_init(self) -> bool:
+        """Derived while an object was made, or while the module was; there, used in calls of one and the same place."""
+        if not self.incident.in_init or enclosing_function(self.incident.built.span):
+            return self.incident.in_init
+        is_repeated = self.is_one_place or self.again is not None
+        return is_repeated and any(moment.frames for moment in self.incident.via)
+
+    @property
+    def home(self) -> Source:
+        return self.incident.primary.source
+
+    @property
+    def first(self) -> Span:
+        return self.incident.freed.moment.span
+
+    @property
+    def second(self) -> Span:
+        return self.incident.reused.moment.span
+
+    @property
+    def is_one_place(self) -> bool:
+        return self.first == self.second
+
+    @property
+    def walk(self) -> str:
+        """The walk that fails, in backticks."""
+        return code(self.second.text)
+
+    @property
+    def first_walk(self) -> str:
+        """The walk that frees, in backticks, with its line where the text alone doesn't tell it from the other."""
+        text = code(self.first.text)
+        return text if text != self.walk and self.first.source is self.home else f"{text} ({self.at(self.first)})"
+
+    @property
+    def first_is_grad(self) -> bool:
+        """The freeing walk is a call of autograd.grad."""
+        return re.match(r"[\w.]*\bgrad\(", self.first.text) is not None
+
+    @property
+    def maker(self) -> Span:
+        """The expression that built the graph, as it stands in the function of the walk or nearest to it."""
+        return outer_call(self.incident.built, self.incident.reused.moment) or self.incident.built.span
+
+    @property
+    def what(self) -> str:
+        """What is shared: the variable that holds it, else the expression that built it; without backticks."""
+        return short(self.incident.name or self.maker.text)
+
+    @property
+    def detached(self) -> str:
+        return f"`{detached(self.what)}`"
+
+    @property
+    def roots(self) -> tuple[str, str]:
+        """The first and the second walk's roots, without backticks."""
+        return short(self.incident.freed.root), short(self.incident.reused.root)
+
+    @property
+    def root_is_named(self) -> bool:
+        """The name of the shared graph stands in the text of the second walk's root: `total`, `sum(losses)`."""
+        name = self.incident.name
+        return bool(name) and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", self.incident.reused.root) is not None
+
+    def at(self, span: Span) -> str:
+        return place(span, self.home)
+
+    @property
+    def loop(self) -> str:
+        """The loop as one points at it: "this loop" if it is the walk's innermost, else by its line or name."""
+        assert self.again is not None
+        loop = self.again.loop
+        if self.again.is_call:
+            return f"the calls of {code(re.sub(r'^(async )?def | *[(:].*', '', short(loop.text, 200)))}"
+        called = any(f.source is loop.source and f.start > loop.start for f in self.incident.reused.moment.frames)
+        inside = self.second.source is loop.source and loop.start <= self.second.start and not called
+        inside = inside and self.incident.reused.moment.turns[-1].loop == loop
+        return "this loop" if inside else f"the loop on {self.at(loop)}"
+
+    @property
+    def turns(self) -> tuple[str, str]:
+        """The turn that frees and the turn that needs; the first names its loop where the walk stands in several."""
+        assert self.again is not None
+        names_loop = self.again.is_call or self.loop != "this loop"
+        of = f" of {self.loop.removeprefix('the calls of ')}" if names_loop else ""
+        return f"{self.again.noun} {self.again.spoilt}{of}", f"{self.again.noun} {self.again.needed}"
+
+
+def again(built: Moment, spoilt: Moment, needed: Moment) -> Again | None:
+    """The outermost loop that the last two moments stand in, in different turns."""
+    later = {(turn.loop, turn.is_call): turn.number for turn in needed.turns}
+    before = {(turn.loop, turn.is_call): turn.number for turn in built.turns}
+    for turn in spoilt.turns:
+        key = (turn.loop, turn.is_call)
+        number = later.get(key, turn.number)
+        if number < turn.number:  # the loop was entered anew
+            return None
+        if number > turn.number:
+            return Again(turn.loop, before.get(key), turn.number, number, turn.is_call)
+    return None
+
+
+def outer_call(inner: Moment, of: Moment) -> Span | None:
+    """The call through which `inner` happened, in the function where `of` happened or in their nearest common caller."""
+    shared = 0
+    while shared < min(len(inner.frames), len(of.frames)) and inner.frames[shared] == of.frames[shared]:
+        shared += 1
+    return inner.frames[shared] if shared < len(inner.frames) else None
+
+
+def enclosing_function(span: Span) -> str:
+    """The name of the function whose body holds `span`, read off the rows above; "" at module level."""
+    rows = span.source
+    indent = _indent(rows.row_text(span.row))
+    for row in range(span.row - 1, 0, -1):
+        text = rows.row_text(row)
+        if not text.strip() or _indent(text) >= indent or text.lstrip().startswith((")", "#")):
+            continue
+        indent = _indent(text)
+        if header := re.match(r"\s*(?:async\s+)?def\s+(\w+)", text):
+            return header[1]
+    return ""
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())

@@ -1,0 +1,121 @@
+"""How rules put source text, places and lists into a sentence that fits on one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from retainlint.diagnostic import Severity
+from retainlint.incident import Condition, Witness
+from retainlint.source import Source, Span
+
+WIDTH = 44
+"""Characters of source text that a sentence can carry."""
+
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_BRANCHES = {
+    "for": ("runs", "runs no turn"),
+    "while": ("runs", "runs no turn"),
+    "except": ("catches", "doesn't catch"),
+    "case": ("matches", "doesn't match"),
+}
+_NOUNS = {
+    **dict.fromkeys(("Mul", "Mm", "Mv", "Dot", "Bmm"), ("product", r"[*@]|mul|\bmm|\bmv|dot|einsum")),
+    "Div": ("quotient", r"/|div"),
+    "Pow": ("power", r"\*\*|pow|square"),
+    "Addmm": ("linear layer", r"linear|Linear|addmm"),
+    "Convolution": ("convolution", r"[Cc]onv"),
+}
+
+
+def short(text: str, width: int = WIDTH) -> str:
+    """Source text on one line: control characters escaped, the longest brackets emptied first, then cut."""
+    line = re.sub(r"\s*\\?\s*[\r\n\f]+\s*", " ", text).strip()
+    line = re.sub(r"(?<=[(\[{]) | (?=[)\]}])", "", line) if line != text else line
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
+    while len(line) > width and (hole := _longest_bracket(line)):
+        line = f"{line[: hole[0]]}…{line[hole[1] :]}"
+    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def code(text: str, width: int = WIDTH) -> str:
+    """Source text in backticks, made short."""
+    return f"`{short(text, width)}`"
+
+
+def listed(parts: Sequence[str], most: int = 3) -> str:
+    """`a`; `a` and `b`; `a`, `b` and `c`; `a`, `b`, `c` and 4 more."""
+    shown = list(parts[:most]) + ([f"{len(parts) - most} more"] if len(parts) > most else [])
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def place(span: Span, home: Source) -> str:
+    """`line 9`, or `model.py:9` where that is another file than the finding's."""
+    return f"line {span.row}" if span.source is home else short(str(span))
+
+
+def detached(text: str) -> str:
+    """The expression `text` with its graph cut off."""
+    bare, before = text, ""
+    while bare != before:
+        bare, before = re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", bare), bare
+    return f"{text}.detach()" if re.fullmatch(r"[\w.]*", bare) else f"({text}).detach()"
+
+
+def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
+    """What the operation written as `text` keeps for the walk: "this product saves `t` and `a`"; "" if not known."""
+    names = ["its result" if n == "result" else "its input" if n == "self" else code(n, 24) for n in saved if n]
+    if not names:
+        return ""
+    stem = re.sub(r"Backward\w*$", "", op)
+    noun, hint = _NOUNS.get(stem, ("", ""))
+    if stem and not noun:
+        spelt = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).lower()
+        noun, hint = f"`{spelt}`", rf"(?i:\b_?{re.escape(spelt)}\b|\b{re.escape(stem)}\b)"
+    saves = f"saves {listed(list(dict.fromkeys(names)))}"
+    return f"this {noun} {saves}" if noun and re.search(hint, text) else saves
+
+
+def graded(conditions: tuple[Condition, ...], severity: Severity) -> Severity:
+    """A finding that needs two conditions or more, which may exclude each other, is a warning."""
+    return Severity.WARNING if len(conditions) > 1 else severity
+
+
+def circumstances(conditions: tuple[Condition, ...], assumptions: tuple[str, ...], home: Source) -> tuple[str, ...]:
+    """The notes that say what a finding rests on; assumptions are clauses ("calling `model` builds a graph")."""
+    notes = []
+    if conditions:
+        together = "; whether they can hold together is unknown" if len(conditions) > 1 else ""
+        notes.append(f"note: happens if {listed([_holds(c, home) for c in conditions], most=6)}{together}")
+    if assumptions:
+        notes.append(f"note: assumes that {', and that '.join(assumptions)}")
+    return tuple(notes)
+
+
+def core_note(witness: Witness | None, op: str, sentence: str, when: str, at: str) -> str:
+    """What the reference core raised: `when` ("turn 2", "the walk"), at which backward function, built `at`."""
+    raised = re.split(r" \(or |[.:](?:\s|$)", witness.error)[0] if witness else sentence
+    node = (witness.node if witness else "") or op
+    return f'core: {when} raised "{short(raised, 100)}"' + (f" at {short(node)} ({at})" if node and at else "")
+
+
+def _holds(condition: Condition, home: Source) -> str:
+    verbs = _BRANCHES.get(condition.span.text.split(None, 1)[0] if condition.span.text.strip() else "")
+    told = verbs or ("is true", "is false")
+    return f"{code(condition.span.text)} {told[0 if condition.taken else 1]} ({place(condition.span, home)})"
+
+
+def _longest_bracket(line: str) -> tuple[int, int] | None:
+    """Where the inside of the bracket with the most text starts and ends; None if there is nothing to empty."""
+    opened: list[tuple[str, int]] = []
+    best: tuple[int, int] | None = None
+    for at, character in enumerate(line):
+        if character in _PAIRS.values():
+            opened.append((character, at))
+        elif any(opener == _PAIRS.get(character) for opener, _ in opened):
+            while opened[-1][0] != _PAIRS[character]:  # a bracket inside a string
+                opened.pop()
+            start = opened.pop()[1] + 1
+            if line[start:at] not in ("", "…") and (best is None or at - start >= best[1] - best[0]):
+                best = (start, at)
+    return best

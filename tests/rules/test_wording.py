@@ -1,0 +1,133 @@
+"""Source text, places and lists in sentences of one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.incident import Condition
+from retainlint.rules.modified import rewritten
+from retainlint.rules.story import enclosing_function
+from retainlint.rules.wording import WIDTH, circumstances, detached, keeps, listed, place, short
+from retainlint.source import Source, Span
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("loss.backward()", "loss.backward()"),
+        ("f(\n    a,\n    b,\n)", "f(a, b,)"),
+        ("f(a, \\\n  b)", "f(a, b)"),
+        ("torch.autograd.grad(outputs=y, inputs=x, grad_outputs=v)", "torch.autograd.grad(…)"),
+        ("((prediction - target_value) ** 2 + penalty).mean().backward()", "(…).mean().backward()"),
+        ("a['\x1b[31m']", "a['\\x1b[31m']"),
+        ("f([one, two, three, four, five, six, seven, '\x1b[31m'])", "f(…)"),
+        ("", ""),
+    ],
+)
+def test_source_text_is_made_short_and_safe(text: str, told: str) -> None:
+    assert short(text) == told
+
+
+@pytest.mark.parametrize("text", ["x" * 500, "f(" * 300, ")" * 300, "a\x00\n" * 100, "(" * 100 + ")" * 100 + "y" * 99])
+def test_short_text_is_never_long(text: str) -> None:
+    assert len(short(text)) <= WIDTH
+    assert short(text).isprintable()
+
+
+def test_lists() -> None:
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b"]) == "a and b"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("h", "h.detach()"),
+        ("self.state[0]", "self.state[0].detach()"),
+        ("torch.tanh(net(x))", "torch.tanh(net(x)).detach()"),
+        ("(a + b)", "(a + b).detach()"),
+        ("a @ b", "(a @ b).detach()"),
+        ("-x", "(-x).detach()"),
+        ("(a) + (b)", "((a) + (b)).detach()"),
+    ],
+)
+def test_detached_expression_is_python(text: str, cut: str) -> None:
+    assert detached(text) == cut
+    compile(cut, "", "eval")
+
+
+@pytest.mark.parametrize(
+    ("op", "saved", "text", "told"),
+    [
+        ("MvBackward0", ("t", "a"), "t @ a", "this product saves `t` and `a`"),
+        ("ExpBackward0", ("result",), "torch.exp(w)", "this `exp` saves its result"),
+        ("MseLossBackward0", ("self", "target"), "F.mse_loss(p, t)", "this `mse_loss` saves its input and `target`"),
+        ("PowBackward0", ("self",), "x ** 2", "this power saves its input"),
+        ("AddmmBackward0", ("h", "w"), "model(x)", "saves `h` and `w`"),
+        ("AddmmBackward0", (), "model(x)", ""),
+        ("", ("x",), "model(x)", "saves `x`"),
+    ],
+)
+def test_what_an_operation_keeps(op: str, saved: tuple[str, ...], text: str, told: str) -> None:
+    assert keeps(op, saved, text) == told
+
+
+def test_place_in_another_file_is_named() -> None:
+    home, other = Source("a.py", "x\ny\n"), Source("b.py", "x\ny\n")
+    assert place(Span(home, 2, 3), home) == "line 2"
+    assert place(Span(other, 2, 3), home) == "b.py:2"
+
+
+@pytest.mark.parametrize(
+    ("text", "taken", "told"),
+    [
+        ("flag", True, "`flag` is true (line 1)"),
+        ("flag", False, "`flag` is false (line 1)"),
+        ("for x in xs", False, "`for x in xs` runs no turn (line 1)"),
+        ("except ValueError", True, "`except ValueError` catches (line 1)"),
+        ("format", True, "`format` is true (line 1)"),
+    ],
+)
+def test_conditions_are_told_by_what_they_are(text: str, taken: bool, told: str) -> None:
+    home = Source("a.py", text)
+    (note,) = circumstances((Condition(Span(home, 0, len(text)), taken),), (), home)
+    assert note == f"note: happens if {told}"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x += 1", "`x = x + 1`"),
+        ("self.h **= 2", "`self.h = self.h ** 2`"),
+        ("y.clamp_(max=2)", "`y = y.clamp(max=2)`"),
+        ("buffer[0] = 1", "make a new tensor"),
+        ("w.copy_(v)", "make a new tensor"),
+        ("x == 1", "make a new tensor"),
+    ],
+)
+def test_change_written_out_of_place(text: str, told: str) -> None:
+    assert rewritten(text) == told
+
+
+FUNCTIONS = """
+class A:
+    def __init__(self, n):
+        if n:
+            self.s = (
+                one)
+    x = two
+    async def run(self):
+        def inner():
+            return 1
+        return three
+top = four
+"""
+
+
+@pytest.mark.parametrize(("text", "name"), [("one", "__init__"), ("two", ""), ("three", "run"), ("four", "")])
+def test_enclosing_function_is_read_off_the_rows(text: str, name: str) -> None:
+    source = Source("a.py", FUNCTIONS)
+    start = FUNCTIONS.rindex(text)
+    assert enclosing_function(Span(source, start, start + len(text))) == name
