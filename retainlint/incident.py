@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -13,12 +13,14 @@ from retainlint.source import Span
 class Turn:
     """Turn number `number` (from 1) of the loop whose header is `loop`, or of a method that is called again.
 
-    `is_call` tells the second: a trainer calls the method `loop` again and again.
+    `is_call` tells the second: a trainer calls the method `loop` again and again. `depth` counts the calls around
+    the loop itself.
     """
 
     loop: Span
     number: int
     is_call: bool = False
+    depth: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)

@@ -319,7 +319,7 @@ class For(Base):
     orelse: Block
     comprehension: bool = False
     live: Live = field(default=Live(), compare=False)  # after the loop
-    live_turn: Live = field(default=Live(), compare=False)  # at the start of each turn
+    live_turn: Live = field(default=Live(), compare=False)  # at the start of each turn, before `item` is written
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ TIMEOUT = 60.0
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What torch said: `line` is the innermost traceback line inside the program's own file, counted from 1."""
+    """What torch said: `line` is the innermost line of the program that the traceback names, counted from 1."""
 
     raises: bool
     line: int | None
@@ -109,9 +109,13 @@ def _failure(path: Path, error: BaseException, stdout: str) -> Verdict:
 
 
 def _innermost_line(traceback: TracebackType | None, filename: str) -> int | None:
+    """The innermost line of the program itself; what the engine calls back (a Function's backward) is inside the walk."""
     line = None
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == filename:
+        code = traceback.tb_frame.f_code
+        if code.co_filename == filename:
+            if code.co_name == "backward" and "ctx" in code.co_varnames:
+                break
             line = traceback.tb_lineno
         traceback = traceback.tb_next
     return line

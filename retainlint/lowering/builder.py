@@ -21,8 +21,8 @@ Value: TypeAlias = "Callable[[Builder, Any], Register]"
 Statement: TypeAlias = "Callable[[Builder, Any], None]"
 """Lowers one class of statement nodes."""
 
-_SEERS = frozenset({"locals", "vars", "eval", "exec"})
-"""Builtins that read local names which nobody spells."""
+_SEERS = frozenset({"locals", "globals", "vars", "eval", "exec"})
+"""Builtins that read names which nobody spells."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,6 @@ class Builder:
         self.out: list[Instr] = []
         self.registers = 0
         self.is_generator = False
-        self.sees_all_names = False
 
     # -- instructions ---------------------------------------------------------------------------------------------
 
@@ -129,7 +128,7 @@ class Builder:
     def load(self, span: Span, name: str) -> Register:
         name, scope = self.names.resolve(name)
         if scope is Scope.GLOBAL and name in _SEERS:
-            self.sees_all_names = True
+            self.names.read_unspelled()
         dst = self.fresh()
         self.out.append(Load(span, dst, name, scope))
         return dst
@@ -144,8 +143,16 @@ class Builder:
         return Span(self.unit.source, *self.unit.offsets[id(node)])
 
     def between(self, first: cst.CSTNode, last: cst.CSTNode) -> Span:
-        """From the start of one node up to the end of another, with the parentheses that close the latter."""
-        return Span(self.unit.source, self.unit.offsets[id(first)][0], self.end(last))
+        """From the start of one node up to the end of another, with the parentheses around each."""
+        text, start = self.unit.source.text, self.unit.offsets[id(first)][0]
+        for _ in getattr(first, "lpar", ()):
+            start = text.rindex("(", 0, start)
+        return Span(self.unit.source, start, self.end(last))
+
+    def slice_span(self, first: cst.SubscriptElement, last: cst.SubscriptElement) -> Span:
+        """From one element of a subscript up to another; the space behind a slice's colon is no part of it."""
+        text, (start, _), (_, end) = self.unit.source.text, self.unit.offsets[id(first)], self.unit.offsets[id(last)]
+        return Span(self.unit.source, start, start + len(text[start:end].rstrip()))
 
     def end(self, node: cst.CSTNode) -> int:
         """Where a node ends, with the parentheses that close it."""

@@ -266,7 +266,7 @@ def index_of(b: Builder, node: cst.Subscript) -> Register:
     starred = isinstance(elements[0].slice, cst.Index) and elements[0].slice.star is not None
     if len(elements) == 1 and not isinstance(elements[0].comma, cst.Comma) and not starred:
         return _index(b, elements[0]).value
-    span = b.between(elements[0], elements[-1])
+    span = b.slice_span(elements[0], elements[-1])
     return _build(b, span, Kind.TUPLE, [_index(b, element) for element in elements])
 
 
@@ -276,7 +276,7 @@ def _index(b: Builder, element: cst.SubscriptElement) -> Item:
         return Item(b.value(inner.value), starred=inner.star is not None)
     if not isinstance(inner, cst.Slice):
         return Item(b.unknown(b.span(element), "an index"))
-    span = b.span(element)
+    span = b.slice_span(element, element)
     parts = (inner.lower, inner.upper, inner.step)
     items = [Item(b.const(span, None) if part is None else b.value(part)) for part in parts]
     return Item(_build(b, span, Kind.SLICE, items))

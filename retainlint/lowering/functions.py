@@ -72,7 +72,7 @@ def finish(
     own = b.names.bindings
     local_names = frozenset((own.bound - own.globals - own.nonlocals) | b.names.renamed)
     captured = frozenset(b.names.captured)
-    kept = local_names if b.names.holder is Holder.CLASS or b.sees_all_names else captured
+    kept = local_names if b.names.holder is Holder.CLASS or b.names.all_read else captured
     return Code(
         name=name,
         qualname=b.qualname,

@@ -60,13 +60,12 @@ class _Landings:
 
     broken: Frozen = _NONE  # behind the loop
     continued: Frozen = _NONE  # at the start of its next turn
-    left: Frozen = _NONE  # in the `finally` blocks that a return passes
-    raised: Frozen = _NONE  # in the handlers and `finally` blocks around
+    raised: Frozen = _NONE  # in the handlers around, and in the `finally` blocks, which every jump passes
 
     def behind(self, final: Alive) -> _Landings:
         """The landings inside of a `finally`, at whose start `final` is live: every way out passes it."""
         through = frozenset(final)
-        return _Landings(through, through, self.left | through, self.raised | through)
+        return _Landings(through, through, self.raised | through)
 
 
 class _Walk:
@@ -165,14 +164,13 @@ class _Walk:
         inside = replace(landings, raised=landings.raised | swallowed | {instr.context})  # `__exit__` reads it
         before, body = self.block(instr.body, live, inside, filling)
         before.discard(instr.dst)
-        before.add(instr.context)
         return before, instr if after is None else replace(instr, body=body, live=after)
 
     def try_(self, instr: Try, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, Try]:
         after = self.live(live) if filling else None
         final: Block = ()
         if instr.final:
-            ways_out = live | landings.broken | landings.continued | landings.left | landings.raised
+            ways_out = live | landings.broken | landings.continued | landings.raised
             live, final = self.block(instr.final, ways_out, landings, filling)
             landings = landings.behind(live)
         caught: Alive = set(landings.raised)
@@ -224,11 +222,14 @@ def _kill(live: Alive, member: Register | str, raised: Frozen) -> None:
 
 
 def _jump(instr: Return | Raise | Break | Continue, landings: _Landings) -> Alive:
-    if isinstance(instr, Return):
-        return {instr.src, *landings.left, *landings.raised}
-    if isinstance(instr, Raise):
-        return set(landings.raised) if instr.src is None else {instr.src, *landings.raised}
-    return set(landings.raised | (landings.broken if isinstance(instr, Break) else landings.continued))
+    live = set(landings.raised)
+    if isinstance(instr, Break):
+        live |= landings.broken
+    elif isinstance(instr, Continue):
+        live |= landings.continued
+    elif instr.src is not None:
+        live.add(instr.src)
+    return live
 
 
 def _endless(loop: While) -> bool:

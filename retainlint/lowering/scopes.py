@@ -44,6 +44,7 @@ class Names:
     aliases: list[dict[str, str]] = field(default_factory=list)
     renamed: set[str] = field(default_factory=set)
     comprehending: int = 0
+    all_read: bool = False
 
     @property
     def own(self) -> Scope:
@@ -84,6 +85,13 @@ class Names:
             module = module.outer
         module.captured.add(name)
         return name, Scope.GLOBAL
+
+    def read_unspelled(self) -> None:
+        """Note that any name of this code and of the module may be read, by `eval` and the like."""
+        names: Names | None = self
+        while names is not None:
+            names.all_read = names.all_read or names is self or names.holder is Holder.MODULE
+            names = names.outer
 
     def rename(self, names: Iterable[str]) -> dict[str, str]:
         """Fresh names, that no program can spell, for names that live only in a part of this code."""

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 def read(machine: Interpreter, state: State, obj: Value, name: str, span: Span) -> Results:
     """`obj.name`."""
+    if isinstance(obj, External) and name == "__name__":
+        return [(state, Const(obj.path.rpartition(".")[2]))]
     if isinstance(obj, External):
         return [(state, External(dispatch.canonical(f"{obj.path}.{name}")))]
     if isinstance(obj, Super):

@@ -12,6 +12,7 @@ from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args
 from retainlint.symbolic.merge import equivalent, forget_dead, join
 from retainlint.symbolic.models import unknown
+from retainlint.symbolic.reach import sweep
 from retainlint.symbolic.state import Choice, Flow, State, ticket
 from retainlint.symbolic.values import (
     Bound,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 KNOWN_TURNS = 12
 """While its condition is known, a `while` runs so many turns at most."""
 UNKNOWN_TURNS = 4
+COUNTERS = 3
+"""From this turn on, a state that differs from an earlier one only by numbers and texts counts as repeated."""
 
 
 def run_if(machine: Interpreter, instr: ir.If, state: State) -> list[State]:
@@ -100,7 +103,7 @@ def _over(machine: Interpreter, instr: ir.For, state: State, iterable: Value) ->
     for number in range(1, plan.turns + 1):
         turn: list[State] = []
         for each in live:
-            each.turns = (*outer, Turn(instr.span, number))
+            each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls)))
             for current, item in plan.item(each, number):
                 if current.flow is None:
                     current.write(instr.item, item, instr.span)
@@ -111,13 +114,14 @@ def _over(machine: Interpreter, instr: ir.For, state: State, iterable: Value) ->
         ended += left
         for each in live:
             forget_dead(each, instr.live_turn)
+            sweep(each)
         live = join(machine.graphs, live)
-        if not plan.exact and number >= plan.least:
-            live, repeated = _new(machine, live, seen)
+        if live and plan.may_end(live[0], number):
+            live, repeated = _new(machine, live, seen, lenient=number >= COUNTERS and not plan.exact)
             exhausted += repeated
         if not live:
             break
-        if not plan.exact:
+        if not plan.indexed:
             seen += [each.fork() for each in live]
     for each in exhausted + live:
         each.turns = outer
@@ -125,12 +129,15 @@ def _over(machine: Interpreter, instr: ir.For, state: State, iterable: Value) ->
     return settled(machine, _left(ended, outer) + after, instr.live)
 
 
-def _new(machine: Interpreter, states: list[State], seen: list[State]) -> tuple[list[State], list[State]]:
+def _new(
+    machine: Interpreter, states: list[State], seen: list[State], *, lenient: bool = False
+) -> tuple[list[State], list[State]]:
     """Tell states that were not there at an earlier turn's end from those that were."""
     new: list[State] = []
     old: list[State] = []
     for state in states:
-        (old if any(equivalent(machine.graphs, before, state) for before in seen) else new).append(state)
+        known = any(equivalent(machine.graphs, before, state, lenient=lenient) for before in seen)
+        (old if known else new).append(state)
     return new, old
 
 
@@ -167,7 +174,7 @@ def run_while(machine: Interpreter, instr: ir.While, state: State) -> list[State
         number += 1
         turn: list[State] = []
         for each in live:
-            each.turns = (*outer, Turn(instr.span, number))
+            each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls)))
         for tested in machine.run(instr.test, live):
             if tested.flow is not None:
                 ended.append(tested)
@@ -186,6 +193,7 @@ def run_while(machine: Interpreter, instr: ir.While, state: State) -> list[State
         ended += left
         for each in live:
             forget_dead(each, instr.live_turn)
+            sweep(each)
         live = join(machine.graphs, live)
         live, repeated = _new(machine, live, seen)
         finished += [] if decided else repeated
@@ -449,7 +457,8 @@ def _over_generator(machine: Interpreter, instr: ir.For, state: State, generator
         inner = each.stack, each.calls, each.turns
         _collect(each, Const(None), delegates=False)
         number = len(each.frame.yielded)
-        each.stack, each.calls, each.turns = stack, called, (*outer, Turn(instr.span, number))
+        each.stack, each.calls = stack, called
+        each.turns = (*outer, Turn(instr.span, number, depth=len(called)))
         each.write(instr.item, item, instr.span)
         going, left = _sort(machine.run(instr.body, [each]))
         ended.extend(left)

@@ -47,7 +47,7 @@ _DEEPEST, _WIDEST = 6, 10_000
 def binary(op: str, left: Value, right: Value) -> Value | None:
     """The result on numbers and texts, known or not; None if a value is neither."""
     if isinstance(left, Const) and isinstance(right, Const):
-        return _fold(op, left.value, right.value)
+        return _fold(op, left.value, right.value, left.loop or right.loop)
     if not (is_scalar(left) and is_scalar(right)):
         return None
     if op in ("+", "-") and isinstance(right, Const) and isinstance(right.value, int):
@@ -59,14 +59,14 @@ def binary(op: str, left: Value, right: Value) -> Value | None:
     return _term(op, left, right)
 
 
-def _fold(op: str, left: Any, right: Any) -> Value | None:
+def _fold(op: str, left: Any, right: Any, loop: int) -> Value | None:
     try:
         if op in ("**", "<<") and (abs(left) > _WIDEST or abs(right) > 64):
             return Term(op, (Const(left), Const(right)))
         result = _BINARY[op](left, right)
         if isinstance(result, str | bytes) and len(result) > _WIDEST:
             return Term(op, (Const(left), Const(right)))
-        return Const(result)
+        return Const(result, loop)
     except Exception:
         return Term(op, (Const(left), Const(right)))
 
@@ -105,13 +105,13 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
         return Const(same) if same is not None else Term("is", (left, right))
     if isinstance(left, Const) and isinstance(right, Const):
         try:
-            return Const(bool(_COMPARE[op](left.value, right.value)))
+            return Const(bool(_COMPARE[op](left.value, right.value)), left.loop or right.loop)
         except Exception:
             return Term(op, (left, right))
     if op in ("==", "<", "<="):
         bounded = _by_bounds(op, left, right)
         if bounded is not None:
-            return Const(bounded)
+            return Const(bounded, _loop_of(left) or _loop_of(right))
         if op == "==" and left == right and is_scalar(left):
             return Const(True)
         if op == "==" and isinstance(left, Const) and not isinstance(right, Const):
@@ -141,7 +141,7 @@ def _contains(state: State, item: Value, container: Value) -> Value:
 
 def negate(value: Value) -> Value:
     if isinstance(value, Const):
-        return Const(not value.value)
+        return Const(not value.value, value.loop)
     if isinstance(value, Term) and value.op == "not":
         return value.args[0]
     return Term("not", (value,))
@@ -193,8 +193,19 @@ def _by_bounds(op: str, left: Value, right: Value) -> bool | None:
     return None
 
 
+def _loop_of(value: Value) -> int:
+    """The loop whose turn number a value was computed from."""
+    if isinstance(value, Const | Symbol):
+        return value.loop
+    if isinstance(value, Term):
+        return next((loop for arg in value.args if (loop := _loop_of(arg))), 0)
+    return 0
+
+
 def decide(state: State, value: Value) -> bool | None:
     """Whether a value is true; None if this path doesn't know."""
+    if loop := _loop_of(value):
+        state.deciding.add(loop)
     if isinstance(value, Const):
         return bool(value.value)
     if value in state.truths:

@@ -29,6 +29,7 @@ class Birth:
     operation: str = ""
     assumed: str = ""
     from_call: bool = False
+    in_init: bool = False  # made while an `__init__` ran
 
 
 class Graphs:
@@ -68,7 +69,8 @@ class Graphs:
         saved = (SavedTensor("inputs", edge=inputs[0] if inputs else None),)
         node = Node(UNSEEN, saved, tuple(inputs), state.ledger.next_order())
         passes = tuple(max(level, self.exists(edge)) for edge in inputs)
-        self.births[node] = Birth(moment, level, passes, (level,), (), "unseen", assumed, from_call)
+        inside = state.in_init
+        self.births[node] = Birth(moment, level, passes, (level,), (), "unseen", assumed, from_call, inside)
         return Edge(node)
 
     def build(
@@ -98,7 +100,9 @@ class Graphs:
         passes = tuple(max(doubt, self.exists(edge)) for edge in edges if edge is not None)
         slots = tuple(max(doubt, level) for level in birth)
         operand_spans = tuple(spans[i] if i < len(spans) else None for i, e in enumerate(edges) if e is not None)
-        born = Birth(state.moment(span), min(passes), passes, slots, operand_spans, row.operation, assumed)
+        born = Birth(
+            state.moment(span), min(passes), passes, slots, operand_spans, row.operation, assumed, False, state.in_init
+        )
         self.births[node] = born
         return Edge(node)
 

@@ -68,6 +68,8 @@ def read(machine: Interpreter, state: State, obj: Value, index: Value, span: Spa
 def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: Span, *, tuple_: bool = False) -> Value:
     if isinstance(index, Const) and isinstance(index.value, int):
         at = int(index.value)
+        if index.loop:
+            state.deciding.add(index.loop)
         if -len(items) <= at < len(items):
             return items[at]
         return unknown.fresh(state, span)

@@ -34,12 +34,19 @@ ItemOf = Callable[[State, int], Results]
 
 @dataclass(frozen=True)
 class Plan:
-    """`turns` at most, `least` before a repeated state may end it; `exact`: these are all the turns there are."""
+    """`turns` at most; `exact`: these are all the turns there are."""
 
     turns: int
     exact: bool
     item: ItemOf
-    least: int = 2
+    loop: int  # marks what is computed from the turn number
+    indexed: bool  # whether items differ by what they are
+
+    def may_end(self, state: State, number: int) -> bool:
+        """Whether a state that repeats an earlier turn's tells that all further turns are alike."""
+        if self.indexed or number < 2:
+            return False
+        return self.loop not in state.deciding or (not self.exact and number >= self.turns)
 
 
 @dataclass(frozen=True)
@@ -56,18 +63,19 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span) -> Plan:
     """How to run a loop over `iterable`."""
     source = _source(machine, state, iterable, span)
     length = source.length
+    loop = ticket()
     if length is not None and length <= EXACT:
-        return Plan(length, True, lambda s, number: source.at(s, Const(number - 1)))
+        return Plan(length, True, lambda s, number: source.at(s, Const(number - 1, loop)), loop, source.indexed)
     size: Value = Const(length) if length is not None else source.size or Term("len", (iterable,))
     before_last = facts.binary("-", size, Const(2))
     last = facts.binary("-", size, Const(1))
-    middle = Symbol(ticket(), 2, before_last)
+    middle = Symbol(ticket(), 2, before_last, loop)
 
     def item(current: State, number: int) -> Results:
-        index: Value = Const(number - 1) if number <= 2 else middle if number == 3 or last is None else last
+        index: Value = Const(number - 1, loop) if number <= 2 else middle if number == 3 or last is None else last
         return source.at(current, index)
 
-    return Plan(TURNS, False, item, TURNS if source.indexed else 2)
+    return Plan(TURNS, False, item, loop, source.indexed)
 
 
 def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> list[Value] | None:
@@ -152,7 +160,7 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> _
                 number = facts.binary("+", index, obj.start) or index
                 return [(s, Tuple((number, item))) for s, item in inner.at(current, index)]
 
-            return _Source(inner.length, numbered, size, indexed=True)
+            return _Source(inner.length, numbered, size, inner.indexed)
         case "zip":
             return _zip(parts)
         case "reversed":
@@ -223,4 +231,4 @@ def _range(obj: IteratorObj) -> _Source:
         scaled = index if step == Const(1) else facts.binary("*", index, step)
         return [(state, facts.binary("+", scaled or index, start) or index)]
 
-    return _Source(length, at, size, indexed=True)
+    return _Source(length, at, size)

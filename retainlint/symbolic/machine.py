@@ -13,7 +13,7 @@ from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.merge import join
 from retainlint.symbolic.models import containers, operations, unknown
 from retainlint.symbolic.state import Flow, Frame, State
-from retainlint.symbolic.values import Const, External, Term, Value
+from retainlint.symbolic.values import Const, External, Failure, Term, Value
 
 WIDEST = 24
 """How many states may run side by side; more are dropped, and that is said."""
@@ -168,7 +168,11 @@ class Interpreter:
             case ir.Move(dst=dst, src=src):
                 state.write(dst, state.read(src), state.frame.spans.get(src, span))
             case ir.Load(dst=dst, name=name, scope=scope):
-                state.write(dst, self.load(state, name, scope, span), span)
+                loaded = self.load(state, name, scope, span)
+                if loaded is None:
+                    state.flow = Flow("raise", Failure("NameError"))
+                else:
+                    state.write(dst, loaded, span)
             case ir.Store(name=name, scope=scope, src=src):
                 self.scope(state, name, scope).names[name] = state.read(src)
             case ir.Delete(name=name, scope=scope):
@@ -221,7 +225,8 @@ class Interpreter:
             at = frame.parent
         return None
 
-    def load(self, state: State, name: str, scope: ir.Scope, span: Span) -> Value:
+    def load(self, state: State, name: str, scope: ir.Scope, span: Span) -> Value | None:
+        """The value of a name; None where this path has not bound a name of its own, and so can't come here."""
         if scope is ir.Scope.LOCAL:
             if name in state.frame.names:
                 return state.frame.names[name]
@@ -234,6 +239,8 @@ class Interpreter:
             return names[name]
         if name in calls.BUILTINS:
             return External(f"builtins.{name}")
+        if scope is not ir.Scope.ENCLOSING and name in state.frame.code.local_names:
+            return None
         missing = unknown.fresh(state, span, name=name)
         self.scope(state, name, scope).names[name] = missing
         return missing

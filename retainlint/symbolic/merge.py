@@ -8,9 +8,11 @@ from typing import Any
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.ir import Code, Live
+from retainlint.symbolic import reach
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.state import Choice, Frame, State
 from retainlint.symbolic.values import (
+    GUESS,
     Closure,
     Const,
     DictObj,
@@ -41,7 +43,7 @@ def forget_dead(state: State, live: Live) -> None:
             frame.spans.pop(register, None)
 
 
-PRESSURE = 4
+PRESSURE = 2
 """From so many states on, those that differ only in numbers, texts and plain lists count as alike."""
 
 
@@ -134,6 +136,15 @@ class _Comparison:
             return False
         return all((a[key] is b[key] and not isinstance(a[key], Ref)) or self.value(a[key], b[key]) for key in a)
 
+    def attributes(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
+        """Attributes; one that was only read so far, and is unknown, is as good as absent."""
+        for key in a.keys() ^ b.keys():
+            state, value = (self.a, a[key]) if key in a else (self.b, b[key])
+            held = state.get(value)
+            if not isinstance(held, UnknownObj) or held.edge is not None:
+                return False
+        return all(self.value(a[key], b[key]) for key in a.keys() & b.keys())
+
     def values(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
         left, right = tuple(a), tuple(b)
         return len(left) == len(right) and all(map(self.value, left, right))
@@ -148,7 +159,10 @@ class _Comparison:
             return True
         if type(a) is not type(b):
             return False
-        if isinstance(a, Const | External):
+        if isinstance(a, Const) and isinstance(b, Const):
+            counted = a.loop and b.loop and not {a.loop, b.loop} & self.a.deciding
+            return bool(counted) or a == b
+        if isinstance(a, External):
             return a == b
         if isinstance(a, Symbol):
             return True
@@ -164,11 +178,19 @@ class _Comparison:
         if isinstance(value, Ref):
             held = state.heap[value.id]
             if isinstance(held, UnknownObj):
-                return held.plain and not held.attrs
+                return (held.plain or self.weak(state, held)) and not held.attrs
+            if isinstance(held, TensorObj):
+                return self.weak(state, held)
             if isinstance(held, ListObj):
                 return all(self.plain(state, item) for item in held.items)
             return False
-        return isinstance(value, Term | Symbol)
+        return isinstance(value, Term | Symbol) or (isinstance(value, External) and not value.path.startswith("torch"))
+
+    def weak(self, state: State, held: TensorObj | UnknownObj) -> bool:
+        """Whether a tensor's graph is at most a guess, and was not walked."""
+        if held.edge is None:
+            return isinstance(held, TensorObj) or held.hint == ""
+        return self.graphs.exists(held.edge) == GUESS and held.edge.node not in state.ledger.freed
 
     def other_frames(self, a: int, b: int) -> bool:
         """Frames that only closures hold."""
@@ -204,6 +226,8 @@ class _Comparison:
         return a == b
 
     def refs(self, a: int, b: int) -> bool:
+        if self.lenient and self.plain(self.a, Ref(a)) and self.plain(self.b, Ref(b)):
+            return True
         if a in self.ids or b in self.back:
             return self.ids.get(a) == b and self.back.get(b) == a
         self.ids[a], self.back[b] = b, a
@@ -213,7 +237,7 @@ class _Comparison:
 
     def heap(self, a: int, b: int) -> bool:
         left, right = self.a.heap[a], self.b.heap[b]
-        if left is right or (self.lenient and self.plain(self.a, Ref(a)) and self.plain(self.b, Ref(b))):
+        if left is right:
             return True
         if type(left) is not type(right):
             return False
@@ -237,7 +261,7 @@ class _Comparison:
             if left is right and not isinstance(left, Mapping | tuple | Ref):
                 continue
             if isinstance(left, Mapping):
-                if not self.mapping(left, right):
+                if not self.attributes(left, right):
                     return False
             elif not self.parts_or_equal(left, right):
                 return False
@@ -254,6 +278,8 @@ class _Comparison:
             return a is b or lazy
         if a.output != b.output:
             return False
+        if self.graphs.exists(a) == self.graphs.exists(b) == GUESS:
+            return self.as_freed(a.node, b.node)
         stack = [(a.node, b.node)]
         while stack:
             left, right = stack.pop()
@@ -262,7 +288,9 @@ class _Comparison:
                     return False
                 continue
             self.nodes[left] = right
-            if (left in self.a.ledger.freed) != (right in self.b.ledger.freed):
+            if not self.as_freed(left, right):
+                return False
+            if not self.as_stale(left, right):
                 return False
             if left is right:
                 continue
@@ -276,8 +304,23 @@ class _Comparison:
                 return False
             for one, other in zip(left.next, right.next, strict=True):
                 assert one is not None and other is not None
-                stack.append((one.node, other.node))
+                guessed = self.graphs.exists(one) == self.graphs.exists(other) == GUESS
+                if not guessed:
+                    stack.append((one.node, other.node))
+                elif not self.as_freed(one.node, other.node):
+                    return False
         return True
+
+    def as_freed(self, left: Node, right: Node) -> bool:
+        return (left in self.a.ledger.freed) == (right in self.b.ledger.freed)
+
+    def as_stale(self, left: Node, right: Node) -> bool:
+        """Whether the same saved tensors of two nodes were changed since."""
+        a, b = self.a.ledger, self.b.ledger
+        return all(
+            (a.version(x.storage) == x.version) == (b.version(y.storage) == y.version)
+            for x, y in zip(left.saved, right.saved, strict=False)
+        )
 
     def ledgers(self) -> bool:
         """What one freed, stepped or changed and the other didn't must be out of reach."""
@@ -289,53 +332,10 @@ class _Comparison:
         changed = {key for key in a.versions.keys() | b.versions.keys() if a.version(key) != b.version(key)}
         if not freed and not changed and not graded:
             return True
-        left, right = reachable_nodes(self.a), reachable_nodes(self.b)
+        left, right = reach.nodes(self.a), reach.nodes(self.b)
         if any(node.variable in graded for node in left & right if node.is_leaf):
             return False
         matched = set(self.nodes.values())
-        if any(node in left and node not in self.nodes or node in right and node not in matched for node in freed):
+        if any((node in left and node not in self.nodes) or (node in right and node not in matched) for node in freed):
             return False
-        return not any(saved.storage in changed for node in left | right for saved in node.saved)
-
-
-def reachable_nodes(state: State) -> set[Node]:
-    """Every node that some value of the state leads to (more than that: unreachable heap records count too)."""
-    alive = _alive_refs(state)
-    stack = [
-        obj.edge.node
-        for id in alive
-        if isinstance(obj := state.heap.get(id), TensorObj | UnknownObj) and obj.edge is not None
-    ]
-    found: set[Node] = set()
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            stack.extend(edge.node for edge in node.next if edge is not None)
-    return found
-
-
-def _alive_refs(state: State) -> set[int]:
-    """The heap records that the frames lead to."""
-    found: set[int] = set()
-    stack: list[object] = []
-    for frame in state.frames.values():
-        stack.extend(frame.names.values())
-        stack.extend(frame.registers.values())
-        stack.extend(frame.yielded)
-    if state.flow is not None:
-        stack.append(state.flow.value)
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Ref):
-            if item.id not in found:
-                found.add(item.id)
-                stack.append(state.heap[item.id])
-        elif isinstance(item, tuple):
-            stack.extend(item)
-        elif isinstance(item, Mapping):
-            stack.extend(item.keys())
-            stack.extend(item.values())
-        elif is_dataclass(item) and not isinstance(item, Const | Code | Edge | External):
-            stack.extend(getattr(item, each.name) for each in fields(item))
-    return found
+        return all(self.as_stale(node, node) for node in left & right if any(s.storage in changed for s in node.saved))

@@ -10,8 +10,8 @@ from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.ledger import Ledger
 from retainlint.incident import Condition, Moment, Turn, Walk
 from retainlint.ir import Code
-from retainlint.source import Span
-from retainlint.symbolic.values import HeapObj, Ref, Value
+from retainlint.source import Source, Span
+from retainlint.symbolic.values import HeapObj, Ref, UnknownObj, Value
 
 _tickets = count(1)
 
@@ -86,11 +86,21 @@ class Frame:
     consumer: Callable[[State, Value], list[State]] | None = None  # the body of the loop over this generator
 
 
+class Heap(dict[int, HeapObj]):
+    """Records by their number. What was swept, because no variable leads to it, is unknown if it is asked for."""
+
+    def __missing__(self, id: int) -> HeapObj:
+        return UnknownObj(_NOWHERE)
+
+
+_NOWHERE = Span(Source("", ""), 0, 0)
+
+
 class State:
     """All that one path knows. Mutable; `fork` gives a second one that goes its own way."""
 
     __slots__ = (
-        "calls", "changes", "choices", "flow", "frames", "grad", "guards", "heap", "ledger", "me", "pending", "reported",
+        "calls", "changes", "choices", "deciding", "flow", "frames", "grad", "guards", "heap", "ledger", "me", "pending", "reported",
         "stack", "steps", "truths", "turns", "walks",
     )  # fmt: skip
 
@@ -100,9 +110,10 @@ class State:
         self.stack: tuple[int, ...] = ()
         self.calls: tuple[Span, ...] = ()
         self.turns: tuple[Turn, ...] = ()
-        self.heap: dict[int, HeapObj] = {}
+        self.heap = Heap()
         self.ledger = Ledger()
         self.truths: dict[Value, bool] = {}
+        self.deciding: set[int] = set()  # runs of loops whose turn number decided something; shared by all forks
         self.choices: tuple[Choice, ...] = ()
         self.flow: Flow | None = None
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
@@ -117,9 +128,9 @@ class State:
         other = State()
         other.frames = dict(self.frames)
         other.stack, other.calls, other.turns = self.stack, self.calls, self.turns
-        other.heap = dict(self.heap)
+        other.heap = Heap(self.heap)
         other.ledger = self.ledger.fork()
-        other.truths = dict(self.truths)
+        other.truths, other.deciding = dict(self.truths), self.deciding
         other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
         other.grad, other.guards = self.grad, self.guards
         other.walks, other.changes, other.steps, other.reported = self.walks, self.changes, self.steps, self.reported
@@ -163,6 +174,11 @@ class State:
         self.stack = self.stack[:-1]
         if call is not None:
             self.calls = self.calls[:-1]
+
+    @property
+    def in_init(self) -> bool:
+        """Whether an `__init__` of the program is running."""
+        return any(self.frames[id].code.name == "__init__" for id in self.stack)
 
     def read(self, register: int) -> Value:
         return self.frames[self.stack[-1]].registers[register]

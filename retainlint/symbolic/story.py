@@ -8,7 +8,7 @@ from retainlint.autograd.graph import Node, SavedTensor
 from retainlint.incident import Condition, Freed, Modified, Moment
 from retainlint.symbolic import witness
 from retainlint.symbolic.context import Machine
-from retainlint.symbolic.graphs import Graphs
+from retainlint.symbolic.graphs import Birth, Graphs
 from retainlint.symbolic.state import State, WalkRecord
 from retainlint.symbolic.values import CONVENTIONAL
 
@@ -19,13 +19,12 @@ def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second:
     birth = births[node]
     level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in second.roots if (w := machine.graphs.way(root, node, level))), (node,))
-    built = lifted(birth.moment, second.walk.moment)
     via, name = _via(machine.graphs, way, first)
     incident = Freed(
         op=node.op,
         saved=_saved(machine.graphs, node),
-        built=built,
-        freed=replace(first.walk, moment=lifted(first.walk.moment, second.walk.moment)),
+        built=birth.moment,
+        freed=first.walk,
         reused=second.walk,
         via=via,
         name=name or (second.walk.root if second.walk.root.isidentifier() and len(way) == 1 else ""),
@@ -33,7 +32,7 @@ def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second:
         conditions=_conditions(state),
         assumptions=_assumptions(machine.graphs, (*way, node)),
         in_closure=_in_closure(birth.moment, second.walk.moment),
-        in_init=_in_init(state, birth.moment, second.walk.moment),
+        in_init=_in_init(birth, first.walk.moment, second.walk.moment),
         foreign=_foreign(machine.graphs, state, node, first, second),
     )
     proof = witness.of_freed(machine.graphs, first, second, node)
@@ -51,8 +50,8 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, wal
         op=node.op,
         saved=saved.name,
         name=change.name,
-        built=lifted(graphs.births[node].moment, walk.walk.moment),
-        modified=lifted(change.moment, walk.walk.moment),
+        built=graphs.births[node].moment,
+        modified=change.moment,
         by_step=change.by_step,
         walk=walk.walk,
         earlier=None if earlier is None else earlier.walk,
@@ -61,14 +60,6 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, wal
     )
     proof = witness.of_modified(graphs, earlier, walk, node, saved, change)
     machine.report(replace(incident, witness=replace(proof, choices=incident.conditions)) if proof else incident)
-
-
-def lifted(moment: Moment, seen_from: Moment) -> Moment:
-    """A place inside calls, told as the call that leads there, if that call stands where the walk stands."""
-    depth = len(seen_from.frames)
-    if len(moment.frames) > depth and moment.frames[:depth] == seen_from.frames:
-        return Moment(moment.frames[depth], moment.turns, moment.frames[:depth])
-    return moment
 
 
 def _saved(graphs: Graphs, node: Node) -> tuple[str, ...]:
@@ -106,10 +97,17 @@ def _in_closure(built: Moment, reused: Moment) -> bool:
     return bool(calls) and all(turn.loop not in {t.loop for t in built.turns} for turn in calls)
 
 
-def _in_init(state: State, built: Moment, reused: Moment) -> bool:
+def _in_init(birth: Birth, freed: Moment, reused: Moment) -> bool:
     """Whether the graph was made while an object or the module was made, and is walked in later calls."""
-    inside = any(frame.text.partition("(")[0].rpartition(".")[2][:1].isupper() for frame in built.frames)
-    return (inside or not built.frames) and len(reused.frames) > 0 and not built.turns and bool(reused.frames)
+    built = birth.moment
+    if birth.in_init:
+        return True
+    if built.frames or built.turns or not freed.frames:
+        return False
+    if freed.frames != reused.frames:
+        return True
+    later = next((b for a, b in zip(freed.turns, reused.turns, strict=False) if a != b), None)
+    return later is not None and later.depth < len(reused.frames)
 
 
 def _foreign(graphs: Graphs, state: State, node: Node, first: WalkRecord, second: WalkRecord) -> bool:
@@ -117,7 +115,11 @@ def _foreign(graphs: Graphs, state: State, node: Node, first: WalkRecord, second
     between = [step for step in state.steps if first.created <= step.created <= second.created]
     if not between:
         return False
-    shared = {n.variable for n in graphs.reach(edge for edge in node.next if edge is not None) if n.is_leaf}
+    below = graphs.reach(edge for edge in node.next if edge is not None)
+    place = graphs.births[node].moment
+    near = [n for n in (node, *below) if graphs.births[n].moment == place]
+    shared = {e.node.variable for n in near for e in n.next if e is not None and e.node.is_leaf}
+    shared = shared or {n.variable for n in below if n.is_leaf}
     everything = {n.variable for n in first.reach if n.is_leaf}
     owned = between[0].owned
     return bool(owned & everything) and not owned & shared

@@ -24,7 +24,10 @@ PROVEN, CONVENTIONAL, GUESS = 0, 1, 2
 
 @dataclass(frozen=True)
 class Const:
+    """A known number, text, truth or None. `loop` is the run of a loop from whose turn number it was computed, or 0."""
+
     value: Literal
+    loop: int = field(default=0, compare=False)
 
 
 NONE, TRUE, FALSE = Const(None), Const(True), Const(False)
@@ -52,6 +55,7 @@ class Symbol:
     id: int
     low: int = 0
     high: Value | None = None
+    loop: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)

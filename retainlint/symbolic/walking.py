@@ -224,7 +224,7 @@ class _Watch(engine.Observer):
         birth = self.machine.graphs.births[node]
         level = max(self.reach.get(node, GUESS), birth.exists, birth.slots[node.saved.index(saved)])
         key = (node, saved.storage)
-        if level > CONVENTIONAL or key in state.reported:
+        if level > CONVENTIONAL or key in state.reported or node in state.reported or self.failed:
             return
         if state.guards:
             raise _Refused

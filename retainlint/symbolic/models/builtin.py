@@ -359,7 +359,18 @@ def _copy(machine: Machine, state: State, value: Value, span: Span, *, deep: boo
 def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """Methods of texts and numbers."""
     if isinstance(obj, Const) and isinstance(obj.value, str) and all(isinstance(a, Const) for a in args.pos):
-        if name in ("lower", "upper", "strip", "startswith", "endswith", "replace", "title"):
+        if name in (
+            "lower",
+            "upper",
+            "strip",
+            "startswith",
+            "endswith",
+            "replace",
+            "title",
+            "find",
+            "count",
+            "isdigit",
+        ):
             try:
                 return [(state, Const(getattr(obj.value, name)(*(a.value for a in args.pos if isinstance(a, Const)))))]
             except (TypeError, ValueError):

@@ -14,6 +14,7 @@ from retainlint.symbolic.values import (
     NONE,
     TRUE,
     Const,
+    External,
     Instance,
     LayerObj,
     ListObj,
@@ -216,6 +217,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
     if name in METHODS:
         return Method(obj, name)
     held = state.get(obj)
+    if name == "__class__" and isinstance(held, LayerObj):
+        return External(f"torch.nn.{held.kind}")
     if name == "training":
         return Const(held.training) if isinstance(held, LayerObj) else TRUE
     if isinstance(held, LayerObj) and f"_{name}" in held.attrs:

@@ -106,7 +106,7 @@ def _closure(machine: Machine, state: State, closure: Value, span: Span, times: 
             if each.flow is not None:
                 following.append((each, value))
                 continue
-            each.turns = (*outer, Turn(span, number, is_call=True)) if times > 1 else outer
+            each.turns = (*outer, Turn(span, number, is_call=True, depth=len(each.calls))) if times > 1 else outer
             each.grad = True
             following += machine.call(each, closure, Args(), span)
         results = following

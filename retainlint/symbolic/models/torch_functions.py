@@ -35,7 +35,7 @@ FACTORIES = {
     "zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like", "randint_like", "polar",
 }  # fmt: skip
 _HEADS = ("torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.cuda", "torch")
-_NO_GRAPH = ("torch.cuda", "torch.backends", "torch.manual_seed", "torch.device", "torch.distributed", "torch.utils.data",
+_NO_GRAPH = ("torch.cuda", "torch.backends", "torch.manual_seed", "torch.device", "torch.distributed.get_", "torch.distributed.is_", "torch.distributed.init", "torch.utils.data",
              "torch.save", "torch.set_", "torch.get_", "torch.version", "torch.random", "torch.onnx", "torch.profiler",
              "torch.multiprocessing", "torch.utils.tensorboard", "torch.are_", "torch.is_", "torch.mps")  # fmt: skip
 _MODES = {"torch.no_grad": False, "torch.inference_mode": False, "torch.enable_grad": True}
@@ -67,6 +67,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, args.get(0, "model", External("torch.compile")))]
         case "torch.func.functional_call" | "torch.nn.utils.stateless.functional_call":
             return _functional_call(machine, state, args, span)
+        case "torch.cuda.is_available" | "torch.backends.mps.is_available":
+            return [(state, FALSE)]  # where it runs makes no difference to the graph
         case "torch.numel":
             return [(state, unknown.fresh(state, span, plain=True))]
     if path.startswith("torch.nn.init."):

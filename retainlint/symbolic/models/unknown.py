@@ -103,11 +103,10 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
     level, assumed = _trust(state, func, args)
     for value in args.all:
         _expose(machine, state, value, func)
-    held = state.get(func)
-    if not state.grad or (isinstance(held, UnknownObj) and held.plain):
+    receiver = state.get(func.obj) if isinstance(func, Method) else None
+    if not state.grad or (isinstance(receiver, UnknownObj) and receiver.plain):
         return fresh(state, span, plain=True)
     edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL)
-    receiver = state.get(func.obj) if isinstance(func, Method) else None
     if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
         edges.append(receiver.edge)
     if not edges and level == GUESS:
