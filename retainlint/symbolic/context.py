@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from retainlint.incident import Incident
+from retainlint.incident import Incident, Witness
 from retainlint.source import Span
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.state import State
@@ -63,7 +64,9 @@ class Machine(Protocol):
 
     def gap(self, span: Span, reason: str) -> None: ...
 
-    def report(self, incident: Incident) -> None: ...
+    def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
+        """Tell what was seen; `proof` is asked only if this is how it will be told."""
+        ...
 
     def covered(self, span: Span) -> None:
         """A walk was executed here."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from retainlint import ir
@@ -11,7 +11,7 @@ from retainlint.source import Span
 from retainlint.symbolic import calls
 from retainlint.symbolic.classes import ancestry, find
 from retainlint.symbolic.context import Args
-from retainlint.symbolic.machine import Interpreter, OutOfSteps
+from retainlint.symbolic.machine import Interpreter, OutOfSteps, Report
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Bound, ClassObj, Closure, Const, External, Ref, Value, Wrapped
 
@@ -35,7 +35,7 @@ def explore(program: ir.Program, budget: int = BUDGET) -> Exploration:
         machine.steps = 0
         _entry(machine, start, code, owner)
         steps += machine.steps
-    incidents = tuple(distinct(machine.incidents))
+    incidents = tuple(distinct(machine.reports))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     return Exploration(verdict, incidents, tuple(machine.gaps), steps)
 
@@ -158,33 +158,31 @@ def _is_autograd_function(state: State, cls: Ref) -> bool:
 # -- findings -----------------------------------------------------------------------------------------------------
 
 
-def distinct(incidents: list[Incident]) -> list[Incident]:
-    """One incident a place: the one that needs the fewest conditions, told shortest."""
-    places: dict[tuple[Span, type], list[Incident]] = {}
-    for incident in incidents:
-        places.setdefault((incident.primary, type(incident)), []).append(incident)
+def distinct(reports: Iterable[Report]) -> list[Incident]:
+    """One incident a place: the one that needs the fewest conditions, proven."""
+    places: dict[tuple[Span, type], list[Report]] = {}
+    for report in reports:
+        places.setdefault((report.incident.primary, type(report.incident)), []).append(report)
     return [_simplest(found) for found in places.values()]
 
 
-def _simplest(incidents: list[Incident]) -> Incident:
-    pool = {incident.conditions: incident for incident in reversed(incidents)}
-    changed = True
-    while changed:
-        changed = False
-        for one in list(pool):
-            for other in list(pool):
-                dropped = _dropped(one, other)
-                if dropped is not None and dropped not in pool:
-                    pool[dropped] = replace(pool[one], conditions=dropped)
-                    changed = True
-        if len(pool) > 64:
-            break
-    return min(pool.values(), key=lambda i: (len(i.conditions), len(i.primary.text)))
+def _simplest(reports: list[Report]) -> Incident:
+    """The incident that needs the fewest conditions, once those are dropped that don't matter, with its witness."""
+    clauses = dict.fromkeys(frozenset(report.incident.conditions) for report in reports)
+    best = min(reports, key=lambda r: (len(_needed(r.incident, clauses)), len(r.incident.conditions)))
+    needed = _needed(best.incident, clauses)
+    conditions = tuple(c for c in dict.fromkeys(best.incident.conditions) if c in needed)
+    proof = best.proof() if best.proof is not None else None
+    witness = None if proof is None else replace(proof, choices=conditions)
+    return replace(best.incident, conditions=conditions, witness=witness)
 
 
-def _dropped(a: tuple[Condition, ...], b: tuple[Condition, ...]) -> tuple[Condition, ...] | None:
-    """The conditions without the one that both answer differently."""
-    left, right = [c for c in a if c not in b], [c for c in b if c not in a]
-    if len(left) == len(right) == 1 and left[0].span == right[0].span:
-        return tuple(c for c in a if c != left[0])
-    return None
+def _needed(incident: Incident, clauses: Iterable[frozenset[Condition]]) -> frozenset[Condition]:
+    """An incident's conditions without those whose opposite leads to the same place, other things being equal."""
+    needed = frozenset(incident.conditions)
+    for condition in incident.conditions:
+        opposite = Condition(condition.span, not condition.taken)
+        rest = needed - {condition}
+        if opposite in needed or any(opposite in other and other - {opposite} <= rest for other in clauses):
+            needed = rest - {opposite}
+    return needed

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from retainlint import ir
-from retainlint.incident import Gap, Incident
+from retainlint.incident import Gap, Incident, Witness
 from retainlint.source import Span
 from retainlint.symbolic import attributes, calls, control, facts, items
 from retainlint.symbolic.context import Args, Results
@@ -23,6 +24,14 @@ class OutOfSteps(Exception):
     """The entry's budget is spent."""
 
 
+@dataclass(frozen=True)
+class Report:
+    """An incident, and how to prove it."""
+
+    incident: Incident
+    proof: Callable[[], Witness | None] | None
+
+
 class Interpreter:
     """The machine. One for each exploration; states carry all that differs between paths."""
 
@@ -31,7 +40,7 @@ class Interpreter:
         self.graphs = Graphs()
         self.budget = budget
         self.steps = 0
-        self.incidents: list[Incident] = []
+        self.reports: list[Report] = []
         self.gaps: dict[Gap, None] = {}
         self.walked: set[Span] = set()
         self.module_frame = 0
@@ -54,8 +63,8 @@ class Interpreter:
     def covered(self, span: Span) -> None:
         self.walked.add(span)
 
-    def report(self, incident: Incident) -> None:
-        self.incidents.append(incident)
+    def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
+        self.reports.append(Report(incident, proof))
 
     def set_attribute(self, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
         return attributes.write(self, state, obj, name, value, span)

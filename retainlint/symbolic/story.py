@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from retainlint.autograd.graph import Node, SavedTensor
 from retainlint.incident import Condition, Freed, Modified, Moment
 from retainlint.symbolic import witness
@@ -35,8 +33,7 @@ def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second:
         in_init=_in_init(birth, first.walk.moment, second.walk.moment),
         foreign=_foreign(machine.graphs, state, node, first, second),
     )
-    proof = witness.of_freed(machine.graphs, first, second, node)
-    machine.report(replace(incident, witness=replace(proof, choices=incident.conditions)) if proof else incident)
+    machine.report(incident, lambda: witness.of_freed(machine.graphs, first, second, node))
 
 
 def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, walk: WalkRecord) -> None:
@@ -58,8 +55,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, wal
         conditions=_conditions(state),
         assumptions=_assumptions(graphs, (*way, node)),
     )
-    proof = witness.of_modified(graphs, earlier, walk, node, saved, change)
-    machine.report(replace(incident, witness=replace(proof, choices=incident.conditions)) if proof else incident)
+    machine.report(incident, lambda: witness.of_modified(graphs, earlier, walk, node, saved, change))
 
 
 def _saved(graphs: Graphs, node: Node) -> tuple[str, ...]:

@@ -219,7 +219,8 @@ def change(
     whole = base if isinstance(base, TensorObj) else held
     graph_goes_on = state.grad and (whole.edge is not None or any(machine.graphs.edge(state, v) for v in operands))
     if graph_goes_on and whole.edge is not None and whole.edge.node.is_leaf and not whole.cut:
-        leaf_modified(machine, state, whole, span, view=base is not None)
+        name = spans[0].text if spans and spans[0] else ""
+        leaf_modified(machine, state, whole, span, view=base is not None, name=name)
         return
     bump(machine, state, held.storage, span, text=spans[0].text if spans and spans[0] else "")
     if not graph_goes_on:
@@ -262,11 +263,11 @@ def bump(machine: Machine, state: State, storage: object, span: Span, *, by_step
     state.changes += (Change(storage, state.moment(span), by_step, state.ledger.created, text),)
 
 
-def leaf_modified(machine: Machine, state: State, leaf: TensorObj, span: Span, *, view: bool) -> None:
+def leaf_modified(machine: Machine, state: State, leaf: TensorObj, span: Span, *, view: bool, name: str = "") -> None:
     """In-place on a leaf that requires grad, outside no_grad: torch refuses."""
     assert leaf.edge is not None
     birth = machine.graphs.births[leaf.edge.node]
     if birth.exists > PROVEN or state.guards:
         return
     conditions = tuple(choice.condition for choice in state.choices)
-    machine.report(LeafModified(span.text, birth.moment, state.moment(span), view, conditions, ()))
+    machine.report(LeafModified(name, birth.moment, state.moment(span), view, conditions, ()))
