@@ -6,6 +6,10 @@ from __future__ import annotations
 class GraphError(RuntimeError):
     """A walk, or an in-place change, that autograd refuses; `str()` is what torch 2.13.0 says."""
 
+    def plain(self) -> RuntimeError:
+        """The same as torch raises it: nothing but a RuntimeError."""
+        return RuntimeError(*self.args)
+
 
 class FreedError(GraphError):
     """A walk needs what an earlier walk freed."""
@@ -77,26 +81,33 @@ class LeafViewModifiedError(GraphError):
 
 
 class SharedViewModifiedError(GraphError):
-    """One of several views that one operation returned was changed in place."""
+    """One of several views that one operation returned was changed in place; `maker` is "Output 0 of Unbind"."""
 
-    def __init__(self, output: int, operation: str, by_base: bool = False) -> None:
+    def __init__(self, maker: str, by_base: bool = False) -> None:
         what = "its base or another view of its base has been" if by_base else "is being"
         super().__init__(
-            f"Output {output} of {operation} is a view and {what} modified inplace. This view is the output of a "
+            f"{maker} is a view and {what} modified inplace. This view is the output of a "
             "function that returns multiple views. Such functions do not allow the output views to be modified "
             "inplace. You should replace the inplace operation by an out-of-place one."
         )
 
 
 class UntrackedViewModifiedError(GraphError):
-    """A view that was made where no graph was recorded is changed in place where one is, itself or by way of its base."""
+    """A view that was made where no graph was recorded is changed in place where one is, itself or by way of its base.
 
-    def __init__(self, mode: str = "no_grad", by_base: bool = False) -> None:
+    `maker` names the output if it is in turn a view of such a view ("Output 0 of Slice").
+    """
+
+    def __init__(self, mode: str = "no_grad", by_base: bool = False, maker: str = "") -> None:
         what = "its base or another view of its base has been" if by_base else "is being"
+        start = f"{maker} is a view of a view which" if maker else "A view"
+        block, now = (
+            ("no_grad", "with grad mode enabled") if mode == "no_grad" else ("inference_mode", "in normal mode")
+        )
         super().__init__(
-            f"A view was created in {mode} mode and {what} modified inplace with grad mode enabled. Given that this "
+            f"{start} was created in {mode} mode and {what} modified inplace {now}. Given that this "
             "use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
-            f"view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) "
+            f"view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) "
             "or both outside (if you want the inplace to be tracked)."
         )
 
@@ -146,4 +157,34 @@ class GradShapeError(GraphError):
         super().__init__(
             f"Mismatch in shape: grad_output[{index}] has a shape of torch.Size({list(given)}) and output[{index}] "
             f"has a shape of torch.Size({list(wanted)})."
+        )
+
+
+class OverlapError(GraphError):
+    """An expanded tensor, whose elements share memory, is changed in place."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
+class PartialOverlapError(GraphError):
+    """What an in-place change reads lies in the memory that it writes, but otherwise arranged."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
+
+
+class DetachedSavedError(GraphError):
+    """A saved tensor was taken out of its graph by `detach_`."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
+            "please use out-of-place `.detach()` instead"
         )

@@ -4,7 +4,7 @@ A row reads `operation  node's name  inputs | slots`. A slot is one of
 
     name         this input is saved, whenever the node is built
     name?other   this input is saved if `other` requires grad
-    =result      the operation's own result is saved
+    =result      the operation's own result is saved (`=result?other`: if `other` requires grad)
     ~name        something is saved that no in-place change can spoil: a mask, an index, sizes with values in them
 
 No slot: nothing is saved, and the node may be walked again and again. `inputs` ending in `*` stands for any number
@@ -27,7 +27,7 @@ mul             MulBackward0            self other | self?other other?self
 div             DivBackward0            self other | self?other other
 reciprocal      ReciprocalBackward0     self | =result
 pow             PowBackward0            self exponent | self
-pow_tensor      PowBackward1            self exponent | self exponent =result
+pow_tensor      PowBackward1            self exponent | self exponent =result?exponent
 rpow            PowBackward2            exponent | exponent =result
 remainder       RemainderBackward0      self other | self?other other?other
 fmod            FmodBackward0           self other | self?other other?other
@@ -37,9 +37,9 @@ round           RoundBackward0          self |
 trunc           TruncBackward0          self |
 sign            SignBackward0           self |
 lerp            LerpBackward0           self end |
-lerp_tensor     LerpBackward1           self end weight | self end weight
+lerp_tensor     LerpBackward1           self end weight | self?weight end?weight weight?self weight?end
 addcmul         AddcmulBackward0        self tensor1 tensor2 | tensor1?tensor2 tensor2?tensor1
-addcdiv         AddcdivBackward0        self tensor1 tensor2 | tensor1?tensor2 tensor2
+addcdiv         AddcdivBackward0        self tensor1 tensor2 | tensor1?tensor2 tensor2?tensor1 tensor2?tensor2
 maximum         MaximumBackward0        self other | self other
 minimum         MinimumBackward0        self other | self other
 atan2           Atan2Backward0          self other | self other
@@ -77,6 +77,12 @@ convolution     ConvolutionBackward0    input weight bias | input weight
 embedding       EmbeddingBackward0      weight indices | ~indices
 cross           LinalgCrossBackward0    self other | self?other other?self
 cdist           CdistBackward0          x1 x2 | x1 x2 =result
+cholesky        LinalgCholeskyExBackward0 self | =result
+inverse         LinalgInvExBackward0    self | =result
+solve           LinalgSolveExBackward0  self other | self =result
+logdet          LinalgSlogdetBackward0  self | self
+affine_grid     AffineGridGeneratorBackward0 theta |
+grid_sample     GridSampler2DBackward0  input grid | input grid
 # shapes and views
 view            ViewBackward0           self |
 reshape         ViewBackward0           self |
@@ -129,9 +135,15 @@ square          PowBackward0            self | self
 sin             SinBackward0            self | self
 cos             CosBackward0            self | self
 tan             TanBackward0            self | =result
+sinh            SinhBackward0           self | self
+cosh            CoshBackward0           self | self
+asin            AsinBackward0           self | self
+acos            AcosBackward0           self | self
+atan            AtanBackward0           self | self
 abs             AbsBackward0            self | self
 clamp           ClampBackward1          self | self
 relu            ReluBackward0           self | =result
+threshold_backward ThresholdBackwardBackward0 grad self | self
 leaky_relu      LeakyReluBackward0      self | self
 elu             EluBackward0            self | self
 selu            EluBackward0            self | self
@@ -169,7 +181,7 @@ kl_div          SubBackward0            input target | target
 copy_slices     CopySlices              base value | ~function
 copy            CopyBackwards           self |
 copy_           CopyBackwards           self src |
-fill_           FillBackward0           self |
+fill_           FillBackward2           self |
 zero_           ZeroBackward0           self |
 as_strided      AsStridedBackward0      self |
 as_strided_scatter AsStridedScatterBackward0 self src |

@@ -55,7 +55,7 @@ def _execute(code: object, module: ModuleType, places: Places) -> int:
         exec(code, module.__dict__)  # type: ignore[arg-type]
     except SystemExit as stop:
         return _status(stop)
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 -- as Python does for a script
         sys.stdout.flush()
         _print_error(error)
         if places.story is not None and str(error) == places.story.message:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import libcst as cst
 
-from retainlint.ir import Block, Const, Instr, Literal, Load, Opaque, Register, Scope, Store
+from retainlint.ir import Block, Build, Const, Instr, Item, Kind, Literal, Load, Opaque, Register, Scope, Store
 from retainlint.lowering.positions import Offsets
 from retainlint.lowering.scopes import Names
 from retainlint.source import Source, Span
@@ -109,6 +109,12 @@ class Builder:
     def const(self, span: Span, value: Literal) -> Register:
         dst = self.fresh()
         self.out.append(Const(span, dst, value))
+        return dst
+
+    def build(self, span: Span, kind: Kind, items: Iterable[Item]) -> Register:
+        built = tuple(items)  # whose own instructions come first
+        dst = self.fresh()
+        self.out.append(Build(span, dst, kind, built))
         return dst
 
     def opaque(self, span: Span, reason: str, dst: Register | None = None) -> None:

@@ -12,7 +12,11 @@ class LoweringError(Exception):
     """
 
     def __init__(self, source: Source, reason: str, offset: int) -> None:
+        self.source = source
         self.reason = reason
         self.offset = min(max(offset, 0), len(source.text))
         self.row, self.column = source.place(self.offset)
         super().__init__(f"{source.name}:{self.row}:{self.column}: {reason}")
+
+    def __reduce__(self) -> tuple[type[LoweringError], tuple[Source, str, int]]:
+        return LoweringError, (self.source, self.reason, self.offset)  # for it to pass between processes

@@ -1,10 +1,8 @@
-"""Expressions to instructions, but for those that hold code of their own."""
+"""Names, containers, operators, attributes, items and calls to instructions."""
 
 from __future__ import annotations
 
-import ast
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -12,7 +10,6 @@ from retainlint.ir import (
     Arg,
     Await,
     Binary,
-    Build,
     Call,
     Compare,
     GetAttr,
@@ -27,7 +24,6 @@ from retainlint.ir import (
     Yield,
 )
 from retainlint.lowering.builder import Builder, Value
-from retainlint.lowering.nodes import INTERPOLATED, INTERPOLATIONS
 from retainlint.source import Span
 
 _CONSTANTS: dict[str, Literal] = {"None": None, "True": True, "False": False}
@@ -64,7 +60,7 @@ _COMPARE: dict[type[cst.BaseCompOp], str] = {
 _UNARY: dict[type[cst.BaseUnaryOp], str] = {cst.Plus: "+", cst.Minus: "-", cst.BitInvert: "~", cst.Not: "not"}
 
 
-# -- names and literals -------------------------------------------------------------------------------------------
+# -- names -------------------------------------------------------------------------------------------
 
 
 def _name(b: Builder, node: cst.Name) -> Register:
@@ -73,75 +69,7 @@ def _name(b: Builder, node: cst.Name) -> Register:
     return b.load(b.span(node), node.value)
 
 
-def _ellipsis(b: Builder, node: cst.Ellipsis) -> Register:
-    return b.const(b.span(node), ...)
-
-
-def _number(b: Builder, node: cst.Integer | cst.Float | cst.Imaginary) -> Register:
-    try:
-        value = ast.literal_eval(node.value)
-    except (ValueError, SyntaxError):
-        return b.unknown(b.span(node), "a number that Python can't read")
-    return b.const(b.span(node), value)
-
-
-def _text(literal: str) -> str | bytes:
-    """The value of a string literal; empty where this Python can't read it."""
-    quote = literal[0]
-    if quote in "'\"" and "\\" not in literal:
-        return literal[3:-3] if literal.startswith(quote * 3) and len(literal) > 5 else literal[1:-1]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid escape is nothing to us
-            value = ast.literal_eval(literal)
-    except (ValueError, SyntaxError):
-        return ""
-    return value if isinstance(value, (str, bytes)) else ""
-
-
-def _string(b: Builder, node: cst.SimpleString) -> Register:
-    return b.const(b.span(node), _text(node.value))
-
-
-def _strings(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The parts of adjacent strings, which libcst nests to the right."""
-    while isinstance(node, cst.ConcatenatedString):
-        yield node.left
-        node = node.right
-    yield node
-
-
-def _adjacent_strings(b: Builder, node: cst.ConcatenatedString) -> Register:
-    parts = list(_strings(node))
-    texts = [_text(part.value) for part in parts if isinstance(part, cst.SimpleString)]
-    if len(texts) < len(parts):
-        return _build(b, b.span(node), Kind.STRING, [item for part in parts for item in _interpolations(b, part)])
-    if isinstance(texts[0], bytes):
-        return b.const(b.span(node), b"".join(text for text in texts if isinstance(text, bytes)))
-    return b.const(b.span(node), "".join(text for text in texts if isinstance(text, str)))
-
-
-def _formatted(b: Builder, node: cst.CSTNode) -> Register:
-    return _build(b, b.span(node), Kind.STRING, list(_interpolations(b, node)))
-
-
-def _interpolations(b: Builder, node: cst.CSTNode) -> Iterator[Item]:
-    """What an f-string or t-string interpolates, and what the format specifications in it do."""
-    for part in getattr(node, "parts", ()):
-        if isinstance(part, INTERPOLATIONS):
-            yield Item(b.value(part.expression))  # type: ignore[attr-defined]
-            for inner in part.format_spec or ():  # type: ignore[attr-defined]
-                if isinstance(inner, INTERPOLATIONS):
-                    yield Item(b.value(inner.expression))  # type: ignore[attr-defined]
-
-
 # -- containers ---------------------------------------------------------------------------------------------------
-
-
-def _build(b: Builder, span: Span, kind: Kind, items: list[Item]) -> Register:
-    dst = b.fresh()
-    b.emit(Build(span, dst, kind, tuple(items)))
-    return dst
 
 
 def _element(b: Builder, element: cst.BaseElement | cst.BaseDictElement) -> Item:
@@ -153,7 +81,7 @@ def _element(b: Builder, element: cst.BaseElement | cst.BaseDictElement) -> Item
 
 def _container(kind: Kind) -> Value:
     def lower(b: Builder, node: cst.Tuple | cst.List | cst.Set | cst.Dict) -> Register:
-        return _build(b, b.span(node), kind, [_element(b, element) for element in node.elements])
+        return b.build(b.span(node), kind, [_element(b, element) for element in node.elements])
 
     return lower
 
@@ -267,7 +195,7 @@ def index_of(b: Builder, node: cst.Subscript) -> Register:
     if len(elements) == 1 and not isinstance(elements[0].comma, cst.Comma) and not starred:
         return _index(b, elements[0]).value
     span = b.slice_span(elements[0], elements[-1])
-    return _build(b, span, Kind.TUPLE, [_index(b, element) for element in elements])
+    return b.build(span, Kind.TUPLE, [_index(b, element) for element in elements])
 
 
 def _index(b: Builder, element: cst.SubscriptElement) -> Item:
@@ -279,7 +207,7 @@ def _index(b: Builder, element: cst.SubscriptElement) -> Item:
     span = b.slice_span(element, element)
     parts = (inner.lower, inner.upper, inner.step)
     items = [Item(b.const(span, None) if part is None else b.value(part)) for part in parts]
-    return Item(_build(b, span, Kind.SLICE, items))
+    return Item(b.build(span, Kind.SLICE, items))
 
 
 def _call(b: Builder, node: cst.Call) -> Register:
@@ -325,13 +253,6 @@ def _yield(b: Builder, node: cst.Yield) -> Register:
 
 VALUES: dict[type[cst.CSTNode], Value] = {
     cst.Name: _name,
-    cst.Ellipsis: _ellipsis,
-    cst.Integer: _number,
-    cst.Float: _number,
-    cst.Imaginary: _number,
-    cst.SimpleString: _string,
-    cst.ConcatenatedString: _adjacent_strings,
-    **dict.fromkeys(INTERPOLATED, _formatted),
     cst.Tuple: _container(Kind.TUPLE),
     cst.List: _container(Kind.LIST),
     cst.Set: _container(Kind.SET),
@@ -348,4 +269,4 @@ VALUES: dict[type[cst.CSTNode], Value] = {
     cst.Await: _await,
     cst.Yield: _yield,
 }
-"""What lowers each class of expression; comprehensions and functions have tables of their own."""
+"""What lowers each class of expression; literals, comprehensions and functions have tables of their own."""

@@ -6,7 +6,6 @@ import ast
 import re
 import sys
 import warnings
-from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,20 +14,19 @@ import libcst as cst
 
 from retainlint.lowering.depth import too_deep
 from retainlint.lowering.errors import LoweringError
-from retainlint.lowering.positions import Offsets, measure
+from retainlint.lowering.positions import Offsets, align, measure
 from retainlint.source import Source
 
 FRAMES = 12_000
 """Python frames that the deepest text which `too_deep` lets through may need."""
 
 _LONE_CARRIAGE = re.compile(r"\r(?!\n)")
-_LEADING_FORM_FEED = re.compile(r"^[ \t\f]*\f", re.MULTILINE)
 _ERROR_PLACE = re.compile(r"error at (\d+):(\d+)")
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A parsed text; `offsets` count in the characters of the source, whatever was parsed in its stead."""
+    """A parsed text; `offsets` count in its own characters, whatever libcst lost of them."""
 
     module: cst.Module
     offsets: Offsets
@@ -41,17 +39,20 @@ def parse(source: Source) -> Tree:
         raise LoweringError(source, "the source contains a null byte", null)
     if (deep := too_deep(text)) is not None:
         raise LoweringError(source, "the code is nested too deeply to be checked", deep)
-    parsed, cuts = _readable(text)
+    text = _LONE_CARRIAGE.sub("\n", text) if "\r" in text else text  # which libcst takes for a blank
     try:
-        module = cst.parse_module(parsed)
+        module = cst.parse_module(text)
     except UnicodeEncodeError as error:
         raise LoweringError(source, "the source contains a character that can't be encoded", error.start) from error
     except Exception as error:  # libcst raises errors of its own, and those of its tokenizer and validation
         raise _explained(source, error) from error
     offsets, length = measure(module)
-    if length != len(parsed):
-        raise LoweringError(source, "the source has white space whose place can't be told", 0)
-    return Tree(module, _shifted(offsets, cuts) if cuts else offsets)
+    if length == len(text):
+        return Tree(module, offsets)
+    aligned = align(module, text)
+    if aligned is None:
+        raise LoweringError(source, "libcst doesn't give this text back, so no place in it can be told", 0)
+    return Tree(module, aligned)
 
 
 @contextmanager
@@ -63,39 +64,6 @@ def room_to_recurse() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(limit)
-
-
-def _readable(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """The text as libcst gives it back in full, and what was cut from it: (offset in what is left, total cut so far)."""
-    if "\r" in text:
-        text = _LONE_CARRIAGE.sub("\n", text)
-    text = text.rstrip(" \t\f")  # libcst loses blanks that no line end follows
-    if "\f" not in text and not text.startswith("\ufeff"):
-        return text, []
-    pieces, cuts, at, gone = [], [], 0, 0
-    for start, end in _droppable(text):
-        pieces.append(text[at:start])
-        cuts.append((start - gone, gone + end - start))
-        at, gone = end, gone + end - start
-    return "".join([*pieces, text[at:]]), cuts
-
-
-def _droppable(text: str) -> Iterator[tuple[int, int]]:
-    """What Python skips and libcst loses: a byte-order mark, and white space that a form feed ends at a row's start."""
-    start = 1 if text.startswith("\ufeff") else 0
-    if start:
-        yield 0, 1
-    for found in _LEADING_FORM_FEED.finditer(text[start:]):
-        yield found.start() + start, found.end() + start
-
-
-def _shifted(offsets: Offsets, cuts: list[tuple[int, int]]) -> Offsets:
-    places = [place for place, _ in cuts]
-    totals = [0, *(total for _, total in cuts)]
-    return {
-        node: (start + totals[bisect_right(places, start)], end + totals[bisect_right(places, end - 1)])
-        for node, (start, end) in offsets.items()
-    }
 
 
 def _explained(source: Source, error: Exception) -> LoweringError:

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
 
 from retainlint.ir import (
-    Arg,
     Block,
     Build,
-    Call,
-    Compare,
     Const,
     DelItem,
     GetAttr,
     GetItem,
     If,
-    Import,
     Instr,
     Item,
     Kind,
-    Load,
     Move,
     Register,
     Scope,
     Unpack,
 )
 from retainlint.lowering.builder import Builder, Statement
+from retainlint.lowering.conditions import Test, all_of, builtin, called, compared, imported, is_instance
 from retainlint.source import Span
 
 _SELF_MATCHING = frozenset("bool bytearray bytes dict float frozenset int list set str tuple".split())
@@ -48,10 +43,6 @@ class _Case:
         if node.value not in self.captures:
             self.captures[node.value] = (self.b.fresh(), span)
         self.b.emit(Move(span, self.captures[node.value][0], src))
-
-
-_Test = Callable[[], "Register | None"]
-"""Emits a test and gives the register of its answer; None if it can't fail."""
 
 
 def _match(b: Builder, node: cst.Match) -> None:
@@ -99,28 +90,8 @@ def _matched(b: Builder, node: cst.MatchCase, subject: Register) -> tuple[Regist
         b.out.extend(stores)
         return b.value(guard)
 
-    both = _all(b, b.span(guard), [lambda: test, guarded])
+    both = all_of(b, b.span(guard), [lambda: test, guarded])
     return None if both is None else (both, ())
-
-
-def _all(b: Builder, span: Span, tests: Sequence[_Test]) -> Register | None:
-    """The `and` of some tests: each is emitted inside the branch where those before it hold."""
-    outer = b.out
-    before: list[tuple[list[Instr], Register]] = []
-    for test in tests:
-        answer = test()
-        if answer is not None:
-            before.append((b.out, answer))
-            b.out = []
-    trailing, b.out = b.out, outer
-    if not before:
-        return None
-    dst = b.fresh()
-    inner: Block = (*trailing, Move(span, dst, before[-1][1]))
-    for out, answer in reversed(before):
-        out.append(If(span, answer, inner, (Move(span, dst, answer),)))
-        inner = tuple(out) if out is not outer else ()
-    return dst
 
 
 # -- patterns -----------------------------------------------------------------------------------------------------
@@ -130,9 +101,9 @@ def _pattern(case: _Case, node: cst.MatchPattern, subject: Register) -> Register
     """Emit the test of a pattern; gives the register of its answer, None if it can't fail."""
     b, span = case.b, case.b.span(node)
     if isinstance(node, cst.MatchValue):
-        return _compared(b, span, "==", subject, b.value(node.value))
+        return compared(b, span, "==", subject, b.value(node.value))
     if isinstance(node, cst.MatchSingleton):
-        return _compared(b, span, "is", subject, b.value(node.value))
+        return compared(b, span, "is", subject, b.value(node.value))
     if isinstance(node, cst.MatchAs):
         return _captured(case, node, subject)
     if isinstance(node, cst.MatchOr):
@@ -186,28 +157,28 @@ def _sequence(case: _Case, node: cst.MatchList | cst.MatchTuple, subject: Regist
     stars = [at for at, element in enumerate(node.patterns) if isinstance(element, cst.MatchStar)]
 
     def is_sequence() -> Register:
-        return _isinstance(b, span, subject, _imported(b, span, "collections.abc", "Sequence"))
+        return is_instance(b, span, subject, imported(b, span, "collections.abc", "Sequence"))
 
     def is_no_text() -> Register:
-        texts = [Item(_builtin(b, span, name)) for name in ("str", "bytes", "bytearray")]
+        texts = [Item(builtin(b, span, name)) for name in ("str", "bytes", "bytearray")]
         kinds = b.fresh()
         b.emit(Build(span, kinds, Kind.TUPLE, tuple(texts)))
-        return _compared(b, span, "is", _isinstance(b, span, subject, kinds), b.const(span, False))
+        return compared(b, span, "is", is_instance(b, span, subject, kinds), b.const(span, False))
 
     def is_long_enough() -> Register:
-        length = _called(b, span, "len", subject)
+        length = called(b, span, "len", subject)
         wanted = b.const(span, len(node.patterns) - len(stars))
-        return _compared(b, span, ">=" if stars else "==", length, wanted)
+        return compared(b, span, ">=" if stars else "==", length, wanted)
 
     def elements_match() -> Register | None:
         dsts = tuple(b.fresh() for _ in node.patterns)
         b.emit(Unpack(span, dsts, subject, stars[0] if stars else None))
-        return _all(b, span, [_element(case, element, dst) for element, dst in zip(node.patterns, dsts, strict=True)])
+        return all_of(b, span, [_element(case, element, dst) for element, dst in zip(node.patterns, dsts, strict=True)])
 
-    return _all(b, span, [is_sequence, is_no_text, is_long_enough, elements_match])
+    return all_of(b, span, [is_sequence, is_no_text, is_long_enough, elements_match])
 
 
-def _element(case: _Case, element: cst.MatchSequenceElement | cst.MatchStar, src: Register) -> _Test:
+def _element(case: _Case, element: cst.MatchSequenceElement | cst.MatchStar, src: Register) -> Test:
     def test() -> Register | None:
         if isinstance(element, cst.MatchSequenceElement):
             return _pattern(case, element.value, src)
@@ -223,28 +194,28 @@ def _mapping(case: _Case, node: cst.MatchMapping, subject: Register) -> Register
     keys: list[Register] = []
 
     def is_mapping() -> Register:
-        return _isinstance(b, span, subject, _imported(b, span, "collections.abc", "Mapping"))
+        return is_instance(b, span, subject, imported(b, span, "collections.abc", "Mapping"))
 
-    def entry(element: cst.MatchMappingElement) -> _Test:
+    def entry(element: cst.MatchMappingElement) -> Test:
         def has_key() -> Register:
             keys.append(b.value(element.key))
-            return _compared(b, b.span(element), "in", keys[-1], subject)
+            return compared(b, b.span(element), "in", keys[-1], subject)
 
         def value_matches() -> Register | None:
             value = b.fresh()
             b.emit(GetItem(b.span(element), value, subject, keys[-1]))
             return _pattern(case, element.pattern, value)
 
-        return lambda: _all(b, b.span(element), [has_key, value_matches])
+        return lambda: all_of(b, b.span(element), [has_key, value_matches])
 
     def rest() -> None:
         if node.rest is not None:
-            others = _called(b, span, "dict", subject)
+            others = called(b, span, "dict", subject)
             for key in keys:
                 b.emit(DelItem(span, others, key))
             case.capture(node.rest, others)
 
-    return _all(b, span, [is_mapping, *(entry(element) for element in node.elements), rest])
+    return all_of(b, span, [is_mapping, *(entry(element) for element in node.elements), rest])
 
 
 def _instance(case: _Case, node: cst.MatchClass, subject: Register) -> Register | None:
@@ -256,7 +227,7 @@ def _instance(case: _Case, node: cst.MatchClass, subject: Register) -> Register 
         and b.names.resolve(node.cls.value)[1] is Scope.GLOBAL
     )
 
-    def positional(at: int, element: cst.MatchSequenceElement) -> _Test:
+    def positional(at: int, element: cst.MatchSequenceElement) -> Test:
         def attribute_name() -> Register:
             names, name = b.fresh(), b.fresh()
             b.emit(GetAttr(span, names, cls, "__match_args__"))
@@ -267,15 +238,15 @@ def _instance(case: _Case, node: cst.MatchClass, subject: Register) -> Register 
             return lambda: _pattern(case, element.value, subject)
         return lambda: _attribute(case, b.span(element), subject, attribute_name(), element.value)
 
-    def keyword(element: cst.MatchKeywordElement) -> _Test:
+    def keyword(element: cst.MatchKeywordElement) -> Test:
         place = b.span(element)
         return lambda: _attribute(case, place, subject, b.const(place, element.key.value), element.pattern)
 
-    return _all(
+    return all_of(
         b,
         span,
         [
-            lambda: _isinstance(b, span, subject, cls),
+            lambda: is_instance(b, span, subject, cls),
             *(positional(at, element) for at, element in enumerate(node.patterns)),
             *(keyword(element) for element in node.kwds),
         ],
@@ -287,45 +258,14 @@ def _attribute(
 ) -> Register | None:
     """Whether the subject has an attribute, and that matches."""
     b = case.b
-    return _all(
+    return all_of(
         b,
         span,
         [
-            lambda: _called(b, span, "hasattr", subject, name),
-            lambda: _pattern(case, pattern, _called(b, span, "getattr", subject, name)),
+            lambda: called(b, span, "hasattr", subject, name),
+            lambda: _pattern(case, pattern, called(b, span, "getattr", subject, name)),
         ],
     )
-
-
-# -- what tests are made of ---------------------------------------------------------------------------------------
-
-
-def _compared(b: Builder, span: Span, op: str, left: Register, right: Register) -> Register:
-    dst = b.fresh()
-    b.emit(Compare(span, dst, op, left, right))
-    return dst
-
-
-def _builtin(b: Builder, span: Span, name: str) -> Register:
-    dst = b.fresh()
-    b.emit(Load(span, dst, name, Scope.GLOBAL))
-    return dst
-
-
-def _called(b: Builder, span: Span, builtin: str, *args: Register) -> Register:
-    func, dst = _builtin(b, span, builtin), b.fresh()
-    b.emit(Call(span, dst, func, tuple(Arg(arg) for arg in args)))
-    return dst
-
-
-def _isinstance(b: Builder, span: Span, subject: Register, cls: Register) -> Register:
-    return _called(b, span, "isinstance", subject, cls)
-
-
-def _imported(b: Builder, span: Span, module: str, name: str) -> Register:
-    dst = b.fresh()
-    b.emit(Import(span, dst, module, name))
-    return dst
 
 
 STATEMENTS: dict[type[cst.CSTNode], Statement] = {cst.Match: _match}

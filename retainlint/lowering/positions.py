@@ -77,3 +77,51 @@ def measure(module: cst.Module) -> tuple[Offsets, int]:
     # A module that doesn't end its last line has that line end generated, then popped.
     length = state.at if module.has_trailing_newline else state.at - len(module.default_newline)
     return state.offsets, max(length, 0)
+
+
+def align(module: cst.Module, text: str) -> Offsets | None:
+    """The offsets in `text` where libcst's code for it lacks some of its white space; None if it lacks more.
+
+    libcst loses a byte-order mark, a form feed before code, the blanks of `except E :` and those behind the last row.
+    """
+    state = _Aligner(module, text)
+    try:
+        module._codegen(state)
+    except _Misaligned:
+        return None
+    if text[state.at :].strip(_BLANKS):
+        return None
+    offsets = {}
+    for node, (start, end) in state.offsets.items():
+        spelt = text[start:end]
+        offsets[node] = (end - len(spelt.lstrip(_BLANKS)), end)
+    return offsets
+
+
+_BLANKS = " \t\f\r\n\\\ufeff"
+
+
+class _Misaligned(Exception):
+    pass
+
+
+class _Aligner(_Counter):
+    """Finds each token in the text, behind the one before and whatever white space is between them."""
+
+    def __init__(self, module: cst.Module, text: str) -> None:
+        super().__init__(module)
+        self.text = text
+
+    def add_indent_tokens(self) -> None:
+        for token in self.indent_tokens:
+            self.add_token(token)
+
+    def add_token(self, value: str) -> None:
+        at, text = self.at, self.text
+        while not text.startswith(value, at):
+            if at >= len(text) and not value.strip(_BLANKS):
+                break  # the end of the last row, which libcst adds
+            if at >= len(text) or text[at] not in _BLANKS:
+                raise _Misaligned
+            at += 1
+        self.at = min(at + len(value), len(text))

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from retainlint.ir import Program
-from retainlint.lowering import comprehensions, expressions, functions, patterns, statements
+from retainlint.lowering import comprehensions, expressions, functions, literals, patterns, statements
 from retainlint.lowering.builder import Builder, Unit
 from retainlint.lowering.errors import LoweringError
 from retainlint.lowering.parse import Tree, parse, room_to_recurse
 from retainlint.lowering.scopes import Holder, Names, bindings_of
 from retainlint.source import Source, Span
 
-_WALK = re.compile(r"backward|autograd|grad\(")
+_WALK = re.compile(r"\.\s*\w*backward\b|(?<!def )\b\w*backward\s*\(|\bgrad\s*\(")
 
-_VALUES = {**expressions.VALUES, **comprehensions.VALUES, **functions.VALUES}
+_VALUES = {**expressions.VALUES, **literals.VALUES, **comprehensions.VALUES, **functions.VALUES}
 _STATEMENTS = {**statements.STATEMENTS, **functions.STATEMENTS, **patterns.STATEMENTS}
 
 

@@ -19,8 +19,9 @@ def modified_diagnostic(rule: Rule, incident: Modified, message: str, help: str,
     home, built, walk = incident.primary.source, incident.built.span, incident.walk.moment
     turns = again(incident.built, incident.modified, walk)
     before, after = (f"{turns.noun} {n} " for n in (turns.spoilt, turns.needed)) if turns else ("", "")
-    name = code(incident.name) if incident.name else "it"
-    saves = keeps(incident.op, (incident.name or incident.saved,), built.text)
+    name = code(incident.name) if incident.name else "the weight" if incident.by_step else "the tensor"
+    is_weight = incident.by_step and not incident.name
+    saves = "saves a weight" if is_weight else keeps(incident.op, (incident.name or incident.saved,), built.text)
     labels = [Label(built, saves or "saved here"), *through(incident.built, walk)]
     if incident.earlier is not None and incident.earlier.moment.span != walk.span:
         labels.append(Label(incident.earlier.moment.span, "this walk kept the graph"))

@@ -36,17 +36,13 @@ class BackwardInLoop(FreedRule):
         if story.incident.same_root:
             once = f"walk `{story.roots[1]}` once, outside the loop", ()
             return anew, once, keep_graph(story, "if the same gradient is really wanted again in each turn")
-        if story.incident.reused.root in story.again.targets:
-            total = f": `sum({story.again.iterable}).backward()`" if story.again.iterable else ", after the loop"
-            return (
-                (f"add the losses up and walk their sum once{total}", (SumLosses(walks),)),
-                (f"compute `{story.what}` anew for each of them", ()),
-            )
-        return (
-            anew,
-            (f"{story.detached}, if what it is made of needs no gradient through it", (Detach(built, story.what),)),
-            ("add the losses up and walk their sum once, after the loop", (SumLosses(walks),)),
-        )
+        total = "add the losses up and walk their sum once", (SumLosses(walks),)
+        if story.again.picks(story.incident.reused.root):
+            written = f": `sum({story.again.iterable}).backward()`" if story.again.iterable else ", after the loop"
+            keep = keep_graph(story, "if each turn's gradients are wanted by themselves")
+            return (total[0] + written, total[1]), (f"compute `{story.what}` anew for each of them", ()), keep
+        cut = f"{story.cut('the loss')}, if it needs no gradient through it", (Detach(built, story.what),)
+        return anew, cut, (f"{total[0]}, after the loop", total[1])
 
     bad = (
         Example(

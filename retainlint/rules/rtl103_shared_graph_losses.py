@@ -31,10 +31,11 @@ class SharedGraphLosses(FreedRule):
 
     def cures(self, story: Story) -> Cures:
         first, second = story.roots
-        words = f"use {story.detached} for `{second}`, if it needs no gradient through it"
+        words = f"{story.cut(f'`{second}`')}, if it needs no gradient through it"
         cut = words, (Detach(story.second, story.what),)
         if story.first_is_grad:
-            return keep_graph(story, "since both walks want this graph"), cut
+            through = "`create_graph=True`, if the second walk is to go through the gradient itself"
+            return keep_graph(story, "since both walks want this graph"), (through, ()), cut
         plain = first != second and first.isidentifier() and second.isidentifier()
         total = f"walk both at once, `({first} + {second}).backward()`" if plain else "walk the sum of both losses once"
         return (

@@ -39,14 +39,15 @@ class CarriedGraph(FreedRule):
     def cures(self, story: Story) -> Cures:
         assert story.again is not None
         noun, what = story.again.noun, story.what
-        where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.incident.built.span)
+        where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.maker)
         cut: tuple[Cure, ...] = (Detach(where, what),)
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
         if story.root_is_named:
             alone = f"walk only the loss of this {noun}, and keep detached values in `{what}`"
             return (alone, cut), (f"walk `{story.roots[1]}` once, {once}", total)
-        start = f"`{what} = {what}.detach()` at the start of each {noun}" if story.incident.name else story.detached
+        named = f"`{what} = {what}.detach()` at the start of each {noun}"
+        start = named if story.incident.name else f"detach what `{what}` hands on to the next {noun}"
         return (start, cut), (f"walk once, {once}, if gradients are to flow through all {noun}s", total)
 
     bad = (
@@ -69,9 +70,8 @@ class CarriedGraph(FreedRule):
 
               model, total = torch.nn.Linear(4, 1), 0
               for batch in torch.randn(3, 2, 4):
-            -     total = total + (model(batch) ** 2).mean()  #~ built
+                  total = total + (model(batch) ** 2).mean()  #~ built
             -     total.backward()  #~ freed #~ reused RTL104
-            +     total = total + (model(batch) ** 2).mean()
             + total.backward()
             """,
         ),
@@ -112,8 +112,7 @@ class CarriedGraph(FreedRule):
 
             w, h = torch.ones(3, requires_grad=True), torch.zeros(3)
             for _ in range(3):
-                h = h + w
-                h.sum().backward()
+                (h := h + w).sum().backward()
             """,
         ),
     )

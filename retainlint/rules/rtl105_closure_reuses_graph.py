@@ -32,7 +32,7 @@ class ClosureReusesGraph(FreedRule):
         anew = f"compute `{story.what}` inside the closure: each call has new weights and needs a new graph", data
         if story.incident.same_root:
             return (anew,)
-        return anew, (f"{story.detached}, if what it is made of is not trained here", ())
+        return anew, (f"{story.cut('the loss')}, if what it is made of is not trained here", ())
 
     bad = (
         Example(

@@ -39,7 +39,7 @@ class GraphBuiltInInit(FreedRule):
         return (
             (f"compute `{story.what}` {where}, so that each walk finds a new graph", ()),
             (
-                f"{story.detached}, if what it is made of is not trained",
+                f"{story.cut('the loss')}, if it is not to be trained",
                 (Detach(story.incident.built.span, story.what),),
             ),
         )

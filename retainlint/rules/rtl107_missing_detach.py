@@ -34,7 +34,7 @@ class MissingDetach(FreedRule):
         losses = ("the first loss", "the second") if first == second else (f"`{first}`", f"`{second}`")
         return (
             (
-                f"compute {losses[0]} from {story.detached}: its optimiser doesn't train what made `{story.what}`",
+                f"{story.cut(losses[0])}: its optimiser doesn't train what made it",
                 (Detach(story.first, story.what),),
             ),
             (f"compute `{story.what}` anew for {losses[1]}", ()),

@@ -6,7 +6,7 @@ from retainlint.diagnostic import Cure, Diagnostic, MoveInto, WalkFirst
 from retainlint.incident import Incident, Modified
 from retainlint.rules.modified import modified_diagnostic
 from retainlint.rules.rule import Example, Rule
-from retainlint.rules.story import again
+from retainlint.rules.story import again, outer_call
 from retainlint.rules.wording import code, place
 
 
@@ -32,9 +32,10 @@ class StepBeforeWalk(Rule):
         name = code(incident.name) if incident.name else "a weight"
         root = code(walk.root)
         turns = again(incident.built, incident.modified, walk.moment)
-        is_near = incident.modified.frames == walk.moment.frames
-        cures: tuple[Cure, ...] = (WalkFirst(walk.moment.span, step),) if is_near else ()
-        help = f"walk {root} before {code(step.text)} on {place(step, home)}; or compute {root} anew after it"
+        change = outer_call(incident.modified, walk.moment) or step
+        is_near = incident.modified.frames[: len(walk.moment.frames)] == walk.moment.frames
+        cures: tuple[Cure, ...] = (WalkFirst(walk.moment.span, change),) if is_near else ()
+        help = f"walk {root} before {code(change.text)} on {place(change, home)}; or compute {root} anew after it"
         if turns is not None and turns.built is None:
             cures = (MoveInto(incident.built.span, turns.loop),)
             help = f"compute {code(incident.built.span.text)} anew in each {turns.noun}, with the weights of the {turns.noun}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from retainlint.incident import Freed, Moment
-from retainlint.rules.wording import code, detached, place, short
+from retainlint.rules.wording import code, place, short
 from retainlint.source import Source, Span
 
 
@@ -40,6 +40,11 @@ class Again:
         header = re.match(r"(?:async\s+)?for\s+\w+\s+in\s+([\w.]+)\s*:?$", self.loop.text)
         return header[1] if header else ""
 
+    def picks(self, root: str) -> bool:
+        """Whether `root` is what the loop runs over, one after the other: `loss`, `losses[i]`."""
+        is_pick = re.fullmatch(r"[\w.]+(\[[^()]*\])?", root) is not None
+        return is_pick and not self.targets.isdisjoint(re.findall(r"\w+", root))
+
 
 @dataclass(frozen=True)
 class Story:
@@ -58,11 +63,10 @@ class Story:
 
     @property
     def is_of_init(self) -> bool:
-        """Derived while an object was made, or while the module was; there, used in calls of one and the same place."""
+        """Derived while an object was made, or at module level and used in later calls, not just handed to them."""
         if not self.incident.in_init or enclosing_function(self.incident.built.span):
             return self.incident.in_init
-        is_repeated = self.is_one_place or self.again is not None
-        return is_repeated and any(moment.frames for moment in self.incident.via)
+        return any(moment.frames for moment in self.incident.via)
 
     @property
     def home(self) -> Source:
@@ -106,9 +110,11 @@ class Story:
         """What is shared: the variable that holds it, else the expression that built it; without backticks."""
         return short(self.incident.name or self.maker.text)
 
-    @property
-    def detached(self) -> str:
-        return f"`{detached(self.what)}`"
+    def cut(self, taker: str) -> str:
+        """How `taker` (a loss, in backticks) is kept from walking what is shared."""
+        if self.incident.name:
+            return f"use `{self.what}.detach()` for {taker}"
+        return f"detach what {taker} takes from `{self.what}`"
 
     @property
     def roots(self) -> tuple[str, str]:
@@ -131,7 +137,7 @@ class Story:
         loop = self.again.loop
         if self.again.is_call:
             return f"the calls of {code(re.sub(r'^(async )?def | *[(:].*', '', short(loop.text, 200)))}"
-        called = any(f.source is loop.source and f.start > loop.start for f in self.incident.reused.moment.frames)
+        called = any(_is_below(loop, frame) for frame in self.incident.reused.moment.frames)
         inside = self.second.source is loop.source and loop.start <= self.second.start and not called
         inside = inside and self.incident.reused.moment.turns[-1].loop == loop
         return "this loop" if inside else f"the loop on {self.at(loop)}"
@@ -179,6 +185,13 @@ def enclosing_function(span: Span) -> str:
         if header := re.match(r"\s*(?:async\s+)?def\s+(\w+)", text):
             return header[1]
     return ""
+
+
+def _is_below(loop: Span, place: Span) -> bool:
+    """Whether a place may stand in the body of a loop: further down, and further in."""
+    rows = loop.source
+    further_in = _indent(rows.row_text(place.row)) > _indent(rows.row_text(loop.row)) if place.source is rows else False
+    return further_in and place.start > loop.start
 
 
 def _indent(text: str) -> int:

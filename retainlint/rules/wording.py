@@ -54,14 +54,6 @@ def place(span: Span, home: Source) -> str:
     return f"line {span.row}" if span.source is home else short(str(span))
 
 
-def detached(text: str) -> str:
-    """The expression `text` with its graph cut off."""
-    bare, before = text, ""
-    while bare != before:
-        bare, before = re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", bare), bare
-    return f"{text}.detach()" if re.fullmatch(r"[\w.]*", bare) else f"({text}).detach()"
-
-
 def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
     """What the operation written as `text` keeps for the walk: "this product saves `t` and `a`"; "" if not known."""
     names = ["its result" if n == "result" else "its input" if n == "self" else code(n, 24) for n in saved if n]
@@ -78,15 +70,16 @@ def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
 
 def graded(conditions: tuple[Condition, ...], severity: Severity) -> Severity:
     """A finding that needs two conditions or more, which may exclude each other, is a warning."""
-    return Severity.WARNING if len(conditions) > 1 else severity
+    return Severity.WARNING if len(_outcomes(conditions)) > 1 else severity
 
 
 def circumstances(conditions: tuple[Condition, ...], assumptions: tuple[str, ...], home: Source) -> tuple[str, ...]:
     """The notes that say what a finding rests on; assumptions are clauses ("calling `model` builds a graph")."""
     notes = []
     if conditions:
-        together = "; whether they can hold together is unknown" if len(conditions) > 1 else ""
-        notes.append(f"note: happens if {listed([_holds(c, home) for c in conditions], most=6)}{together}")
+        told = [_told(span, taken, home) for span, taken in _outcomes(conditions).items()]
+        together = "; whether they can hold together is unknown" if len(told) > 1 else ""
+        notes.append(f"note: happens if {listed(told, most=6)}{together}")
     if assumptions:
         notes.append(f"note: assumes that {', and that '.join(assumptions)}")
     return tuple(notes)
@@ -99,10 +92,18 @@ def core_note(witness: Witness | None, op: str, sentence: str, when: str, at: st
     return f'core: {when} raised "{short(raised, 100)}"' + (f" at {short(node)} ({at})" if node and at else "")
 
 
-def _holds(condition: Condition, home: Source) -> str:
-    verbs = _BRANCHES.get(condition.span.text.split(None, 1)[0] if condition.span.text.strip() else "")
-    told = verbs or ("is true", "is false")
-    return f"{code(condition.span.text)} {told[0 if condition.taken else 1]} ({place(condition.span, home)})"
+def _outcomes(conditions: tuple[Condition, ...]) -> dict[Span, set[bool]]:
+    """Each condition once, with the ways that it went; in a loop it may have gone both."""
+    outcomes: dict[Span, set[bool]] = {}
+    for condition in conditions:
+        outcomes.setdefault(condition.span, set()).add(condition.taken)
+    return outcomes
+
+
+def _told(span: Span, taken: set[bool], home: Source) -> str:
+    holds, fails = _BRANCHES.get(next(iter(span.text.split()), ""), ("is true", "is false"))
+    verb = f"{holds} at one time and {fails} at another" if len(taken) > 1 else holds if True in taken else fails
+    return f"{code(span.text)} {verb} ({place(span, home)})"
 
 
 def _longest_bracket(line: str) -> tuple[int, int] | None:

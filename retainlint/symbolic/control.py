@@ -244,13 +244,14 @@ def _with_generator(machine: Interpreter, instr: ir.With, state: State, generato
     ended: list[State] = []
 
     def consume(each: State, value: Value) -> list[State]:
-        inner = each.stack, each.calls
-        each.stack, each.calls = stack, called
+        inner, waiting = (each.stack, each.calls), each.suspended
+        each.stack, each.calls, each.suspended = stack, called, (*waiting, *inner[0])
         each.write(instr.dst, value, instr.span)
         going: list[State] = []
         for one in machine.run(instr.body, [each]):
             one.pending, one.flow = (*one.pending, one.flow), None
             one.stack, one.calls = inner
+            one.suspended = waiting
             going.append(one)
         return going
 
@@ -454,10 +455,10 @@ def _over_generator(machine: Interpreter, instr: ir.For, state: State, generator
     ended: list[State] = []
 
     def consume(each: State, item: Value) -> list[State]:
-        inner = each.stack, each.calls, each.turns
+        inner, waiting = (each.stack, each.calls, each.turns), each.suspended
         _collect(each, Const(None), delegates=False)
         number = len(each.frame.yielded)
-        each.stack, each.calls = stack, called
+        each.stack, each.calls, each.suspended = stack, called, (*each.suspended, *inner[0])
         each.turns = (*outer, Turn(instr.span, number, depth=len(called)))
         each.write(instr.item, item, instr.span)
         going, left = _sort(machine.run(instr.body, [each]))
@@ -465,6 +466,7 @@ def _over_generator(machine: Interpreter, instr: ir.For, state: State, generator
         for one in going:
             forget_dead(one, instr.live_turn)
             one.stack, one.calls, one.turns = inner
+            one.suspended = waiting
         return going
 
     given = Args(generator.pos, generator.named)
@@ -472,7 +474,7 @@ def _over_generator(machine: Interpreter, instr: ir.For, state: State, generator
     finished = [each for each, _ in results if each.flow is None]
     ended += [each for each, _ in results if each.flow is not None]
     for each in ended:
-        each.stack, each.calls = stack, called
+        each.stack, each.calls, each.suspended = stack, called, state.suspended
     for each in finished:
         each.turns = outer
     after = machine.run(instr.orelse, finished)

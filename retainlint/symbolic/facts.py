@@ -67,7 +67,7 @@ def _fold(op: str, left: Any, right: Any, loop: int) -> Value | None:
         if isinstance(result, str | bytes) and len(result) > _WIDEST:
             return Term(op, (Const(left), Const(right)))
         return Const(result, loop)
-    except Exception:
+    except (ArithmeticError, TypeError, ValueError):
         return Term(op, (Const(left), Const(right)))
 
 
@@ -106,7 +106,7 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
     if isinstance(left, Const) and isinstance(right, Const):
         try:
             return Const(bool(_COMPARE[op](left.value, right.value)), left.loop or right.loop)
-        except Exception:
+        except (TypeError, ValueError):
             return Term(op, (left, right))
     if op in ("==", "<", "<="):
         bounded = _by_bounds(op, left, right)

@@ -183,6 +183,7 @@ class Interpreter:
                 else:
                     state.write(dst, loaded, span)
             case ir.Store(name=name, scope=scope, src=src):
+                unknown.named(state, state.read(src), name)
                 self.scope(state, name, scope).names[name] = state.read(src)
             case ir.Delete(name=name, scope=scope):
                 self.scope(state, name, scope).names.pop(name, None)
@@ -193,7 +194,7 @@ class Interpreter:
             case ir.Append(container=container, item=item):
                 key = None if item.key is None else state.read(item.key)
                 containers.append(state, state.read(container), state.read(item.value), key)
-            case ir.Unpack(dsts=dsts, src=src, star=star):
+            case ir.Unpack(dsts=dsts):
                 for dst, value in zip(dsts, items.unpack(self, state, instr), strict=True):
                     state.write(dst, value, span)
             case ir.Import(dst=dst, module=module, name=name, level=level):

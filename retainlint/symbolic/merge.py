@@ -109,7 +109,7 @@ class _Comparison:
         a, b = self.a, self.b
         if a.flow is not None and b.flow is not None and not self.optional(a.flow.value, b.flow.value):
             return False
-        if not all(self.frame(id) for id in a.frames.keys() & b.frames.keys()):
+        if not all(self.frame(id) for id in a.frames.keys() & b.frames.keys() if a.frames[id] is not b.frames[id]):
             return False
         shared = a.heap.keys() & b.heap.keys()
         for id in shared:
@@ -122,8 +122,6 @@ class _Comparison:
 
     def frame(self, id: int) -> bool:
         a, b = self.a.frames[id], self.b.frames[id]
-        if a is b:
-            return True
         return self.names(a, b) and self.mapping(a.registers, b.registers) and self.values(a.yielded, b.yielded)
 
     def names(self, a: Frame, b: Frame) -> bool:

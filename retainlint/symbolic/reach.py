@@ -57,20 +57,27 @@ _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
 """What each kind of value and record holds; kinds that hold nothing are absent."""
 
 
-def records(state: State) -> set[int]:
-    """The heap records that the frames lead to."""
-    heap = state.heap
+def records(state: State) -> tuple[set[int], set[int]]:
+    """The heap records and the frames that a state's running calls lead to."""
+    heap, frames = state.heap, state.frames
     found: set[int] = set()
-    stack: list[Any] = []
-    for frame in state.frames.values():
-        stack.extend(frame.names.values())
-        stack.extend(frame.registers.values())
-        stack.extend(frame.yielded)
-        stack.append(frame.cls)
-        stack.append(frame.receiver)
-    if state.flow is not None:
-        stack.append(state.flow.value)
-    while stack:
+    seen: set[int] = set()
+    entering = [*state.stack, *state.suspended]
+    stack: list[Any] = [] if state.flow is None else [state.flow.value]
+    while stack or entering:
+        while entering:
+            id = entering.pop()
+            if id not in seen and id in frames:
+                seen.add(id)
+                frame = frames[id]
+                stack.extend(frame.names.values())
+                stack.extend(frame.registers.values())
+                stack.extend(frame.yielded)
+                stack += [frame.cls, frame.receiver]
+                if frame.parent is not None:
+                    entering.append(frame.parent)
+        if not stack:
+            break
         value = stack.pop()
         kind = type(value)
         if kind is Ref:
@@ -79,17 +86,19 @@ def records(state: State) -> set[int]:
             found.add(value.id)
             value = heap[value.id]
             kind = type(value)
+        elif kind is Closure:
+            entering.append(value.frame)
         parts = _PARTS.get(kind)
         if parts is not None:
             stack.extend(parts(value))
-    return found
+    return found, seen
 
 
 def nodes(state: State) -> set[Node]:
     """Every node that some value of the state leads to."""
     stack = [
         obj.edge.node
-        for id in records(state)
+        for id in records(state)[0]
         if isinstance(obj := state.heap[id], TensorObj | UnknownObj) and obj.edge is not None
     ]
     found: set[Node] = set()
@@ -102,8 +111,10 @@ def nodes(state: State) -> set[Node]:
 
 
 def sweep(state: State) -> None:
-    """Forget the heap records that nothing leads to."""
-    alive = records(state)
+    """Forget the heap records and frames that nothing leads to."""
+    alive, frames = records(state)
+    if len(frames) < len(state.frames):
+        state.frames = {id: frame for id, frame in state.frames.items() if id in frames}
     alive.update(term.id for term in state.truths if isinstance(term, Ref))
     if len(alive) < len(state.heap) * 2 // 3:
         state.heap = Heap((id, obj) for id, obj in state.heap.items() if id in alive)

@@ -100,8 +100,25 @@ class State:
     """All that one path knows. Mutable; `fork` gives a second one that goes its own way."""
 
     __slots__ = (
-        "calls", "changes", "choices", "deciding", "flow", "frames", "grad", "guards", "heap", "ledger", "me", "pending", "reported",
-        "stack", "steps", "truths", "turns", "walks",
+        "calls",
+        "changes",
+        "choices",
+        "deciding",
+        "flow",
+        "frames",
+        "grad",
+        "guards",
+        "heap",
+        "ledger",
+        "me",
+        "pending",
+        "reported",
+        "stack",
+        "steps",
+        "suspended",
+        "truths",
+        "turns",
+        "walks",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -116,6 +133,7 @@ class State:
         self.deciding: set[int] = set()  # runs of loops whose turn number decided something; shared by all forks
         self.choices: tuple[Choice, ...] = ()
         self.flow: Flow | None = None
+        self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
         self.grad = True
         self.guards = 0
@@ -132,6 +150,7 @@ class State:
         other.ledger = self.ledger.fork()
         other.truths, other.deciding = dict(self.truths), self.deciding
         other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
+        other.suspended = self.suspended
         other.grad, other.guards = self.grad, self.guards
         other.walks, other.changes, other.steps, other.reported = self.walks, self.changes, self.steps, self.reported
         self.me = ticket()  # neither side owns the shared frames now

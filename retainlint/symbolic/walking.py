@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from retainlint.autograd import engine
 from retainlint.autograd.errors import FreedError, GraphError
@@ -13,6 +14,7 @@ from retainlint.source import Span
 from retainlint.symbolic import story
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import UNSEEN, Birth, Graphs
+from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import Flow, State, WalkRecord, ticket
 from retainlint.symbolic.values import (
     CONVENTIONAL,
@@ -40,6 +42,7 @@ class Request:
     create: bool
     targets: tuple[Edge, ...] | None
     accumulate: bool
+    seeds: tuple[Edge | None, ...] = ()  # the graphs of the gradients that the walk starts from
 
 
 # -- the calls ----------------------------------------------------------------------------------------------------
@@ -85,16 +88,24 @@ def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
     roots = _tensors(state, args.get(0, "outputs"))
     wanted = _tensors(state, args.get(1, "inputs"))
     edges = [machine.graphs.edge(state, value) for value in wanted]
+    seeds = tuple(machine.graphs.edge(state, value) for value in _tensors(state, args.get(2, "grad_outputs")))
     found: Results = []
     for each, retain, create in flags(machine, state, args, 3, span):
         targets = tuple(edge for edge in edges if edge is not None)
-        request = Request(roots, _text(args, 0), span, retain, create, targets, accumulate=False)
+        request = Request(roots, _text(args, 0), span, retain, create, targets, accumulate=False, seeds=seeds)
         grads = dict(zip(targets, execute(machine, each, request), strict=False))
-        values = tuple(each.new(TensorObj(grads.get(edge) if edge else None, ticket())) for edge in edges)
+        values = tuple(_gradient(each, grads.get(edge) if edge else None, create, span) for edge in edges)
         open_ = not values or isinstance(args.get(1, "inputs"), Const)
         result: Value = each.new(ListObj(values, True)) if open_ else Tuple(values)
         found.append((each, result))
     return found
+
+
+def _gradient(state: State, edge: Edge | None, create: bool, span: Span) -> Value:
+    """What grad returns for one input. With create_graph, one whose graph we can't see may have one all the same."""
+    if edge is None and create:
+        return unknown.fresh(state, span)
+    return state.new(TensorObj(edge, ticket()))
 
 
 def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> list[tuple[State, bool, bool]]:
@@ -250,7 +261,7 @@ def execute(machine: Machine, state: State, request: Request) -> list[Edge | Non
     watch = _Watch(machine, state, request, roots, walk)
     try:
         marks = engine.walk(
-            [(edge, Mark()) for edge in roots],
+            [(edge, Mark(seed)) for edge, seed in zip_longest(roots, request.seeds[: len(roots)])],
             state.ledger,
             _Gradients(machine.graphs, state, request),
             watch,

@@ -323,7 +323,7 @@ def _unknown_backward(
     machine: Machine, state: State, obj: Ref, held: UnknownObj, args: Args, span: Span
 ) -> Results | None:
     """`x.backward()` on something unknown is a walk, unless it is given what a layer of one's own is given."""
-    if args.pos and held.edge is None and held.hint == "":
+    if args.pos and held.hint != "tensor":
         machine.gap(span, f"`{span.text.partition('(')[0]}` may be a method that is not torch's")
         return [(state, unknown.fresh(state, span))]
     return walking.backward(machine, state, obj, args, span)

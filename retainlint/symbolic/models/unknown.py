@@ -40,6 +40,13 @@ def fresh(state: State, span: Span, *, name: str = "", hint: str = "", plain: bo
     return state.new(UnknownObj(span, hint=hint, name=name, plain=plain))
 
 
+def named(state: State, value: Value, name: str) -> None:
+    """An unknown takes the name of the first variable that holds it."""
+    held = state.get(value)
+    if isinstance(held, UnknownObj) and not held.name and isinstance(value, Ref):
+        state.set(value, replace(held, name=name))
+
+
 def derived(state: State, obj: Value, name: str, span: Span) -> Value:
     """An attribute or item of an unknown: a guess over its graph, the same each time it is asked for."""
     held = state.get(obj)

@@ -1,0 +1,379 @@
+"""Making tensors: from data, filled, random."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from retainlint.autograd.face import dtypes
+from retainlint.autograd.face.device import device as _Device
+from retainlint.autograd.face.dtypes import Array
+from retainlint.autograd.face.operations.shapes import sizes
+from retainlint.autograd.face.random import DEFAULT, Generator
+from retainlint.autograd.face.tape import changed
+from retainlint.autograd.face.tensor import Tensor, method
+from retainlint.autograd.face.views import check_change
+
+
+def finish(array: Any, options: dict[str, Any]) -> Tensor:
+    """A leaf over `array`, with the options that every factory takes; TypeError for an unknown one."""
+    made = Tensor.of(array)
+    place = options.pop("device", None)
+    if place is not None and not isinstance(place, _Device):
+        _Device(place)
+    for ignored in ("layout", "pin_memory", "out", "memory_format"):
+        options.pop(ignored, None)
+    if options.pop("requires_grad", False):
+        made.requires_grad = True
+    if options:
+        raise TypeError(f"got an unexpected keyword argument {next(iter(options))!r}")
+    return made
+
+
+def array_of(data: Any, kind: Any = None) -> Array:
+    """An array of nested sequences, numbers, arrays and tensors, in the dtype that torch would choose."""
+    if isinstance(data, Tensor):
+        return data.array.astype(kind.numpy if kind else data.array.dtype)
+    if isinstance(data, (np.ndarray, np.generic)):
+        found = np.array(data)
+        return found.astype(kind.numpy) if kind else found
+    plain = _plain(data)
+    try:
+        found = np.array(plain)
+    except ValueError as error:
+        raise ValueError("expected sequence of equal length at each dimension") from error
+    if found.dtype.kind not in "biuf":
+        if not isinstance(data, (list, tuple)):
+            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+        raise ValueError(f"too many dimensions or unequal lengths in {type(data).__name__}")
+    if kind is not None:
+        return found.astype(kind.numpy)
+    if found.dtype.kind == "f":
+        doubles = isinstance(data, (list, tuple)) and _has_doubles(data)
+        return found.astype(np.float64 if doubles else dtypes.default().numpy)
+    return found.astype(dtypes.default().numpy) if not found.size else found
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, Tensor):
+        return data.array.item() if data.array.size == 1 and not data.array.ndim else data.array.tolist()
+    if isinstance(data, (list, tuple, range)):
+        return [_plain(entry) for entry in data]
+    return data
+
+
+def _has_doubles(data: Any) -> bool:
+    if isinstance(data, (list, tuple)):
+        return bool(len(data)) and _has_doubles(data[0])
+    return isinstance(data, (np.float64, np.ndarray, Tensor)) and getattr(data, "dtype", None) in (
+        np.dtype(np.float64),
+        dtypes.float64,
+    )
+
+
+def tensor(data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """A leaf that copies `data`."""
+    return finish(array_of(data, dtype), options)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
+    """`data` as a tensor: itself if it is one, over the same memory if it is an array."""
+    if isinstance(data, Tensor):
+        return data.to(dtype) if dtype is not None else data
+    if isinstance(data, np.ndarray) and (dtype is None or dtype.numpy == data.dtype):
+        return Tensor.of(data)
+    return tensor(data, dtype=dtype)
+
+
+def from_numpy(array: Array) -> Tensor:
+    """A tensor over the memory of an array."""
+    dtypes.of_array(array)
+    return Tensor.of(array)
+
+
+def legacy_tensor(cls: type[Tensor], *args: Any, **options: Any) -> Tensor:
+    """torch.Tensor(2, 3), torch.Tensor([1, 2]): always of the default dtype."""
+    kind = options.pop("kind", dtypes.default())
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        return cls.of(args[0].array, args[0].storage)
+    if len(args) == 1 and not isinstance(args[0], int):
+        return cls.of(array_of(args[0], kind))
+    return cls.of(np.zeros(sizes(args), kind.numpy))
+
+
+class LegacyType:
+    """torch.FloatTensor and its like: makes tensors of one dtype; isinstance asks for the dtype."""
+
+    def __init__(self, kind: dtypes.dtype) -> None:
+        self.kind = kind
+
+    def __call__(self, *args: Any) -> Tensor:
+        return legacy_tensor(Tensor, *args, kind=self.kind)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is self.kind
+
+
+def _filled(shape: Any, value: Any, kind: Any, options: dict[str, Any]) -> Tensor:
+    if "size" in options:
+        shape = (options.pop("size"),)
+    return finish(np.full(sizes(shape), value, (kind or dtypes.default()).numpy), options)
+
+
+def zeros(*size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """Filled with 0."""
+    return _filled(size, 0, dtype, options)
+
+
+def ones(*size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """Filled with 1."""
+    return _filled(size, 1, dtype, options)
+
+
+def empty(*size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """Not to be relied on; here, filled with 0."""
+    return _filled(size, 0, dtype, options)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """Filled with a number, whose dtype it takes."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    return _filled((size,), value, dtype or dtypes.of_scalar(value), options)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, **options: Any) -> Tensor:
+    """1 on the diagonal."""
+    return finish(np.eye(n, m, dtype=(dtype or dtypes.default()).numpy), options)
+
+
+def arange(*bounds: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """start, end, step, as `range` has them; for real numbers too."""
+    named = [options.pop(name) for name in ("start", "end", "step") if name in options]
+    plain = [b.item() if isinstance(b, Tensor) else b for b in (*bounds, *named)]
+    start, end, step = (0, plain[0], 1) if len(plain) == 1 else (*plain, 1)[:3]
+    kind = dtype or (dtypes.default() if any(isinstance(b, float) for b in plain) else dtypes.int64)
+    count = max(0, math.ceil((end - start) / step))
+    return finish((start + np.arange(count) * step).astype(kind.numpy), options)
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) -> Tensor:
+    """`steps` numbers at equal distances."""
+    return finish(np.linspace(float(start), float(end), steps).astype((dtype or dtypes.default()).numpy), options)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, **options: Any) -> Tensor:
+    """Powers of `base` at equal distances."""
+    return finish(
+        (base ** np.linspace(float(start), float(end), steps)).astype((dtype or dtypes.default()).numpy), options
+    )
+
+
+def _like(input: Tensor, make: Any, dtype: Any, options: dict[str, Any]) -> Tensor:  # noqa: A002
+    kind = dtype or input.dtype
+    return finish(make(input.array.shape, kind.numpy), options)
+
+
+def zeros_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+    """Zeros of the same shape."""
+    return _like(input, np.zeros, dtype, options)
+
+
+def ones_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+    """Ones of the same shape."""
+    return _like(input, np.ones, dtype, options)
+
+
+def empty_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+    """Not to be relied on; here, zeros."""
+    return _like(input, np.zeros, dtype, options)
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+    """Filled with a number."""
+    return _like(input, lambda shape, kind: np.full(shape, fill_value, kind), dtype, options)
+
+
+def _random(shape: Sequence[int], kind: dtypes.dtype, generator: Generator | None, normal: bool) -> Array:
+    source = generator or DEFAULT
+    draw = source.normal if normal else source.uniform
+    return draw(math.prod(shape), kind.numpy).reshape(shape)
+
+
+def rand(*size: Any, dtype: Any = None, generator: Generator | None = None, **options: Any) -> Tensor:
+    """Uniform numbers from 0 to 1."""
+    shape = sizes((options.pop("size"),) if "size" in options else size)
+    return finish(_random(shape, dtype or dtypes.default(), generator, False), options)
+
+
+def randn(*size: Any, dtype: Any = None, generator: Generator | None = None, **options: Any) -> Tensor:
+    """Standard normal numbers."""
+    shape = sizes((options.pop("size"),) if "size" in options else size)
+    return finish(_random(shape, dtype or dtypes.default(), generator, True), options)
+
+
+def rand_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+    """Uniform numbers in the same shape."""
+    return rand(input.array.shape, dtype=dtype or input.dtype, **options)
+
+
+def randn_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+    """Normal numbers in the same shape."""
+    return randn(input.array.shape, dtype=dtype or input.dtype, **options)
+
+
+def randint(*bounds: Any, dtype: Any = None, generator: Generator | None = None, **options: Any) -> Tensor:
+    """Whole numbers from low (0) up to, not including, high."""
+    given = list(bounds)
+    for name in ("low", "high", "size"):
+        if name in options:
+            given.append(options.pop(name))
+    low, high, size = (0, *given) if len(given) == 2 else given
+    shape = sizes((size,))
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    drawn = (generator or DEFAULT).integers(int(low), int(high), math.prod(shape))
+    return finish(drawn.reshape(shape).astype((dtype or dtypes.int64).numpy), options)
+
+
+def randint_like(input: Tensor, *bounds: int, **options: Any) -> Tensor:  # noqa: A002
+    """Whole numbers in the same shape and dtype."""
+    return randint(*bounds, tuple(input.array.shape), dtype=options.pop("dtype", input.dtype), **options)
+
+
+def randperm(n: int, *, dtype: Any = None, generator: Generator | None = None, **options: Any) -> Tensor:
+    """The numbers below n in random order."""
+    return finish((generator or DEFAULT).permutation(n).astype((dtype or dtypes.int64).numpy), options)
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, **options: Any) -> Any:
+    """Normal numbers with these means and deviations."""
+    if size is not None:
+        kind = options.pop("dtype", None) or dtypes.default()
+        return finish(_random(sizes((size,)), kind, generator, True) * std + mean, options)
+    shape = np.broadcast_shapes(np.shape(getattr(mean, "array", mean)), np.shape(getattr(std, "array", std)))
+    kind = next(t.dtype for t in (mean, std) if isinstance(t, Tensor))
+    drawn = _random(shape, kind, generator, True)
+    return Tensor.of(np.asarray(drawn * getattr(std, "array", std) + getattr(mean, "array", mean), dtype=kind.numpy))
+
+
+def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:  # noqa: A002
+    """1 with the given probabilities, else 0."""
+    source = generator or DEFAULT
+    if p is not None:
+        drawn = source.uniform(input.array.size, np.float64).reshape(input.array.shape)
+        return Tensor.of((drawn < p).astype(input.array.dtype))
+    drawn = source.uniform(input.array.size, np.float64 if input.dtype is dtypes.float64 else np.float32)
+    return Tensor.of((drawn.reshape(input.array.shape) < input.array).astype(input.array.dtype))
+
+
+def multinomial(
+    input: Tensor,  # noqa: A002
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Numbers of classes, drawn by their weights."""
+    source = generator or DEFAULT
+    weights = input.array.reshape(-1, input.array.shape[-1])
+    if (weights < 0).any() or not np.isfinite(weights).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not replacement or num_samples == 1:
+        waiting = exponential(weights.size, weights.dtype, source).reshape(weights.shape)
+        scores = weights / waiting
+        drawn = np.argsort(-scores, 1, kind="stable")[:, :num_samples]
+    else:
+        steps = np.cumsum(weights / weights.sum(1, keepdims=True), 1)
+        draws = source.uniform(len(weights) * num_samples, np.float64).reshape(len(weights), num_samples)
+        drawn = np.stack([np.searchsorted(row, draw, side="left") for row, draw in zip(steps, draws)])
+    return Tensor.of(drawn.reshape(*input.array.shape[:-1], num_samples).astype(np.int64))
+
+
+def exponential(count: int, kind: Any, source: Generator, rate: float = 1.0) -> Array:
+    """Exponentially distributed numbers."""
+    return (-np.log1p(-source.uniform(count, np.float64)) / rate).astype(kind)
+
+
+def _write(self: Tensor, values: Array) -> Tensor:
+    check_change(self, self.requires_grad and recording())
+    self.array[...] = values.reshape(self.array.shape)
+    changed(self)
+    return self
+
+
+def recording() -> bool:
+    """Whether graphs are recorded now."""
+    from retainlint.autograd.face import modes
+
+    return modes.is_grad_enabled()
+
+
+@method()
+def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with uniform numbers."""
+    kind = self.array.dtype.type
+    return _write(self, _random(self.array.shape, self.dtype, generator, False) * kind(b - a) + kind(a))
+
+
+@method()
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with normal numbers."""
+    source = generator or DEFAULT
+    if self.array.size < 16:
+        return _write(self, source.normal(self.array.size, np.float64) * std + mean)
+    kind = self.array.dtype.type
+    return _write(self, source.normal(self.array.size, self.array.dtype) * kind(std) + kind(mean))
+
+
+@method()
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fill with 1 and 0."""
+    return _write(self, bernoulli(self.detach(), None if isinstance(p, Tensor) else p, generator=generator).array)
+
+
+@method()
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with exponentially distributed numbers."""
+    return _write(self, exponential(self.array.size, self.array.dtype, generator or DEFAULT, lambd))
+
+
+@method()
+def random_(self: Tensor, *bounds: int, generator: Generator | None = None) -> Tensor:
+    """Fill with whole numbers."""
+    source = generator or DEFAULT
+    if bounds:
+        low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
+        return _write(self, source.integers(low, high, self.array.size))
+    bits = {"f": 24, "i": 63}.get(self.array.dtype.kind, 8)
+    return _write(self, np.array([source.any_integer(bits) for _ in range(self.array.size)]))
+
+
+def _new(make: Any) -> Any:
+    def new(self: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
+        made: Tensor = make(*size, dtype=dtype or self.dtype, **options)
+        return made
+
+    return new
+
+
+for _name, _make in {"new_zeros": zeros, "new_ones": ones, "new_empty": empty, "new_full": full}.items():
+    setattr(Tensor, _name, _new(_make))
+
+
+@method()
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """A leaf with a copy of `data`, in the dtype of `self`."""
+    return tensor(data, dtype=dtype or self.dtype, **options)
+
+
+@method()
+def new(self: Tensor, *args: Any) -> Tensor:
+    """torch.Tensor(...) in the dtype of `self`."""
+    return legacy_tensor(Tensor, *args, kind=self.dtype)
+
+
+method()(multinomial)
+method()(bernoulli)

@@ -1,0 +1,1 @@
+"""The differentiable operations: forward and backward formula of each in one place."""

@@ -1,0 +1,1 @@
+"""torch.optim: optimisers and their schedules."""
