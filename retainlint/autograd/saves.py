@@ -27,7 +27,7 @@ mul             MulBackward0            self other | self?other other?self
 div             DivBackward0            self other | self?other other
 reciprocal      ReciprocalBackward0     self | =result
 pow             PowBackward0            self exponent | self
-pow_tensor      PowBackward1            self exponent | self exponent =result?exponent
+pow_tensor      PowBackward1            self exponent | self exponent =result
 rpow            PowBackward2            exponent | exponent =result
 remainder       RemainderBackward0      self other | self?other other?other
 fmod            FmodBackward0           self other | self?other other?other
@@ -37,9 +37,9 @@ round           RoundBackward0          self |
 trunc           TruncBackward0          self |
 sign            SignBackward0           self |
 lerp            LerpBackward0           self end |
-lerp_tensor     LerpBackward1           self end weight | self?weight end?weight weight?self weight?end
+lerp_tensor     LerpBackward1           self end weight | self?weight end?weight weight
 addcmul         AddcmulBackward0        self tensor1 tensor2 | tensor1?tensor2 tensor2?tensor1
-addcdiv         AddcdivBackward0        self tensor1 tensor2 | tensor1?tensor2 tensor2?tensor1 tensor2?tensor2
+addcdiv         AddcdivBackward0        self tensor1 tensor2 | tensor1?tensor2 tensor2
 maximum         MaximumBackward0        self other | self other
 minimum         MinimumBackward0        self other | self other
 atan2           Atan2Backward0          self other | self other
@@ -116,12 +116,13 @@ pixel_shuffle   PixelShuffleBackward0   self |
 # selections
 index           IndexBackward0          self | ~indices
 index_select    IndexSelectBackward0    self | ~index
-gather          GatherBackward0         self | ~index
+gather          GatherBackward0         self | self ~index
 where           WhereBackward0          self other | ~condition
 masked_fill     MaskedFillBackward0     self | ~mask
-masked_select   MaskedSelectBackward0   self | ~mask
+masked_select   MaskedSelectBackward0   self | self ~mask
 index_put       IndexPutBackward0       self values | ~indices
 scatter         ScatterBackward0        self src | ~index
+scatter_add     ScatterAddBackward0     self src | ~index?src
 # functions of one tensor
 exp             ExpBackward0            self | =result
 expm1           Expm1Backward0          self | =result
@@ -161,7 +162,7 @@ log_softmax     LogSoftmaxBackward0     self | =result
 # layers
 dropout         MulBackward0            self | ~noise
 native_dropout  NativeDropoutBackward0  self | ~mask
-layer_norm      NativeLayerNormBackward0 input weight bias | input weight?input
+layer_norm      NativeLayerNormBackward0 input weight bias | input weight bias
 batch_norm      NativeBatchNormBackward0 input weight bias | input weight
 group_norm      NativeGroupNormBackward0 input weight bias | input weight?input
 avg_pool        AvgPool2DBackward0      self | self

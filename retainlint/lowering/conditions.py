@@ -44,8 +44,8 @@ def builtin(b: Builder, span: Span, name: str) -> Register:
     return dst
 
 
-def called(b: Builder, span: Span, builtin: str, *args: Register) -> Register:
-    func, dst = builtin(b, span, builtin), b.fresh()
+def called(b: Builder, span: Span, name: str, *args: Register) -> Register:
+    func, dst = builtin(b, span, name), b.fresh()
     b.emit(Call(span, dst, func, tuple(Arg(arg) for arg in args)))
     return dst
 

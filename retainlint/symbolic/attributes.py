@@ -22,6 +22,7 @@ from retainlint.symbolic.values import (
     Method,
     Ref,
     Super,
+    Tuple,
     UnknownObj,
     Value,
     Wrapped,
@@ -42,6 +43,8 @@ def read(machine: Interpreter, state: State, obj: Value, name: str, span: Span) 
         if found is None:
             return [(state, dispatch.attribute(machine, state, obj.obj, name, span))]
         return _bound(machine, state, obj.obj, found, span)
+    if isinstance(obj, Tuple) and name in obj.names:
+        return [(state, obj.items[obj.names.index(name)])]
     held = state.get(obj)
     if isinstance(held, Instance):
         return _of_instance(machine, state, obj, held, name, span)

@@ -159,7 +159,9 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
                 return False
             if isinstance(obj, UnknownObj) and obj.hint not in ("", "iterator"):
                 return False
-            if isinstance(other, Tuple | Closure | Bound | External | Partial | Wrapped | GradMode | Method | Symbol):
+            if isinstance(
+                other, Term | Tuple | Closure | Bound | External | Partial | Wrapped | GradMode | Method | Symbol
+            ):
                 return False
     if isinstance(left, Ref) and isinstance(right, Ref):
         known = [not isinstance(state.get(value), UnknownObj) for value in (left, right)]

@@ -84,11 +84,12 @@ class Graphs:
         doubt: int = PROVEN,
         assumed: str = "",
         storage: int | None = None,
+        in_place: bool = False,
     ) -> Edge | None:
         """A node for one operation of the saves table; None if nothing that goes in needs a gradient.
 
         `doubt` is the level of the operation itself: 1 for what we only suppose to be this operation. `storage`
-        is the key of the result's memory.
+        is the key of the result's memory. Build an `in_place` node before the change is recorded.
         """
         if not state.grad:
             return None
@@ -96,7 +97,7 @@ class Graphs:
         if not any(edges):
             return None
         row = rows()[operation]
-        node, birth = self._node(state, operation, operands, edges, storage)
+        node, birth = self._node(state, operation, operands, edges, storage, in_place)
         passes = tuple(max(doubt, self.exists(edge)) for edge in edges if edge is not None)
         slots = tuple(max(doubt, level) for level in birth)
         operand_spans = tuple(spans[i] if i < len(spans) else None for i, e in enumerate(edges) if e is not None)
@@ -113,6 +114,7 @@ class Graphs:
         operands: Sequence[Value],
         edges: tuple[Edge | None, ...],
         storage: int | None,
+        in_place: bool,
     ) -> tuple[Node, tuple[int, ...]]:
         row = rows()[operation]
         many = bool(row.inputs) and row.inputs[-1].endswith("*")
@@ -126,10 +128,11 @@ class Graphs:
             if slot.source == UNCHECKED:
                 saved.append(SavedTensor(slot.name))
             elif slot.source == RESULT:
-                version = state.ledger.version(storage)
+                version = state.ledger.version(storage) + in_place
                 saved.append(SavedTensor(slot.name, storage, version, None, is_result=True))
             elif slot.source < len(operands) and not many:
-                held = storage_of(state, operands[slot.source])
+                overwritten = in_place and slot.source == 0  # torch then saves a clone
+                held = None if overwritten else storage_of(state, operands[slot.source])
                 saved.append(SavedTensor(slot.name, held, state.ledger.version(held), edges[slot.source]))
             else:
                 levels.pop()

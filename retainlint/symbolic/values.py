@@ -60,7 +60,10 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Tuple:
+    """A tuple; `names` are its fields, if it is a named one."""
+
     items: tuple[Value, ...]
+    names: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,7 @@ class TensorObj:
     cut: tuple[str, Span] | None = None
     parameter: bool = False
     length: int | None = None
+    ndim: int | None = None  # how many dimensions, where it is easily known
     positive: bool = False  # surely not negative: a norm, a square, ...
 
 

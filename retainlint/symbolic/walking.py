@@ -75,9 +75,11 @@ def _requested(
     targets = None
     if wanted != NONE:
         targets = tuple(e for value in _tensors(state, wanted) if (e := machine.graphs.edge(state, value)))
+    given = args.get(0 if at == 1 else 1, "gradient" if at == 1 else "grad_tensors")
+    seeds = tuple(machine.graphs.edge(state, value) for value in _tensors(state, given))
     found: Results = []
     for each, retain, create in flags(machine, state, args, at, span):
-        request = Request(roots, text, span, retain, create, targets, accumulate=True)
+        request = Request(roots, text, span, retain, create, targets, accumulate=True, seeds=seeds)
         execute(machine, each, request)
         found.append((each, NONE))
     return found
@@ -271,14 +273,21 @@ def execute(machine: Machine, state: State, request: Request) -> list[Edge | Non
         )
     except _Refused:
         state.flow = Flow("raise", Failure("RuntimeError"))
+        state.walks += (watch.record(),)
         return []
     record = watch.record()
     if watch.failed:  # one cure heals them all: later failures at what this walk freed are the same bug
         state.reported |= record.freed
-    if state.guards:  # the program expects that this may fail: it proves nothing of what was freed
+    if state.guards and not _is_scalar(state, request):  # it may have failed for another reason than a graph
         record = replace(record, reach=dict.fromkeys(record.reach, GUESS))
     state.walks += (record,)
     return [mark.edge if mark is not None else None for mark in marks]
+
+
+def _is_scalar(state: State, request: Request) -> bool:
+    """Whether the walk surely starts from scalars, or was given its gradients."""
+    roots = [state.get(root) for root in request.roots]
+    return bool(request.seeds) or all(isinstance(held, TensorObj) and held.ndim == 0 for held in roots)
 
 
 def _no_graph(machine: Machine, state: State, request: Request, walk: Walk, edges: Sequence[Edge | None]) -> None:

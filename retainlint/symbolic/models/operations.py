@@ -17,9 +17,12 @@ from retainlint.symbolic.state import Change, State, ticket
 from retainlint.symbolic.values import (
     PROVEN,
     Bound,
+    Closure,
     Const,
+    External,
     Instance,
     ListObj,
+    Method,
     Ref,
     Slice,
     TensorObj,
@@ -37,8 +40,14 @@ VIEWS = frozenset(
 )
 """Rows whose result shares its input's memory."""
 
+_IN_PLACE = {"leaky_relu": "relu", "elu": "relu"}
+"""Rows that save their result instead of their input when they work in place."""
+
 _POSITIVE = frozenset(
     "norm abs square exp sigmoid softmax relu sqrt var std mse_loss l1_loss smooth_l1_loss huber_loss".split()
+)
+_SAME_SHAPE = frozenset(
+    "add sub rsub neg mul div pow clone exp log sqrt sin cos abs relu sigmoid tanh softmax log_softmax clamp t".split()
 )
 _KEEP_SIGN = VIEWS | {"sum", "mean", "max", "min", "max_dim", "clone", "index", "to"}
 
@@ -64,6 +73,7 @@ def operate(
 ) -> Ref:
     """A new tensor: the result of a row of the saves table on some operands."""
     first = state.get(operands[0]) if operands else None
+    row, ndim = _shaped(state, row, operands)
     view = row in VIEWS and isinstance(first, TensorObj)
     storage = first.storage if view and isinstance(first, TensorObj) else ticket()
     assert isinstance(storage, int)
@@ -79,11 +89,30 @@ def operate(
     elif edge is None:
         cut = next((obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut), None)
     held = [state.get(value) for value in operands]
-    certain = edge is not None or all(not isinstance(obj, UnknownObj) or obj.plain for obj in held)
+    odd = any(isinstance(value, External | Method | Closure | Bound) for value in operands)
+    certain = edge is not None or not (odd or any(isinstance(obj, UnknownObj) and not obj.plain for obj in held))
     if not certain:
         return unknown.fresh(state, span, plain=True)
     keeps = row in _KEEP_SIGN and isinstance(first, TensorObj) and first.positive
-    return state.new(TensorObj(edge, storage, base, cut, positive=keeps or row in _POSITIVE))
+    return state.new(TensorObj(edge, storage, base, cut, positive=keeps or row in _POSITIVE, ndim=ndim))
+
+
+def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int | None]:
+    """The row that a product really is, and how many dimensions a result has, as far as both are known."""
+    known: list[int] = []
+    for value in operands:
+        held = state.get(value)
+        if isinstance(held, TensorObj) and held.ndim is not None:
+            known.append(held.ndim)
+        elif held is None and isinstance(value, Const):
+            known.append(0)
+        else:
+            return row, None
+    if row == "matmul" and len(known) == 2:
+        return {(2, 1): ("mv", 1), (1, 1): ("dot", 0), (2, 2): ("mm", 2), (3, 3): ("bmm", 3)}.get(
+            (known[0], known[1]), (row, None)
+        )
+    return row, max(known) if row in _SAME_SHAPE and known else None
 
 
 def row_of(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
@@ -222,20 +251,22 @@ def change(
         name = spans[0].text if spans and spans[0] else ""
         leaf_modified(machine, state, whole, span, view=base is not None, name=name)
         return
-    bump(machine, state, held.storage, span, text=spans[0].text if spans and spans[0] else "")
-    if not graph_goes_on:
-        return
     assert isinstance(held.storage, int)
-    if held.base is not None and isinstance(base, TensorObj):
+    text = spans[0].text if spans and spans[0] else ""
+    if graph_goes_on and held.base is not None and isinstance(base, TensorObj):
+        bump(machine, state, held.storage, span, text=text)
         edge = machine.graphs.build(state, "copy_slices", (held.base, *operands), span, storage=held.storage)
         state.set(held.base, replace(base, edge=edge, cut=None))
         view_edge = machine.graphs.build(state, "alias", (held.base,), span, storage=held.storage)
         state.set(tensor, replace(held, edge=view_edge, cut=None))
         return
-    edge = machine.graphs.build(
-        state, row or "alias", (tensor, *operands), span, spans=spans, storage=held.storage
-    )  # fmt: skip
-    state.set(tensor, replace(held, edge=edge, cut=None))
+    if graph_goes_on:
+        row = _IN_PLACE.get(row or "", row or "alias")
+        edge = machine.graphs.build(
+            state, row, (tensor, *operands), span, spans=spans, storage=held.storage, in_place=True
+        )  # fmt: skip
+        state.set(tensor, replace(held, edge=edge, cut=None))
+    bump(machine, state, held.storage, span, text=text)
 
 
 def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Value, span: Span) -> None:

@@ -16,6 +16,7 @@ from retainlint.symbolic.values import (
     PROVEN,
     TRUE,
     Const,
+    External,
     ListObj,
     Method,
     Ref,
@@ -69,6 +70,7 @@ ONE, TWO, MORE = _table(_ONE), _table(_TWO), _table(_MORE)
 OPERATIONS = ONE | TWO | MORE
 """Names of functions and methods, and the row of the saves table that each is (or behaves like)."""
 
+_REDUCTIONS = {"sum", "mean", "max", "min", "norm", "prod", "std", "var", "median", "nansum", "trace", "amax", "amin"}
 SEVERAL = {"max", "min", "median", "sort", "topk", "kthvalue", "mode", "cummax", "cummin"}
 LISTS = {"split", "chunk", "unbind", "broadcast_tensors", "meshgrid", "tensor_split"}
 CUTS = {
@@ -91,6 +93,7 @@ SPECIAL = {
     "backward", "detach", "detach_", "register_hook", "retain_grad", "apply_", "map_", "set_", "resize_", "type",
     "is_leaf", "record_stream", "register_post_accumulate_grad_hook", "dropout", "feature_dropout",
 }  # fmt: skip
+_DTYPES = {"torch.float64", "torch.double", "torch.half", "torch.float16", "torch.bfloat16"}
 OVERWRITES = {"zero_", "fill_", "copy_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "data_"}
 ATTRIBUTES = {"data", "grad", "shape", "T", "mT", "H", "grad_fn", "requires_grad", "is_leaf", "device", "dtype", "ndim"}
 _NO_TENSOR = {"format", "split", "index", "pop", "add", "remove", "round", "select", "size", "new", "flip", "repeat"}
@@ -137,21 +140,36 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
         values, spans = values[:1], spans[:1]
     elif name in TWO:
         values, spans = values[:2], spans[:2]
+    if name == "lerp" and len(values) > 2 and state.get(values[2]) is not None:
+        row = "lerp_tensor"
+    if name == "pad" and args.get(2, "mode") in (Const("reflect"), Const("replicate")):
+        row = "pad_reflect"
     if name == "pow":
         return [(state, _power(machine, state, values, span, spans))]
     if name in ("cross_entropy",):
         values = (operate(machine, state, "log_softmax", values[:1], span, spans=spans), *values[1:])
     if name in ("max", "min") and len(args.pos) > 1 and isinstance(state.get(args.pos[1]), TensorObj):
         row, values = f"{name}imum", args.pos[:2]
-    elif name in SEVERAL and (args.has(1, "dim") or name in ("sort", "topk")):
+    elif name in SEVERAL and (args.has(1, "dim") or name not in ("max", "min", "median")):
         row = row if row not in ("max", "min", "median") else "max_dim"
         result = operate(machine, state, row, values[:1], span, spans=spans)
-        return [(state, Tuple((result, unknown.fresh(state, span, plain=True))))]
+        return [(state, Tuple((result, unknown.fresh(state, span, plain=True)), ("values", "indices")))]
     if name in LISTS:
         return [(state, _pieces(machine, state, name, row, values, args, span, spans))]
     if all(not isinstance(state.get(value), TensorObj) for value in values):
         return [(state, _uncertain(machine, state, row, values, span, spans))]
-    return [(state, operate(machine, state, row, values, span, spans=spans))]
+    result = operate(machine, state, row, values, span, spans=spans)
+    held = state.get(result)
+    if isinstance(held, TensorObj) and _reduces(name, args):
+        state.set(result, replace(held, ndim=0))
+    return [(state, result)]
+
+
+def _reduces(name: str, args: Args) -> bool:
+    """Whether an operation surely gives a scalar."""
+    if name in _REDUCTIONS:
+        return len(args.pos) == 1 and not {"dim", "axis"} & set(dict(args.named))
+    return name.endswith(("_loss", "entropy")) and not args.has(-1, "reduction")
 
 
 def _uncertain(
@@ -203,6 +221,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name == "requires_grad_":
         require_grad(machine, state, obj, args.get(0, "requires_grad", TRUE), span)
         return [(state, obj)]
+    if name in ("double", "half", "bfloat16") or (name == "to" and _is_dtype(args)):
+        return [(state, operate(machine, state, "to", (obj,), span, spans=(_receiver(span),)))]
     if name in KEEPS or name in ("retain_grad", "register_hook"):
         return [(state, obj if name in KEEPS else NONE)]
     if name in ("dropout", "feature_dropout"):
@@ -221,6 +241,11 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         )
         return [(state, obj)]
     return [(state, unknown.called(machine, state, Method(obj, name), args, span))]
+
+
+def _is_dtype(args: Args) -> bool:
+    """Whether `to(...)` is asked for another type than the usual one."""
+    return any(isinstance(value, External) and value.path in _DTYPES for value in args.all)
 
 
 def _receiver(span: Span) -> Span | None:

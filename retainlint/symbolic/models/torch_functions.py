@@ -81,6 +81,9 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, make(machine, state, name, args, span))]
     if name in tensors.CUTS or name in tensors.NUMBERS:
         return [(state, state.new(TensorObj(None, ticket(), cut=(name, span))))]
+    if name == "native_dropout":
+        mask = unknown.fresh(state, span, plain=True)
+        return [(state, Tuple((operate(machine, state, name, args.pos[:1], span, spans=args.spans), mask)))]
     if path.endswith("functional.dropout") or name in ("dropout2d", "dropout3d", "alpha_dropout"):
         return [(state, _dropout(machine, state, args, span))]
     if name == "einsum":
@@ -124,7 +127,30 @@ def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> V
     cut = None
     if name == "tensor" and args.pos and machine.graphs.edge(state, args.pos[0]) is not None:
         cut = ("data", span)
-    return state.new(TensorObj(edge, ticket(), cut=cut, length=_length(state, name, args)))
+    return state.new(
+        TensorObj(edge, ticket(), cut=cut, length=_length(state, name, args), ndim=_ndim(state, name, args))
+    )
+
+
+def _ndim(state: State, name: str, args: Args) -> int | None:
+    """How many dimensions a new tensor has, where the call says it."""
+    first = args.get(0, "size")
+    held = state.get(first)
+    if name.endswith("_like"):
+        return held.ndim if isinstance(held, TensorObj) else None
+    if name in ("eye", "arange", "linspace", "randperm"):
+        return 2 if name == "eye" else 1
+    if name == "tensor":
+        depth = 0
+        while isinstance(held, ListObj) and held.items:
+            depth, first = depth + 1, held.items[0]
+            held = state.get(first)
+        return depth if isinstance(first, Const) else None
+    if name in ("zeros", "ones", "rand", "randn", "empty"):
+        if isinstance(first, Tuple):
+            return len(first.items)
+        return len(args.pos) if all(isinstance(value, Const) for value in args.pos) and args.pos else None
+    return None
 
 
 def _length(state: State, name: str, args: Args) -> int | None:

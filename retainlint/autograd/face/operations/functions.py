@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from retainlint.autograd.face import modes
 from retainlint.autograd.face.operations.arithmetic import nothing
 from retainlint.autograd.face.operations.registry import Operation, define
 from retainlint.autograd.face.tensor import Tensor, method
@@ -130,10 +131,10 @@ trunc: Operation = unary("trunc", np.trunc, nothing, casts="promote")
 round: Operation = unary("round", _half_round, nothing, casts="promote")  # noqa: A001 -- torch's name
 sign: Operation = unary("sign", np.sign, nothing, casts="promote")
 relu: Operation = unary("relu", lambda x: np.maximum(x, 0), lambda g, s: passed(g, s.result), casts="promote")
-log_sigmoid: Operation = define(
+log_sigmoid_: Operation = define(
     "log_sigmoid",
-    quiet(lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))),
-    self=lambda g, s: g * (1 - sigmoid(s.self)),
+    quiet(lambda x, below: np.minimum(x, 0) - np.log1p(below)),
+    self=lambda g, s: _log_sigmoid_back(g, s),
 )
 leaky_relu_: Operation = define(
     "leaky_relu",
@@ -157,6 +158,20 @@ prelu_: Operation = define(
     weight=lambda g, s: g * (mask(g, s.self.array <= 0) * s.self),
 )
 clamp_between: Operation = define("clamp", _clamp_array, self=_clamp_back)
+
+
+def _log_sigmoid_back(g: Any, s: Any) -> Any:
+    if modes.is_grad_enabled():
+        return g * (1 - sigmoid(s.self))
+    negative = s.self.array < 0  # torch keeps what the forward computed, whatever the input holds now
+    return g * Tensor.of(negative - np.where(negative, 1, -1) * s.below / (1 + s.below))
+
+
+def log_sigmoid(x: Tensor) -> Any:
+    """log(sigmoid(x))."""
+    return log_sigmoid_(x, below=np.exp(-np.abs(x.array)))
+
+
 threshold_backward: Operation = define(  # the second derivative at `self` is 0, but it is there
     "threshold_backward",
     lambda g, x, low, high: g * ((x > low) & (x < high)),

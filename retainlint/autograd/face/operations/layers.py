@@ -206,7 +206,9 @@ def batch_norm(
         if running_mean is not None and running_var is not None:
             running_mean.detach().mul_(1 - momentum).add_(Tensor.of(mean), alpha=momentum)
             running_var.detach().mul_(1 - momentum).add_(Tensor.of(var * (count / (count - 1))), alpha=momentum)
-        return batch_norm_(input, weight, bias, mean=mean, var=var, training=True, eps=eps, stats=_statistics(x, axes, eps))
+        return batch_norm_(
+            input, weight, bias, mean=mean, var=var, training=True, eps=eps, stats=_statistics(x, axes, eps)
+        )
     mean, var = running_mean.array.copy(), running_var.array.copy()
     return batch_norm_(input, weight, bias, mean=mean, var=var, training=False, eps=eps, stats=None)
 

@@ -31,6 +31,10 @@ REPEATABLE = ("fill_", "zero_", "masked_fill", "index_put")
 """Operations whose in-place form torch allows on expanded tensors."""
 
 
+DEFINED: set[str] = set()
+"""The rows of saves.py that have numbers."""
+
+
 class Operation:
     """One differentiable operation. `casts` tells what its inputs become first: "same" leaves them, "promote" makes
     them one dtype, "float" one floating dtype. The result of a `view` shares the first input's memory."""
@@ -150,6 +154,7 @@ def define(
     """
     made = Operation(name, forward, casts, view, vjps)
     made.in_memory = in_memory
+    DEFINED.add(name)
     for attribute in methods.split():
         setattr(Tensor, attribute, made)
     for attribute in changes.split():

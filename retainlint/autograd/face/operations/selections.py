@@ -99,10 +99,17 @@ masked_select_: Operation = define(
 )
 scatter_: Operation = define(
     "scatter",
-    lambda x, src, key, add: _scatter(x, src, key, add),
+    lambda x, src, key: _scatter(x, src, key),
     casts="same",
-    self=lambda g, s: g if s.add else put_key(g, s.key),
+    self=lambda g, s: put_key(g, s.key),
     src=lambda g, s: gather_(g, key=s.key),
+)
+scatter_add_: Operation = define(
+    "scatter_add",
+    _added,
+    casts="same",
+    self=lambda g, s: g,
+    src=lambda g, s: gather_(g, key=s.index),
 )
 copy_back: Operation = define(
     "copy_",
@@ -145,9 +152,7 @@ def _index_put(x: Any, values: Any, indices: Any, accumulate: bool) -> Any:
     return made
 
 
-def _scatter(x: Any, src: Any, key: Any, add: bool) -> Any:
-    if add:
-        return _added(x, src, key)
+def _scatter(x: Any, src: Any, key: Any) -> Any:
     made = x.copy()
     made[key] = src
     return made
@@ -375,7 +380,9 @@ def _scatter_call(self: Tensor, dim: int, index: Tensor, src: Any, add: bool, in
         source = src if src.array.shape == index.array.shape else src[tuple(slice(n) for n in index.array.shape)]
     else:
         source = Tensor.of(np.full(index.array.shape, src, self.array.dtype))
-    return scatter_(self, source, into=into, key=key, add=add)
+    if add:
+        return scatter_add_(self, source, into=into, index=key)
+    return scatter_(self, source, into=into, key=key)
 
 
 @method()
