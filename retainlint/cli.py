@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -180,24 +181,24 @@ def reproduce(place: str, runs: bool) -> int:
     def run_script(script: str) -> int:
         from retainlint.commands.run import run as run_run
 
-        return run_run(script, [], trace=False, graph=False)
+        return run_run(Path(script), [])
 
     return run_reproduce(place, sys.stdout, run_script if runs else None)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("script", type=click.Path())
+@click.argument("script", type=click.Path(path_type=Path))
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.option("--trace", is_flag=True, help="Tell what is built, freed and walked, as it happens.")
-@click.option("--graph", is_flag=True, help="Draw the graph of each walk.")
-def run(script: str, args: tuple[str, ...], trace: bool, graph: bool) -> int:
+@click.option("--graph", type=click.Path(dir_okay=False, path_type=Path), help="Draw all graphs there, as SVG.")
+def run(script: Path, args: tuple[str, ...], trace: bool, graph: Path | None) -> int:
     """Run a torch script on the reference core, without torch.
 
     What stands behind SCRIPT is passed to it.
     """
     from retainlint.commands.run import run as run_run
 
-    return run_run(script, list(args), trace=trace, graph=graph)
+    return run_run(script, args, trace=trace, graph=graph)
 
 
 def _by_comma(values: tuple[str, ...]) -> tuple[str, ...]:

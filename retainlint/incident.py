@@ -14,13 +14,14 @@ class Turn:
     """Turn number `number` (from 1) of the loop whose header is `loop`, or of a method that is called again.
 
     `is_call` tells the second: a trainer calls the method `loop` again and again. `depth` counts the calls around
-    the loop itself.
+    the loop itself; `sure` is false if the program alone says how many turns it makes, and we can't read that.
     """
 
     loop: Span
     number: int
     is_call: bool = False
     depth: int = field(default=0, compare=False)
+    sure: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ def arguments(state: State, instr: ir.Call) -> Args:
     spans: list[Span | None] = []
     named: dict[str, Value] = {}
     open_ = False
+    places: list[tuple[str, Span]] = []
     frame = state.frame
     for arg in instr.args:
         value = frame.registers[arg.value]
@@ -67,10 +68,12 @@ def arguments(state: State, instr: ir.Call) -> Args:
                 open_ = True
         elif arg.name is not None:
             named[arg.name] = value
+            if (place := frame.spans.get(arg.value)) is not None:
+                places.append((arg.name, place))
         else:
             pos.append(value)
             spans.append(frame.spans.get(arg.value))
-    return Args(tuple(pos), tuple(named.items()), open_, tuple(spans), instr.span)
+    return Args(tuple(pos), tuple(named.items()), open_, tuple(spans), instr.span, tuple(places))
 
 
 def _spread(state: State, value: Value) -> tuple[Value, ...] | None:

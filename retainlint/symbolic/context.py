@@ -24,6 +24,7 @@ class Args:
     open: bool = False
     spans: tuple[Span | None, ...] = ()
     span: Span | None = None
+    places: tuple[tuple[str, Span], ...] = ()  # where the named ones' values stand
 
     def get(self, index: int, name: str, default: Value = NONE) -> Value:
         """The argument at a position or under a name; index -1 for one that is only named."""
@@ -40,7 +41,7 @@ class Args:
 
     def behind(self, first: Value, span: Span | None = None) -> Args:
         """The same, with one more in front."""
-        return Args((first, *self.pos), self.named, self.open, (span, *self.spans), self.span)
+        return Args((first, *self.pos), self.named, self.open, (span, *self.spans), self.span, self.places)
 
 
 class Machine(Protocol):

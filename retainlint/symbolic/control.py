@@ -103,7 +103,7 @@ def _over(machine: Interpreter, instr: ir.For, state: State, iterable: Value) ->
     for number in range(1, plan.turns + 1):
         turn: list[State] = []
         for each in live:
-            each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls)))
+            each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls), sure=plan.sure))
             for current, item in plan.item(each, number):
                 if current.flow is None:
                     current.write(instr.item, item, instr.span)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from retainlint import ir
 from retainlint.incident import Condition, Exploration, Incident, Turn, Verdict
-from retainlint.source import Span
 from retainlint.symbolic import calls
 from retainlint.symbolic.classes import ancestry, find
 from retainlint.symbolic.context import Args
@@ -160,9 +159,9 @@ def _is_autograd_function(state: State, cls: Ref) -> bool:
 
 def distinct(reports: Iterable[Report]) -> list[Incident]:
     """One incident a place: the one that needs the fewest conditions, proven."""
-    places: dict[tuple[Span, type], list[Report]] = {}
+    places: dict[tuple[int, type], list[Report]] = {}
     for report in reports:
-        places.setdefault((report.incident.primary, type(report.incident)), []).append(report)
+        places.setdefault((report.incident.primary.start, type(report.incident)), []).append(report)
     return [_simplest(found) for found in places.values()]
 
 

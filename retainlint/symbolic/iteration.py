@@ -41,6 +41,7 @@ class Plan:
     item: ItemOf
     loop: int  # marks what is computed from the turn number
     indexed: bool  # whether items differ by what they are
+    sure: bool = True  # false for a count that we can't read: it may be one
 
     def may_end(self, state: State, number: int) -> bool:
         """Whether a state that repeats an earlier turn's tells that all further turns are alike."""
@@ -56,6 +57,7 @@ class _Source:
     length: int | None
     at: Callable[[State, Value], Results]
     size: Value | None = None
+    counted: bool = False  # by a number of the program's, as `range(n)` is
     indexed: bool = False  # items differ by what they are, not only by who they are
 
 
@@ -75,7 +77,7 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span) -> Plan:
         index: Value = Const(number - 1, loop) if number <= 2 else middle if number == 3 or last is None else last
         return source.at(current, index)
 
-    return Plan(TURNS, False, item, loop, source.indexed)
+    return Plan(TURNS, False, item, loop, source.indexed, sure=length is not None or not source.counted)
 
 
 def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> list[Value] | None:
@@ -160,7 +162,7 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> _
                 number = facts.binary("+", index, obj.start) or index
                 return [(s, Tuple((number, item))) for s, item in inner.at(current, index)]
 
-            return _Source(inner.length, numbered, size, inner.indexed)
+            return _Source(inner.length, numbered, size, inner.counted, inner.indexed)
         case "zip":
             return _zip(parts)
         case "reversed":
@@ -184,7 +186,7 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> _
                     found += machine.call(s, func, Args(args), span)
                 return found
 
-            return _Source(inner.length, mapped, inner.size, inner.indexed)
+            return _Source(inner.length, mapped, inner.size, indexed=inner.indexed)
         case _:
             return parts[0] if parts else _Source(None, lambda s, i: [(s, unknown.fresh(s, span))])
 
@@ -200,7 +202,7 @@ def _zip(parts: list[_Source]) -> _Source:
         return [(s, Tuple(row)) for s, row in found]
 
     length = min(lengths) if lengths else None
-    return _Source(length, zipped, sizes[0] if sizes else None, any(part.indexed for part in parts))
+    return _Source(length, zipped, sizes[0] if sizes else None, indexed=any(part.indexed for part in parts))
 
 
 def _chain(parts: list[_Source], span: Span) -> _Source:
@@ -231,4 +233,4 @@ def _range(obj: IteratorObj) -> _Source:
         scaled = index if step == Const(1) else facts.binary("*", index, step)
         return [(state, facts.binary("+", scaled or index, start) or index)]
 
-    return _Source(length, at, size)
+    return _Source(length, at, size, counted=True)

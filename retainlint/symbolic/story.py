@@ -28,7 +28,7 @@ def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second:
         name=name or (second.walk.root if second.walk.root.isidentifier() and len(way) == 1 else ""),
         same_root=set(first.roots) == set(second.roots),
         conditions=_conditions(state),
-        assumptions=_assumptions(machine.graphs, (*way, node)),
+        assumptions=(*_assumptions(machine.graphs, (*way, node)), *_turns(first.walk.moment, second.walk.moment)),
         in_closure=_in_closure(birth.moment, second.walk.moment),
         in_init=_in_init(birth, first.walk.moment, second.walk.moment),
         foreign=_foreign(machine.graphs, state, node, first, second),
@@ -85,6 +85,12 @@ def _conditions(state: State) -> tuple[Condition, ...]:
 
 def _assumptions(graphs: Graphs, nodes: tuple[Node, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for node in nodes if (text := graphs.births[node].assumed)))
+
+
+def _turns(freed: Moment, reused: Moment) -> tuple[str, ...]:
+    """What is taken for granted of a loop whose count we can't read."""
+    later = next((b for a, b in zip(freed.turns, reused.turns, strict=False) if a != b), None)
+    return () if later is None or later.sure else (f"the loop on line {later.loop.row} makes more than one turn",)
 
 
 def _in_closure(built: Moment, reused: Moment) -> bool:

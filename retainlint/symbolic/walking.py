@@ -11,7 +11,7 @@ from retainlint.autograd.errors import FreedError, GraphError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import NoGraph, Walk
 from retainlint.source import Span
-from retainlint.symbolic import story
+from retainlint.symbolic import story, witness
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import UNSEEN, Birth, Graphs
 from retainlint.symbolic.models import unknown
@@ -57,7 +57,7 @@ def backward(machine: Machine, state: State, root: Value, args: Args, span: Span
 def walk_for(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
     """A trainer walks `root` for the program; only flags under their names count."""
     text = span.text.partition("(")[2].rpartition(")")[0].partition(",")[0].strip() or "loss"
-    named = Args((), args.named, args.open, (), args.span)
+    named = Args((), args.named, args.open, (), args.span, args.places)
     return [(s, NONE) for s, _ in _requested(machine, state, (root,), text, named, span, 1, 3)]
 
 
@@ -114,11 +114,12 @@ def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> li
     """`retain_graph` and `create_graph`, forking where they aren't known; retaining defaults to creating."""
     found: list[tuple[State, bool, bool]] = []
     retain, create = args.get(at, "retain_graph"), args.get(at + 1, "create_graph", FALSE)
-    for s, creates in machine.branch(state, create, span):
+    places = dict(args.places)
+    for s, creates in machine.branch(state, create, places.get("create_graph", span)):
         if retain == NONE:
             found.append((s, creates, creates))
         else:
-            found += [(t, keeps, creates) for t, keeps in machine.branch(s, retain, span)]
+            found += [(t, keeps, creates) for t, keeps in machine.branch(s, retain, places.get("retain_graph", span))]
     return found
 
 
@@ -292,16 +293,15 @@ def _is_scalar(state: State, request: Request) -> bool:
 
 def _no_graph(machine: Machine, state: State, request: Request, walk: Walk, edges: Sequence[Edge | None]) -> None:
     """The root has no graph: an error if we saw it being made."""
-    for root, edge in zip(request.roots, edges, strict=True):
-        held = state.get(root)
-        if edge is not None or not isinstance(held, TensorObj):
-            continue
-        if state.guards:
-            state.flow = Flow("raise", Failure("RuntimeError"))
-            return
-        reason, span = held.cut or ("leaf", None)
-        kind = reason if reason in ("detach", "no_grad", "data", "item", "leaf") else "detach"
-        cut = None if span is None else state.moment(span)
-        conditions = tuple(choice.condition for choice in state.choices)
-        machine.report(NoGraph(walk, cut, kind, conditions, ()))
+    bare = (state.get(root) for root, edge in zip(request.roots, edges, strict=True) if edge is None)
+    held = next((obj for obj in bare if isinstance(obj, TensorObj)), None)
+    if held is None:
         return
+    if state.guards:
+        state.flow = Flow("raise", Failure("RuntimeError"))
+        return
+    reason, span = held.cut or ("leaf", None)
+    kind = reason if reason in ("detach", "no_grad", "data", "item", "leaf") else "detach"
+    cut = None if span is None else state.moment(span)
+    incident = NoGraph(walk, cut, kind, tuple(choice.condition for choice in state.choices), ())
+    machine.report(incident, lambda: witness.of_no_graph(incident))

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from retainlint.autograd import engine
-from retainlint.autograd.errors import GraphError
+from retainlint.autograd.errors import GraphError, LeafModifiedError, LeafViewModifiedError
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.ledger import Ledger
-from retainlint.incident import Witness
+from retainlint.incident import LeafModified, NoGraph, Witness
 from retainlint.source import Span
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.state import Change, WalkRecord
 from retainlint.symbolic.values import CONVENTIONAL, GUESS
 
-_BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "mm": "@"}
+_BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "mm": "@", "mv": "@", "dot": "@", "bmm": "@"}
 _UNARY = {
     "exp", "log", "sqrt", "sin", "cos", "abs", "square", "sigmoid", "tanh", "relu", "neg", "clone", "t", "reciprocal",
     "rsqrt", "log1p", "expm1", "erf",
@@ -33,17 +33,9 @@ _CALLS = {
     "mean": "{0}.mean(0, keepdim=True).expand(2, 2)", "rsub": "1 - {0}",
 }  # fmt: skip
 _SAVING = """
-class Saving(torch.autograd.Function):
+def saving(*inputs):
     \"\"\"Stands for an operation that saves its inputs.\"\"\"
-
-    @staticmethod
-    def forward(ctx, *inputs):
-        ctx.save_for_backward(*inputs)
-        return sum(inputs)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return tuple(grad for _ in ctx.saved_tensors)
+    return sum(x * x for x in inputs)
 """
 _PASSING = """
 def passing(*inputs):
@@ -107,6 +99,8 @@ class _Script:
         return self.names.get(saved.edge.node) if saved.edge is not None else self.constants.get(node)
 
     def _spelt(self, operation: str, node: Node, names: list[str]) -> str:
+        if any(saved.storage is not None and saved.edge is None and not saved.is_result for saved in node.saved):
+            return " + ".join([f"{self._constant(node)} * {names[0]}", *names[1:]])
         if operation in _BINARY or operation in ("linear", "mse_loss"):
             left, right = (*names, self._constant(node))[:2] if len(names) == 1 else names[:2]
             if operation in _BINARY:
@@ -119,11 +113,7 @@ class _Script:
             return template.format(*names)
         if node.saved:
             self.stand_ins.add("saving")
-            return (
-                f"Saving.apply({', '.join(names)})"
-                if names
-                else f"Saving.apply({_TENSOR.format(', requires_grad=True')})"
-            )
+            return f"saving({', '.join(names)})" if names else f"saving({_TENSOR.format(', requires_grad=True')})"
         self.stand_ins.add("passing")
         return f"passing({', '.join(names)})"
 
@@ -194,6 +184,39 @@ def of_modified(
     if error is None or honest is not None:
         return None
     return Witness((), script.text(), str(error), node.op)
+
+
+def of_no_graph(incident: NoGraph) -> Witness | None:
+    """A walk from a tensor whose graph was lost in the same way, or never was."""
+    script = _Script(Graphs())
+    cut = incident.cut.span if incident.cut is not None else None
+    wants = "" if incident.reason == "leaf" else ", requires_grad=True"
+    script.say(f"t0 = {_TENSOR.format(wants)}", cut if incident.reason == "leaf" else None)
+    root = "t1"
+    if incident.reason == "no_grad":
+        script.say("with torch.no_grad():", None)
+        script.say("    t1 = t0 * t0", cut, "builds no graph")
+    elif incident.reason == "leaf":
+        root = "t0"
+    else:
+        script.say(
+            "t1 = (t0 * t0).data" if incident.reason == "data" else "t1 = (t0 * t0).detach()", cut, "cuts the graph"
+        )
+    script.say(f"{root}.sum().backward()", incident.walk.moment.span, "finds none")
+    try:
+        engine.walk([(None, True)], Ledger(), _Numb(), engine.Observer())
+    except GraphError as error:
+        return Witness((), script.text(), str(error), "the root")
+    return None
+
+
+def of_leaf(incident: LeafModified) -> Witness:
+    """An in-place change of a leaf, or of a view of one, while autograd records."""
+    script = _Script(Graphs())
+    script.say(f"t0 = {_TENSOR.format(', requires_grad=True')}", incident.made.span if incident.made else None)
+    script.say("t0[0] = 1" if incident.view else "t0.add_(1)", incident.modified.span, "changes it in place")
+    error = LeafViewModifiedError() if incident.view else LeafModifiedError()
+    return Witness((), script.text(), str(error), "the leaf")
 
 
 def _way(graphs: Graphs, record: WalkRecord, node: Node) -> tuple[Node, ...]:

@@ -44,7 +44,7 @@ def array_of(data: Any, kind: Any = None) -> Array:
     try:
         found = np.array(plain)
     except ValueError as error:
-        raise ValueError("expected sequence of equal length at each dimension") from error
+        raise ValueError(_uneven(plain, 0) or str(error)) from error
     if found.dtype.kind not in "biuf":
         if not isinstance(data, (list, tuple)):
             raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
@@ -55,6 +55,17 @@ def array_of(data: Any, kind: Any = None) -> Array:
         doubles = isinstance(data, (list, tuple)) and _has_doubles(data)
         return found.astype(np.float64 if doubles else dtypes.default().numpy)
     return found.astype(dtypes.default().numpy) if not found.size else found
+
+
+def _uneven(data: Any, dim: int) -> str:
+    """Where nested lists aren't equally long, in torch's words."""
+    if not isinstance(data, list) or not data or not isinstance(data[0], list):
+        return ""
+    for entry in data:
+        if not isinstance(entry, list) or len(entry) != len(data[0]):
+            have = len(entry) if isinstance(entry, list) else 0
+            return f"expected sequence of length {len(data[0])} at dim {dim + 1} (got {have})"
+    return next(filter(None, (_uneven(entry, dim + 1) for entry in data)), "")
 
 
 def _plain(data: Any) -> Any:

@@ -17,6 +17,9 @@ from retainlint.autograd.face.tensor import Tensor
 from retainlint.autograd.face.walking import LISTENERS, Listener
 from retainlint.autograd.graph import Node, SavedTensor
 
+LONGEST = 60
+"""Characters of a source line that a story shows."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -33,7 +36,8 @@ class Place:
     @property
     def source(self) -> str:
         """The text of the line, made safe for a terminal."""
-        return safe(linecache.getline(self.filename, self.line).strip())
+        text = safe(linecache.getline(self.filename, self.line).strip())
+        return text if len(text) <= LONGEST else text[: LONGEST - 1] + "\u2026"
 
 
 def safe(text: str) -> str:

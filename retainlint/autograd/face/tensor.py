@@ -132,13 +132,14 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        if not self.is_leaf and not wanted:
+        computed = self.node is not None  # without making a view's node anew, as torch has it
+        if computed and not wanted:
             raise NotLeafError().plain()
         if wanted and not self.dtype.is_floating_point:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if wanted and self.made_in_inference and not modes.is_inference_mode_enabled():
             raise InferenceLeafError().plain()
-        if self.is_leaf:
+        if not computed:
             self.leaf_needs = bool(wanted)
 
     @property

@@ -51,6 +51,8 @@ class Numbers(Arithmetic[Tensor]):
     def accumulate(self, variable: Hashable, grad: Tensor) -> None:
         assert isinstance(variable, LeafKey)
         tensor = variable.tensor
+        if tensor.gradient_node() is not None:
+            raise RuntimeError("leaf variable has been moved into the graph interior")
         if not tensor.requires_grad:
             return
         if tensor.grad_ is None:

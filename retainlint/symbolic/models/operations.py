@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from retainlint import ir
 from retainlint.incident import LeafModified
 from retainlint.source import Span
-from retainlint.symbolic import facts
+from retainlint.symbolic import facts, witness
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
@@ -122,9 +122,13 @@ def row_of(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
 
 def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span) -> Value:
     """`tensor[key]`: integers and slices give a view; tensors, lists and masks a copy that saves the index."""
+    return operate(machine, state, "select" if _is_basic(key) else "index", (tensor,), span)
+
+
+def _is_basic(key: Value) -> bool:
+    """Whether an index is made of integers and slices alone."""
     parts = key.items if isinstance(key, Tuple) else (key,)
-    plain = all(isinstance(part, Const | Slice | Term) or facts.is_scalar(part) for part in parts)
-    return operate(machine, state, "select" if plain else "index", (tensor,), span)
+    return all(isinstance(part, Slice) or facts.is_scalar(part) for part in parts)
 
 
 def binary(machine: Interpreter, state: State, instr: ir.Binary) -> Results:
@@ -270,7 +274,11 @@ def change(
 
 
 def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Value, span: Span) -> None:
-    """`tensor[key] = value`: an in-place change of a view."""
+    """`tensor[key] = value`: an in-place change of a view, or by tensors as index of the tensor itself."""
+    if not _is_basic(key):
+        name = Span(span.source, span.start, span.start + len(span.text.partition("[")[0]))
+        change(machine, state, tensor, "index_put", (value,), span, spans=(name,))
+        return
     held = state.heap[tensor.id]
     assert isinstance(held, TensorObj)
     target = held.base if held.base is not None and isinstance(state.get(held.base), TensorObj) else tensor
@@ -301,4 +309,5 @@ def leaf_modified(machine: Machine, state: State, leaf: TensorObj, span: Span, *
     if birth.exists > PROVEN or state.guards:
         return
     conditions = tuple(choice.condition for choice in state.choices)
-    machine.report(LeafModified(name, birth.moment, state.moment(span), view, conditions, ()))
+    incident = LeafModified(name, birth.moment, state.moment(span), view, conditions, ())
+    machine.report(incident, lambda: witness.of_leaf(incident))
