@@ -6,18 +6,24 @@ its cured form and the good examples run in silence.
 
 from __future__ import annotations
 
-import importlib.util
+import re
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
 from marks import failing, marks
 
+from retainlint.commands.run import run
 from retainlint.diagnostic import Diagnostic
-from retainlint.rules import RULES, Rule
+from retainlint.lowering import lower
+from retainlint.rules import RULES, Rule, diagnose
 from retainlint.rules.rule import Example
+from retainlint.source import Source
+from retainlint.symbolic import explore
 
 SECOND_TIME = "Trying to backward through the graph a second time"
 SENTENCES = {
@@ -54,14 +60,16 @@ def ask_torch(program: str, folder: Path) -> Ruling:
 
 def ask_core(program: str, folder: Path) -> Ruling:
     """Run the program on the reference core, which stands where `import torch` looks."""
-    if importlib.util.find_spec("retainlint.commands.run") is None:
-        pytest.skip("the reference core can't run programs yet")
-    from judge_core import judge  # type: ignore[import-not-found]
-
     path = folder / "example.py"
     path.write_text(program, encoding="utf-8")
-    verdict = judge(path)
-    return Ruling(verdict.line, verdict.error, verdict.sentence or "")
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()) as told:
+        status = run(path, [])
+    if status == 0:
+        return RUNS
+    traceback = told.getvalue()
+    lines = re.findall(rf'File "{re.escape(str(path))}", line (\d+)', traceback)
+    (error,) = re.findall(r"^(\w+Error): (.*)$", traceback, re.MULTILINE)
+    return Ruling(int(lines[-1]), *error)
 
 
 def ask_linter(program: str, folder: Path) -> Ruling:
@@ -76,13 +84,6 @@ def ask_linter(program: str, folder: Path) -> Ruling:
 
 def diagnostics(program: str) -> list[Diagnostic]:
     """What the linter's own pipeline finds, from text to diagnostics."""
-    if importlib.util.find_spec("retainlint.symbolic.explorer") is None:
-        pytest.skip("the machine can't explore yet")
-    from retainlint.lowering import lower
-    from retainlint.rules import diagnose
-    from retainlint.source import Source
-    from retainlint.symbolic import explore
-
     return [diagnose(incident) for incident in explore(lower(Source("example.py", program))).incidents]
 
 

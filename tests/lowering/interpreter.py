@@ -9,7 +9,7 @@ import builtins
 import importlib
 import operator
 import types
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 
 from retainlint import ir
@@ -74,6 +74,15 @@ def _original(error: BaseException) -> BaseException:
 Run = Generator[Any, Any, Any]
 
 
+class Forgotten(BaseException):
+    """A register is read that the liveness had called dead, or that nobody wrote."""
+
+
+class Registers(dict[int, Any]):
+    def __missing__(self, register: int) -> Any:
+        raise Forgotten(register)
+
+
 class Frame:
     """One activation of a code. `made` is, for a class body's frame, the class once there is one."""
 
@@ -82,7 +91,7 @@ class Frame:
         self.outer = outer
         self.globals = world
         self.names = names
-        self.registers: dict[int, Any] = {}
+        self.registers = Registers()
         self.made: type | None = None
         self.is_class = False
 
@@ -96,9 +105,9 @@ class Frame:
         raise AssertionError(f"nobody holds {name}")
 
     def forget(self, live: ir.Live) -> None:
-        self.registers = {key: value for key, value in self.registers.items() if key in live.registers}
-        if self.code.qualname and not self.is_class:
-            for name in set(self.names) - live.names:
+        self.registers = Registers((key, value) for key, value in self.registers.items() if key in live.registers)
+        if not self.is_class:
+            for name in set(self.names) & self.code.local_names - live.names:
                 del self.names[name]
 
 
@@ -176,8 +185,8 @@ def _call(instr: ir.Call, frame: Frame) -> None:
         frame.registers[instr.dst] = _super(frame)
         return
     args, keywords = _arguments(instr.args, frame)
-    if func is locals:
-        func = frame.names.copy
+    if func is locals or func is globals:
+        func = (frame.names if func is locals else frame.globals).copy
     elif func is eval:
         args += [frame.globals, frame.names]
     frame.registers[instr.dst] = func(*args, **keywords)
@@ -280,7 +289,7 @@ def _make_function(instr: ir.MakeFunction, frame: Frame) -> None:
     if code.is_async:
 
         async def function(*args: Any, **keywords: Any) -> Any:
-            return await types.coroutine(start)(args, keywords)  # type: ignore[arg-type]
+            return await types.coroutine(start)(args, keywords)
 
     elif code.is_generator:
 
@@ -441,6 +450,7 @@ def _for(instr: ir.For, frame: Frame) -> Run:
     items = iterable.__aiter__() if waits else iter(iterable)
     while True:
         frame.forget(instr.live_turn)
+        assert frame.registers[instr.iterable] is iterable
         if waits:
             try:
                 item = yield from items.__anext__().__await__()
@@ -496,7 +506,7 @@ def _with(instr: ir.With, frame: Frame) -> Run:
             raise
         signal = None
     else:
-        done = _left_with(context, waits, None, None, None)
+        done = _left_with(frame.registers[instr.context], waits, None, None, None)
         if waits:
             yield from done.__await__()
     if signal is None:

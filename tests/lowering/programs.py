@@ -470,10 +470,11 @@ def t(v, name): print(name, end=" "); return v
 print(t(1, "a") and t(0, "b") and t(2, "c"))
 print(t(0, "a") or t("", "b") or t(3, "c"))
 print(t(1, "a") if t(0, "b") else t(2, "c"))
-print(t(1, "a") < t(2, "b") < t(3, "c"), t(1, "a") > t(2, "b") < t(3, "c"), 1 < 2 == 2 != 3 in [3] is not None)
+print(t(1, "a") < t(2, "b") < t(3, "c"), t(1, "a") > t(2, "b") < t(3, "c"), 1 < 2 == 2 != 3 in [3])
 print(not 0, -3, +4, ~5, not (1 and 0), - -2, 2 ** -1, -2 ** 2)
+x0 = 1
 print(7 // 2, 7 % 3, 1 << 4, 255 >> 2, 6 & 3, 6 | 3, 6 ^ 3, 2 ** 10, 7 / 2)
-print(3 in [1, 2, 3], 4 not in [1], None is None, 1 is not None, (1 < 2) is True)
+print(3 in [1, 2, 3], 4 not in [1], None is None, x0 is not None, (1 < 2) is True)
 x = [1, 2]
 y = x
 x += [3]
@@ -508,7 +509,7 @@ print((w := 4) + w, w)
 print([1, 2, 3, 4][1:-1], "abcdef"[::2], [1, 2, 3][:2], "abc"[-1], [0, 1, 2][1:])
 class Idx:
     def __getitem__(self, k): return k
-print(Idx()[1, 2:3, ::4], Idx()[1,], Idx()[...], Idx()[(1, 2)], Idx()[:], Idx()[*[1, 2], 3] if 0 else "")
+print(Idx()[1, 2:3, ::4], Idx()[1,], Idx()[...], Idx()[(1, 2)], Idx()[:])
 del arr[0], d["a"]
 print(arr, d)
 print(10_000, 0xFF, 0b11, 0o17, 1e3, 1_0.5, 3j, .5, 'a' "b" r'\\n', b"x" b"y", '''t'''"", "\\x41\\u00e9", ...)
@@ -741,6 +742,11 @@ def g():
         hidden += i
     return eval("hidden + i")
 print(g())
+unspelled = 4
+if unspelled: also = 5
+def h():
+    return eval("unspelled + also"), sorted(name for name in globals() if name in ("unspelled", "also"))
+print(h())
 """,
 )
 
@@ -805,6 +811,144 @@ print(returns_in_finally(1), returns_in_finally(3))
 )
 
 program(
+    "live_at_landings",
+    """
+from contextlib import suppress
+def old_value():
+    x = "old"
+    try:
+        if 1: y = 1
+        x = int("no")
+    except ValueError:
+        return x
+def only_in_handler():
+    z = "z"
+    try:
+        if 1: y = 1
+        int("no")
+    except (ValueError if y else KeyError):
+        return z
+def old_value_suppressed():
+    value = "before"
+    with suppress(ValueError):
+        if 1: y = 1
+        value = int("no")
+    return value
+def behind_a_break_in_try():
+    w = "w"
+    while True:
+        try:
+            break
+        finally:
+            if 1: y = 1
+    return w
+def next_turn_after_finally():
+    k = "k"
+    for i in range(3):
+        if i == 2: return k
+        try:
+            continue
+        finally:
+            if 1: y = 1
+        return "never"
+def bare_raise():
+    r = "r"
+    try:
+        try:
+            raise ValueError
+        except ValueError:
+            if 1: y = 1
+            raise
+    except ValueError:
+        return r
+def raised():
+    r = "r"
+    try:
+        if 1: y = 1
+        raise ValueError
+    except ValueError:
+        return r
+def returned():
+    r = "r"
+    try:
+        if 1: y = 1
+        return 1
+    finally:
+        print(r)
+def only_in_body(n):
+    k, out = "k", []
+    while n:
+        n -= 1
+        out.append(k)
+    return len(out)
+def continued(n):
+    k = "k"
+    while n:
+        if n == 1: return k
+        n -= 1
+        if 1: y = 1
+        continue
+def behind_a_break(n):
+    m = "m"
+    while n:
+        if n == 1: break
+        n -= 1
+    else:
+        return "else"
+    return m
+def set_in_else(n):
+    x = "x"
+    for i in range(n):
+        if i == 3: break
+    else:
+        x = "else"
+    return x
+def behind_an_endless_loop():
+    k, out = "k", []
+    for i in range(2):
+        while True: break
+        out.append(k)
+    return out
+def in_else_of_a_while(n):
+    k = "k"
+    while n:
+        n -= 1
+    else:
+        return k
+def test_of_a_while(n):
+    k = 0
+    while n > (k if n else 1):
+        n -= 1
+    return n
+def read_in_finally_alone(n):
+    q = "q"
+    for i in range(n):
+        try:
+            if i == 1: break
+            if 1: y = 1
+        finally:
+            if 1: y = 1
+            print(q)
+    return i
+def deep_in_loops(n):
+    k, total = 3, 0
+    for a in range(n):
+        for b in range(n):
+            for c in range(n):
+                if a + b + c == 2: continue
+                total += 1
+            if total > 5: break
+        else:
+            total += k
+    return total
+print(old_value(), only_in_handler(), old_value_suppressed(), behind_a_break_in_try(), next_turn_after_finally())
+print(bare_raise(), raised(), returned(), only_in_body(2), continued(3), behind_a_break(2), behind_a_break(0))
+print(set_in_else(2), set_in_else(9), behind_an_endless_loop(), in_else_of_a_while(2), test_of_a_while(3))
+print(read_in_finally_alone(3), deep_in_loops(3))
+""",
+)
+
+program(
     "text",
     """
 a, b = 3, "w"
@@ -818,6 +962,12 @@ print(len(spec("q", 5)))
 program("empty", "")
 program("only_a_comment", "# nothing")
 program("no_line_end", "print('x')")
+
+STARRED_INDEX = """
+class Idx:
+    def __getitem__(self, k): return k
+print(Idx()[*[1, 2], 3], Idx()[*"a"])
+"""
 
 TYPE_PARAMETERS = """
 T = "outer"

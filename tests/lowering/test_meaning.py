@@ -8,7 +8,7 @@ from io import StringIO
 
 import pytest
 from lowering.interpreter import execute
-from lowering.programs import EXCEPTION_GROUPS, PROGRAMS, TYPE_PARAMETERS
+from lowering.programs import EXCEPTION_GROUPS, PROGRAMS, STARRED_INDEX, TYPE_PARAMETERS
 
 
 def in_python(text: str) -> str:
@@ -26,6 +26,10 @@ def as_ir(text: str) -> str:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_prints_what_python_prints(name: str) -> None:
     assert as_ir(PROGRAMS[name]) == in_python(PROGRAMS[name])
+
+
+def test_starred_index() -> None:
+    assert as_ir(STARRED_INDEX) == "(1, 2, 3) ('a',)\n"
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters are syntax since 3.12")

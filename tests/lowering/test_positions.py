@@ -8,7 +8,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from lowering.programs import EXCEPTION_GROUPS, PROGRAMS, TYPE_PARAMETERS
 
 from retainlint.lowering.parse import parse
-from retainlint.lowering.positions import measure
+from retainlint.lowering.positions import align, measure
 from retainlint.source import Source
 
 TEXTS = {
@@ -45,6 +45,9 @@ SHIFTED = {
     "mark and feeds": "\ufeff\fx = 1\r\f\fy = f(x)\n",
     "blanks at the end": "x = f(y)\n        ",
     "feeds at the end": "x = f(y)\n\f",
+    "blank before a colon": "try:\n  f(x)\nexcept E :\n  g(y)\nexcept (F, G) as e :\n  h(z)\n",
+    "blank behind a conversion": "x = f'{y!s  } {z}' + f(y)\n",
+    "all of them": "\ufeff\ftry:\r\tf(x)\r\n\fexcept  E :\r\n\t\tg(y) # \f\r\f  ",
 }
 
 
@@ -65,8 +68,21 @@ def test_agrees_with_the_position_provider(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in TEXTS if name != "blank tail"])
 def test_counts_every_character(name: str) -> None:
-    """libcst itself loses the blanks behind the last line end, so `parse` hands it a text without them."""
+    """libcst itself loses the blanks behind the last line end."""
     assert measure(cst.parse_module(TEXTS[name]))[1] == len(TEXTS[name])
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_aligning_finds_what_counting_finds(name: str) -> None:
+    module = cst.parse_module(TEXTS[name])
+    assert align(module, TEXTS[name]) == measure(module)[0]
+
+
+def test_what_is_more_than_white_space_is_not_aligned() -> None:
+    module = cst.parse_module("x = f(y)\n")
+    assert align(module, "x = f(z)\n") is None
+    assert align(module, "x = f(y)\nz\n") is None
+    assert align(module, "x =\\\n f( y ) \n\n") is not None
 
 
 class _Leaves(cst.CSTVisitor):

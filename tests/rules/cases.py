@@ -79,6 +79,18 @@ def losses_walked_one_by_one() -> Incident:
 
 
 @case
+def scores_walked_one_by_one() -> Incident:
+    p = Program("""
+        scores = model(x).sum(0)
+        for k in range(len(scores)):
+            scores[k].backward()
+            maps.append(x.grad)
+        """)
+    walks = [p.walk("scores[k].backward()", "scores[k]", (("for k in range(len(scores))", n),)) for n in (1, 2)]
+    return p.freed("AddmmBackward0", (), p.moment("model(x)"), *walks)
+
+
+@case
 def outer_of_two_loops() -> Incident:
     p = Program("""
         prior = (w / 2).exp()
@@ -215,7 +227,7 @@ def hidden_state() -> Incident:
         p.moment("rnn(batch, h)", ((loop, 1),)),
         p.walk("loss.backward()", "loss", ((loop, 1),)),
         p.walk("loss.backward()", "loss", ((loop, 2),)),
-        via=(p.moment("criterion(out)", ((loop, 2),)), p.moment("h", nth=3)),
+        via=(p.moment("criterion(out)", ((loop, 2),)), p.moment("h", nth=3), p.moment("rnn(batch, h)", ((loop, 1),))),
         name="h",
         assumptions=("calling `rnn` builds a graph",),
     )
@@ -381,9 +393,10 @@ def buffer_changed_in_forward() -> Incident:
                 self.scale.mul_(0.9)
                 return y
 
-        norm(x).sum().backward()
+        out = norm(x)
+        out.sum().backward()
         """)
-    walk = p.walk("norm(x).sum().backward()", "norm(x).sum()")
+    walk = p.walk("out.sum().backward()", "out.sum()")
     inside = ("norm(x)",)
     built, change = p.moment("x * self.scale", frames=inside), p.moment("self.scale.mul_(0.9)", frames=inside)
     return p.modified("MulBackward0", "other", "self.scale", built, change, walk)
@@ -407,6 +420,86 @@ def step_between_two_losses() -> Incident:
         by_step=True,
         earlier=p.walk("loss_a.backward(retain_graph=True)", "loss_a"),
     )
+
+
+@case
+def gradient_step_then_walk() -> Incident:
+    p = Program("""
+        inner = (pred - y).pow(2).mean()
+        (g,) = torch.autograd.grad(inner, w)
+        outer = measure(w - 0.1 * g, pred)
+        outer.backward()
+        """)
+    first, second = p.walk("torch.autograd.grad(inner, w)", "inner"), p.walk("outer.backward()", "outer")
+    return p.freed("PowBackward0", ("self",), p.moment("(pred - y).pow(2)"), first, second)
+
+
+@case
+def state_inside_a_model() -> Incident:
+    p = Program("""
+        class Net(nn.Module):
+            def forward(self, x, hidden):
+                return self.gru(self.embed(x), hidden)
+
+        def train():
+            for x, y in loader:
+                output, hidden = net(x, hidden)
+                loss = criterion(output, y)
+                if y.any():
+                    loss.backward()
+
+        if __name__ == "__main__":
+            train()
+        """)
+    loop = "for x, y in loader"
+    walks = [p.walk("loss.backward()", "loss", ((loop, n),), frames=("train()",), nth=1) for n in (1, 2)]
+    built = p.moment("self.gru(self.embed(x), hidden)", ((loop, 1),), ("train()", "net(x, hidden)"))
+    conditions = (p.condition("y.any()"), p.condition("y.any()", taken=False))
+    return p.freed("MulBackward0", (), built, *walks, conditions=conditions)
+
+
+@case
+def step_in_a_helper() -> Incident:
+    p = Program("""
+        def update(opt):
+            opt.step()
+
+        score = D(fake)
+        update(opt_D)
+        score.mean().backward()
+        """)
+    walk, step = p.walk("score.mean().backward()", "score.mean()"), p.moment("opt.step()", frames=("update(opt_D)",))
+    return p.modified("AddmmBackward0", "mat2", "D.1.weight", p.moment("D(fake)"), step, walk, by_step=True)
+
+
+@case
+def walk_and_step_in_two_helpers() -> Incident:
+    p = Program("""
+        def update(opt):
+            opt.step()
+
+        def walk(loss):
+            loss.backward()
+
+        score = D(fake)
+        update(opt_D)
+        walk(score.mean())
+        """)
+    step = p.moment("opt.step()", frames=("update(opt_D)",))
+    walk = p.walk("loss.backward()", "loss", frames=("walk(score.mean())",))
+    return p.modified("AddmmBackward0", "mat2", "D.1.weight", p.moment("D(fake)"), step, walk, by_step=True)
+
+
+@case
+def step_over_a_weight_without_a_name() -> Incident:
+    p = Program("""
+        h = body(obs)
+        policy_loss.backward(retain_graph=True)
+        pi_opt.step()
+        value_loss.backward()
+        """)
+    walk, step = p.walk("value_loss.backward()", "value_loss"), p.moment("pi_opt.step()")
+    return p.modified("AddmmBackward0", "weight", "", p.moment("body(obs)"), step, walk, by_step=True)
 
 
 @case

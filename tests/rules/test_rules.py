@@ -129,6 +129,29 @@ def test_module_level_graph_given_to_a_helper_is_no_matter_of_init(used_in: str,
     assert diagnose(replace(incident, via=via, same_root=same_root)).code == code
 
 
+def test_loop_is_named_by_its_line_only_if_it_calls_what_walks() -> None:
+    text = """
+        def main():
+            if ready:
+                fit(data)
+
+        def fit(data):
+            for x in data:
+                loss(x, table).backward()
+
+        with torch.enable_grad():
+            main()
+        """
+    p = Program(text)
+    frames = ("main()", "fit(data)")
+    walk, loop = "loss(x, table).backward()", "for x in data"
+    p_frames = tuple(p.span(frame, nth=2 if frame == "main()" else 1) for frame in frames)
+    walks = [p.walk(walk, "loss(x, table)", ((loop, n),)) for n in (1, 2)]
+    walks = [replace(w, moment=replace(w.moment, frames=p_frames)) for w in walks]
+    diagnostic = diagnose(p.freed("ExpBackward0", (), p.moment("ready"), *walks))
+    assert diagnostic.message.endswith("before this loop")
+
+
 def test_method_called_again_is_a_loop_for_what_was_built_before_its_calls() -> None:
     p = Program("def setup(): s = w.exp()\ndef training_step(): s.sum().backward()\n")
     walks = [p.walk("s.sum().backward()", "s.sum()", (("call:training_step", n),)) for n in (1, 2)]

@@ -17,6 +17,7 @@ from rules.cases import CASES
 
 from retainlint.diagnostic import Diagnostic
 from retainlint.rules import diagnose
+from retainlint.source import Span
 
 TOLD = Path(__file__).with_name("told.txt")
 
@@ -34,7 +35,7 @@ def told(diagnostic: Diagnostic) -> str:
 
 def _places(cure: object) -> str:
     values = [v for value in vars(cure).values() for v in (value if isinstance(value, tuple) else (value,))]
-    return ", ".join(str(value) for value in values)
+    return ", ".join(f"{value}:{value.column}" if isinstance(value, Span) else str(value) for value in values)
 
 
 def everything() -> str:

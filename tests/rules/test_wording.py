@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from retainlint.diagnostic import Severity
 from retainlint.incident import Condition
 from retainlint.rules.modified import rewritten
 from retainlint.rules.story import enclosing_function
-from retainlint.rules.wording import WIDTH, circumstances, detached, keeps, listed, place, short
+from retainlint.rules.wording import WIDTH, circumstances, graded, keeps, listed, place, short
 from retainlint.source import Source, Span
 
 
@@ -39,23 +40,6 @@ def test_lists() -> None:
     assert listed(["a", "b"]) == "a and b"
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
-
-
-@pytest.mark.parametrize(
-    ("text", "cut"),
-    [
-        ("h", "h.detach()"),
-        ("self.state[0]", "self.state[0].detach()"),
-        ("torch.tanh(net(x))", "torch.tanh(net(x)).detach()"),
-        ("(a + b)", "(a + b).detach()"),
-        ("a @ b", "(a @ b).detach()"),
-        ("-x", "(-x).detach()"),
-        ("(a) + (b)", "((a) + (b)).detach()"),
-    ],
-)
-def test_detached_expression_is_python(text: str, cut: str) -> None:
-    assert detached(text) == cut
-    compile(cut, "", "eval")
 
 
 @pytest.mark.parametrize(
@@ -94,6 +78,19 @@ def test_conditions_are_told_by_what_they_are(text: str, taken: bool, told: str)
     home = Source("a.py", text)
     (note,) = circumstances((Condition(Span(home, 0, len(text)), taken),), (), home)
     assert note == f"note: happens if {told}"
+
+
+def test_condition_met_again_in_a_loop_is_one_condition() -> None:
+    home = Source("a.py", "i % 2 or j")
+    i, j = Span(home, 0, 5), Span(home, 9, 10)
+    same = (Condition(i, True), Condition(i, True))
+    assert graded(same, Severity.ERROR) is Severity.ERROR
+    assert circumstances(same, (), home) == ("note: happens if `i % 2` is true (line 1)",)
+    both = (Condition(i, True), Condition(i, False))
+    assert graded(both, Severity.ERROR) is Severity.ERROR
+    (note,) = circumstances(both, (), home)
+    assert note == "note: happens if `i % 2` is true at one time and is false at another (line 1)"
+    assert graded((*same, Condition(j, True)), Severity.ERROR) is Severity.WARNING
 
 
 @pytest.mark.parametrize(
