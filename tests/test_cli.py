@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -177,7 +177,7 @@ def test_version(run: Run) -> None:
 def test_run_hands_a_script_its_own_options(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[object] = []
 
-    def fake(script: str, args: list[str], *, trace: bool, graph: bool) -> int:
+    def fake(script: Path, args: Sequence[str], *, trace: bool, graph: Path | None) -> int:
         called.append((script, args, trace, graph))
         return 3
 
@@ -185,7 +185,7 @@ def test_run_hands_a_script_its_own_options(run: Run, monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "run", fake, raising=False)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     assert run("run", "--trace", "train.py", "--lr", "1", "--graph", "-h", "--", "x")[0] == 3
-    assert called == [("train.py", ["--lr", "1", "--graph", "-h", "--", "x"], True, False)]
+    assert called == [(Path("train.py"), ("--lr", "1", "--graph", "-h", "--", "x"), True, None)]
 
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE_PARENT)}

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from marks import failing
 
 from retainlint.incident import Incident
 from retainlint.lowering import lower
 from retainlint.rules import diagnose
 from retainlint.source import Source
 from retainlint.symbolic import explore
-from tests.marks import failing
 
 ROOM = Path(__file__).parent.parent / "fixtures"
 VERDICTS: dict[str, dict[str, Any]] = json.loads((ROOM / "verdicts.json").read_text(encoding="utf-8"))
@@ -51,7 +51,7 @@ def _confirm(incident: Incident, room: Path, sentence: str) -> None:
     assert witness.error.startswith(sentence)
     if not HAS_TORCH:
         return
-    from tests.judge_torch import judge
+    from judge_torch import judge
 
     script = room / "witness.py"
     script.write_text(witness.script, encoding="utf-8")

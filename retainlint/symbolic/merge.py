@@ -288,6 +288,8 @@ class _Comparison:
             self.nodes[left] = right
             if not self.as_freed(left, right):
                 return False
+            if left in self.a.ledger.freed:
+                continue  # whatever lies below, a walk ends here
             if not self.as_stale(left, right):
                 return False
             if left is right:
@@ -333,7 +335,6 @@ class _Comparison:
         left, right = reach.nodes(self.a), reach.nodes(self.b)
         if any(node.variable in graded for node in left & right if node.is_leaf):
             return False
-        matched = set(self.nodes.values())
-        if any((node in left and node not in self.nodes) or (node in right and node not in matched) for node in freed):
-            return False
+        if any(node in left and node in right for node in freed):
+            return False  # what only one side reaches was compared where it is held
         return all(self.as_stale(node, node) for node in left & right if any(s.storage in changed for s in node.saved))

@@ -95,7 +95,7 @@ def records(state: State) -> tuple[set[int], set[int]]:
 
 
 def nodes(state: State) -> set[Node]:
-    """Every node that some value of the state leads to."""
+    """Every node that some value of the state leads to; what lies below a freed node no walk gets at."""
     stack = [
         obj.edge.node
         for id in records(state)[0]
@@ -106,7 +106,8 @@ def nodes(state: State) -> set[Node]:
         node = stack.pop()
         if node not in found:
             found.add(node)
-            stack.extend(edge.node for edge in node.next if edge is not None)
+            if node not in state.ledger.freed:
+                stack.extend(edge.node for edge in node.next if edge is not None)
     return found
 
 

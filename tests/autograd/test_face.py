@@ -141,11 +141,11 @@ def test_modes_are_blocks_decorators_and_statements() -> None:
     torch = core().torch
     a = torch.ones(2, requires_grad=True)
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def quiet() -> Any:
         return a * 2
 
-    @torch.inference_mode
+    @torch.inference_mode  # type: ignore[untyped-decorator]
     def quieter() -> Any:
         return a * 2
 

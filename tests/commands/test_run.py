@@ -63,7 +63,7 @@ def test_story_of_a_freed_graph(tmp_path: Path) -> None:
 def test_story_of_a_changed_tensor(tmp_path: Path) -> None:
     text = "import torch\nw = torch.ones(2, requires_grad=True)\ny = (w * 2).exp()\ny /= 2\ny.sum().backward()\n"
     done = run(tmp_path, text)
-    assert "[torch.FloatTensor [2]], which is output 0 of Div, is at version 1; expected version 0" in done.stderr
+    assert "[torch.FloatTensor [2]], which is output 0 of Exp, is at version 1; expected version 0" in done.stderr
     story = done.stderr.partition("how it came about:\n")[2]
     assert [line.split()[:2] for line in story.splitlines()] == [
         ["built", "train.py:3"],

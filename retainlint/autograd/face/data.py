@@ -10,7 +10,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from retainlint.autograd.face.factories import as_tensor, randint, randperm, tensor
+from retainlint.autograd.face.draws import randint, randperm
+from retainlint.autograd.face.factories import as_tensor, tensor
 from retainlint.autograd.face.lacking import LackingUse
 from retainlint.autograd.face.operations.joining import stack
 from retainlint.autograd.face.random import DEFAULT, Generator

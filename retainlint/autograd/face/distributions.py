@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retainlint.autograd.face.factories import bernoulli, multinomial, normal, rand
+from retainlint.autograd.face.draws import bernoulli, multinomial, normal, rand
 from retainlint.autograd.face.lacking import LackingName
 from retainlint.autograd.face.modes import no_grad
 from retainlint.autograd.face.operations.joining import broadcast_tensors

@@ -10,12 +10,12 @@ from retainlint.autograd.face.tape import LEDGER
 from retainlint.autograd.face.tensor import LeafKey
 from retainlint.autograd.graph import Node
 
-WIDTH, HEIGHT, GAP, ROW = 190, 58, 26, 104
+WIDTH, HEIGHT, GAP, ROW = 204, 58, 26, 104
 MOST = 150
 """More nodes than this are not drawn: the first ones are left out."""
 
 STYLE = """
-  text { font: 13px ui-monospace, Menlo, Consolas, monospace; fill: #1c2733; text-anchor: middle }
+  text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: #1c2733; text-anchor: middle }
   .small { font-size: 11px; fill: #54616f } .gone { text-decoration: line-through; fill: #98a2ad }
   .node rect { fill: #e8f1fb; stroke: #2f6fb3; stroke-width: 1.5 }
   .light rect { fill: #f6f8fa; stroke: #8a97a5; stroke-width: 1.2 }

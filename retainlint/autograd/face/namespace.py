@@ -15,6 +15,7 @@ from retainlint.autograd.face import (
     data,
     device,
     distributions,
+    draws,
     dtypes,
     extras,
     factories,
@@ -45,6 +46,7 @@ from retainlint.autograd.face.operations import (
     images,
     joining,
     linear_algebra,
+    ordering,
     products,
     reductions,
     selections,
@@ -249,7 +251,17 @@ IN_PLACE = ("relu_", "sigmoid_", "tanh_", "exp_", "sqrt_", "clamp_", "zero_", "d
 
 def _top() -> dict[str, Any]:
     contents = _public(
-        arithmetic, elementwise, reductions, products, joining, selections, shapes, factories, conversions
+        arithmetic,
+        elementwise,
+        reductions,
+        ordering,
+        products,
+        joining,
+        selections,
+        shapes,
+        factories,
+        draws,
+        conversions,
     )
     contents |= _linear_algebra() | _public(layer_operations) | _classes(modes) | _dtypes() | _public(random)
     contents |= {name: getattr(Tensor, name) for name in IN_PLACE}

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from retainlint.autograd.errors import FreedError, GraphError, ModifiedError
 from retainlint.autograd.face.lacking import users_frame
-from retainlint.autograd.face.tape import WATCH, Watch
+from retainlint.autograd.face.tape import LEDGER, WATCH, Watch
 from retainlint.autograd.face.tensor import Tensor
 from retainlint.autograd.face.walking import LISTENERS, Listener
 from retainlint.autograd.graph import Node, SavedTensor
@@ -81,6 +81,7 @@ class Places(Watch, Listener):
         self.freed_at: WeakKeyDictionary[Node, Place] = WeakKeyDictionary()
         self.changed_at: WeakKeyDictionary[Hashable, Place] = WeakKeyDictionary()
         self.walks = 0
+        self.before = LEDGER.created  # nodes are numbered from the start of this run
         self.current = Place("", 0)
         self.story: Story | None = None
 
@@ -88,6 +89,10 @@ class Places(Watch, Listener):
         """The script's line that is running."""
         frame = users_frame(sys._getframe(1))
         return Place("", 0) if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, self.walks)
+
+    def named(self, node: Node) -> str:
+        """A node's name and number."""
+        return f"{node.op} #{node.order - self.before}"
 
     def _tell(self, place: Place, text: str) -> None:
         if self.trace is not None:
@@ -98,7 +103,7 @@ class Places(Watch, Listener):
         if self.nodes is not None:
             self.nodes.append(node)
         saves = f", saving {slots(node)}" if node.saved else ""
-        self._tell(place, f"builds {node.op} #{node.order}{saves}")
+        self._tell(place, f"builds {self.named(node)}{saves}")
 
     def changed(self, tensor: Tensor) -> None:
         place = self.changed_at[tensor.storage] = self.here()
@@ -110,11 +115,11 @@ class Places(Watch, Listener):
         self._tell(self.current, f"walk {self.walks} begins, {'keeping' if retain else 'freeing'} what it passes")
 
     def ran(self, node: Node) -> None:
-        self._tell(self.current, f"walk {self.walks} runs {node.op} #{node.order}")
+        self._tell(self.current, f"walk {self.walks} runs {self.named(node)}")
 
     def freed(self, node: Node) -> None:
         self.freed_at[node] = self.current
-        self._tell(self.current, f"walk {self.walks} frees {slots(node)} of {node.op} #{node.order}")
+        self._tell(self.current, f"walk {self.walks} frees {slots(node)} of {self.named(node)}")
 
     def refused(self, node: Node, saved: SavedTensor, error: GraphError) -> None:
         built = self.built_at.get(node)
@@ -128,7 +133,7 @@ class Places(Watch, Listener):
             turns += [] if changed is None else [Turn("changed", changed, "in place, so that its version went up")]
             turns += [Turn("walked", self.current, f"walk {self.walks} needs {saved.name} as it was")]
         self.story = Story(str(error), tuple(turns))
-        self._tell(self.current, f"walk {self.walks} fails at {node.op} #{node.order}")
+        self._tell(self.current, f"walk {self.walks} fails at {self.named(node)}")
 
     def rootless(self, tensor: Tensor) -> None:
         text = "element 0 of tensors does not require grad and does not have a grad_fn"

@@ -76,9 +76,6 @@ def run_hooks(tensor: Tensor, grad: Tensor) -> Tensor:
 class Watcher(Observer):
     """Runs the hooks on what arrives at a node, forgets what was freed, and words refusals as torch does."""
 
-    def __init__(self) -> None:
-        self.leaves_hooked: set[Node] = set()
-
     def arrived(self, node: Node, grads: list[Any]) -> None:
         if not isinstance(node, Step):
             if grads and grads[0] is not None and isinstance(node.variable, LeafKey):
@@ -149,19 +146,21 @@ def held_by(step: Step, name: str) -> Tensor | None:
     return held_by(inner, name) if isinstance(inner, Step) else numbers.held.get(name)
 
 
-def check_attached(step: Step) -> None:
-    """Raise if a saved tensor has lost the graph that it was saved with."""
+def check_attached(step: Step, last: str = "") -> None:
+    """Raise if a saved tensor has lost the graph that it was saved with; slots behind `last` aren't looked at."""
     for slot in step.saved:
         if slot.edge is not None and not slot.edge.node.is_leaf:
             held = held_by(step, slot.name)
             if held is not None and held.gradient_node() is None:
                 raise DetachedSavedError().plain()
+        if slot.name == last:
+            return
 
 
 def worded(node: Node, saved: SavedTensor) -> ModifiedError:
     """The error about a changed tensor, with its type, shape and maker."""
     assert isinstance(node, Step) and saved.storage is not None
-    check_attached(node)
+    check_attached(node, saved.name)
     held = held_by(node, saved.name)
     assert held is not None
     shown = f"torch.{held.dtype.legacy}Tensor {list(held.array.shape)}"

@@ -197,7 +197,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, dim: int 
 
 
 def _exponential(like: Tensor) -> Any:
-    from retainlint.autograd.face.factories import exponential
+    from retainlint.autograd.face.draws import exponential
 
     return exponential(like.array.size, like.array.dtype, DEFAULT).reshape(like.array.shape)
 

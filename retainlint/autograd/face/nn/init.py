@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retainlint.autograd.face.factories import randn
+from retainlint.autograd.face.draws import randn
 from retainlint.autograd.face.modes import no_grad
 from retainlint.autograd.face.tensor import Tensor
 

@@ -185,13 +185,6 @@ def passed(g: Tensor, of: Tensor, low: float = 0.0, high: float = math.inf) -> A
     return threshold_backward(g, of, low=low, high=high)
 
 
-nan_to_num: Operation = define(
-    "masked_fill",
-    lambda x, mask=None, value=0.0: np.where(np.isnan(x), value, x),
-    self=lambda g, s: g,
-)
-
-
 @method("clip")
 def clamp(self: Tensor, min: Any = None, max: Any = None) -> Any:  # noqa: A002 -- torch's names
     """The elements, at least `min` and at most `max`: numbers or tensors."""

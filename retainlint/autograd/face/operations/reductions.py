@@ -10,29 +10,8 @@ import numpy as np
 from retainlint.autograd.face import dtypes
 from retainlint.autograd.face.operations.functions import mask, quiet
 from retainlint.autograd.face.operations.registry import Operation, define
-from retainlint.autograd.face.operations.selections import add_at, zeros_of
 from retainlint.autograd.face.operations.shapes import dims_of, expand, reshape, wrap_dim
 from retainlint.autograd.face.tensor import Tensor, method
-
-
-class Found(tuple[Any, Any]):
-    """Values, and where they were; `values` and `indices` by name."""
-
-    values = property(lambda self: self[0])
-    indices = property(lambda self: self[1])
-
-    def __new__(cls, values: Any, indices: Any) -> Found:
-        return super().__new__(cls, (values, indices))
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.{type(self).__name__}(\nvalues={self[0]!r},\nindices={self[1]!r})"
-
-
-def _kind(name: str) -> type[Found]:
-    return type(name, (Found,), {"__module__": "torch.return_types"})
-
-
-MaxResult, MinResult, MedianResult, SortResult, TopkResult = map(_kind, ("max", "min", "median", "sort", "topk"))
 
 
 def spread(value: Any, shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> Any:
@@ -50,26 +29,10 @@ def _count(shape: tuple[int, ...], dims: tuple[int, ...]) -> int:
     return math.prod(shape[i] for i in dims)
 
 
-def _chosen(x: Any, result: Any, dims: tuple[int, ...]) -> Any:
-    """Which elements equal the extreme, as shares that add up to 1."""
-    found = (x == result) | (np.isnan(x) & np.isnan(result))
-    with np.errstate(all="ignore"):
-        return (found / found.sum(dims, keepdims=True)).astype(x.dtype)
-
-
-def _one_back(g: Any, s: Any) -> Any:
-    shares = Tensor.of(np.nan_to_num(_chosen(s.self.array, s.result.array, s.dims)))
-    return expand(g, s.shapes["self"]) * shares
-
-
-def _extreme_back(g: Any, s: Any) -> Any:
-    shape = s.shapes["self"]
-    whole = spread(s.result, shape, s.dims, s.keepdim)
-    return spread(g, shape, s.dims, s.keepdim) * Tensor.of(_chosen(s.self.array, whole.array, s.dims))
-
-
 def _prod_back(g: Any, s: Any) -> Any:
     shape, x = s.shapes["self"], s.self
+    if not shape:
+        return g
     if not (x.array == 0).any():
         return spread(g * s.result, shape, s.dims, s.keepdim) / x
     return spread(g, shape, s.dims, s.keepdim) * _others_product(x, s.dims)
@@ -135,7 +98,7 @@ def _norm_back(g: Any, s: Any) -> Any:
     if p == 1:
         return grad * x.sign()
     if math.isinf(p):
-        shares = Tensor.of(_chosen(np.abs(x.array), norm.array, s.dims))
+        shares = Tensor.of(chosen(np.abs(x.array), norm.array, s.dims))
         return grad * (x.sign() * shares)
     return grad * (x * x.abs() ** (p - 2) / norm ** (p - 1)).masked_fill(norm == 0, 0)
 
@@ -158,34 +121,22 @@ def _logsumexp(x: Any, dims: Any, keepdim: bool) -> Any:
     return found if keepdim else found.squeeze(dims)
 
 
-def _along(x: Any, indices: Any, dim: int) -> Any:
-    return np.take_along_axis(x, indices, dim) if x.ndim else x
+def chosen(x: Any, result: Any, dims: tuple[int, ...]) -> Any:
+    """Which elements equal the extreme, as shares that add up to 1."""
+    found = (x == result) | (np.isnan(x) & np.isnan(result))
+    with np.errstate(all="ignore"):
+        return (found / found.sum(dims, keepdims=True)).astype(x.dtype)
 
 
-def _kept_back(g: Any, s: Any) -> Any:
-    """The gradient of elements that were chosen along a dimension."""
-    shape = s.shapes["self"]
-    if not shape:
-        return reshape(g, shape)
-    grad = g if s.keepdim else g.unsqueeze(s.dim)
-    key = list(np.indices(s.indices.shape, sparse=True))
-    key[s.dim] = s.indices
-    return add_at(zeros_of(shape, g), grad, index=tuple(key))
-
-
-def _pick(x: Any, indices: Any, dim: int, keepdim: bool) -> Any:
-    found = _along(x, indices, dim)
-    return found if keepdim or not x.ndim else found.squeeze(dim)
-
-
-def _reduced(function: Any) -> Any:
+def reduced(function: Any) -> Any:
+    """A reduction that always gives an array."""
     return quiet(lambda x, dims, keepdim, **params: np.asarray(function(x, dims, keepdim, **params)))
 
 
-sum_: Operation = define("sum", _reduced(lambda x, dims, keep: x.sum(dims, keepdims=keep)), casts="same", self=_back)
+sum_: Operation = define("sum", reduced(lambda x, dims, keep: x.sum(dims, keepdims=keep)), casts="same", self=_back)
 mean_: Operation = define(
     "mean",
-    _reduced(lambda x, dims, keep: x.mean(dims, keepdims=keep)),
+    reduced(lambda x, dims, keep: x.mean(dims, keepdims=keep)),
     casts="same",
     self=lambda g, s: _back(g, s) / _count(s.shapes["self"], s.dims),
 )
@@ -198,59 +149,37 @@ cumsum_: Operation = define(
 cumprod_: Operation = define(
     "cumprod", lambda x, dims: np.cumprod(x, dims[0]) if x.ndim else x.copy(), casts="same", self=_cumprod_back
 )
-max_all: Operation = define(
-    "max", _reduced(lambda x, dims, keep: x.max(axis=dims, keepdims=keep)), casts="same", self=_one_back
-)
-min_all: Operation = define(
-    "min", _reduced(lambda x, dims, keep: x.min(axis=dims, keepdims=keep)), casts="same", self=_one_back
-)
-amax_: Operation = define(
-    "amax", _reduced(lambda x, dims, keep: x.max(axis=dims, keepdims=keep)), casts="same", self=_extreme_back
-)
-amin_: Operation = define(
-    "amin", _reduced(lambda x, dims, keep: x.min(axis=dims, keepdims=keep)), casts="same", self=_extreme_back
-)
-median_all: Operation = define(
-    "median",
-    _reduced(lambda x, dims, keep: np.sort(x, None)[(x.size - 1) // 2]),
-    casts="same",
-    self=_one_back,
-)
 prod_: Operation = define(
-    "prod", _reduced(lambda x, dims, keep: x.prod(dims, keepdims=keep)), casts="same", self=_prod_back
+    "prod", reduced(lambda x, dims, keep: x.prod(dims, keepdims=keep)), casts="same", self=_prod_back
 )
 var_: Operation = define(
     "var",
-    _reduced(lambda x, dims, keep, correction: x.var(axis=dims, keepdims=keep, ddof=correction)),
+    reduced(lambda x, dims, keep, correction: x.var(axis=dims, keepdims=keep, ddof=correction)),
     casts="same",
     self=_var_back,
 )
 std_: Operation = define(
     "std",
-    _reduced(lambda x, dims, keep, correction: x.std(axis=dims, keepdims=keep, ddof=correction)),
+    reduced(lambda x, dims, keep, correction: x.std(axis=dims, keepdims=keep, ddof=correction)),
     casts="same",
     self=_std_back,
 )
-norm_: Operation = define("norm", _reduced(_norm), casts="float", self=_norm_back)
+norm_: Operation = define("norm", reduced(_norm), casts="float", self=_norm_back)
 logsumexp_: Operation = define(
     "logsumexp",
-    _reduced(_logsumexp),
+    reduced(_logsumexp),
     casts="float",
     self=lambda g, s: _back(g, s) * (s.self - spread(s.result, s.shapes["self"], s.dims, s.keepdim)).exp(),
 )
 nansum_: Operation = define(
     "nansum",
-    _reduced(lambda x, dims, keep: np.nansum(x, dims, keepdims=keep)),
+    reduced(lambda x, dims, keep: np.nansum(x, dims, keepdims=keep)),
     casts="same",
     self=lambda g, s: _back(g, s) * mask(g, ~np.isnan(s.self.array)),
 )
 trace_: Operation = define(
     "trace", np.trace, casts="same", self=lambda g, s: g * Tensor.of(np.eye(*s.shapes["self"], dtype=g.array.dtype))
 )
-max_dim: Operation = define("max_dim", _pick, casts="same", self=_kept_back)
-min_dim: Operation = define("min_dim", _pick, casts="same", self=_kept_back)
-sort_: Operation = define("sort", _pick, casts="same", self=_kept_back)
-topk_: Operation = define("topk", _pick, casts="same", self=_kept_back)
 
 
 def _summable(self: Tensor, kind: Any) -> Tensor:
@@ -305,118 +234,6 @@ def cumsum(self: Tensor, dim: int, *, dtype: Any = None) -> Any:
 def cumprod(self: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """Running products."""
     return cumprod_(_summable(self, dtype), dims=(wrap_dim(dim, self.array.ndim),))
-
-
-def _argextreme(self: Tensor, find: Any, dim: int | None, keepdim: bool) -> Tensor:
-    if dim is None:
-        return Tensor.of(np.asarray(find(self.array)))
-    if not self.array.ndim:
-        return Tensor.of(np.zeros((), np.int64))
-    return Tensor.of(np.asarray(find(self.array, axis=wrap_dim(dim, self.array.ndim), keepdims=keepdim)))
-
-
-@method()
-def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the largest element is."""
-    return _argextreme(self, np.argmax, dim, keepdim)
-
-
-@method()
-def argmin(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the smallest element is."""
-    return _argextreme(self, np.argmin, dim, keepdim)
-
-
-def _along_dim(operation: Any, kind: Any, self: Tensor, find: Any, dim: int, keepdim: bool, node: str = "") -> Any:
-    dim = wrap_dim(dim, self.array.ndim)
-    indices = np.asarray(find(self.array, axis=dim, keepdims=True) if self.array.ndim else np.zeros((), np.int64))
-    values = operation(self, indices=indices, dim=dim, keepdim=keepdim, node=node)
-    return kind(values, Tensor.of(indices if keepdim or not self.array.ndim else indices.squeeze(dim)))
-
-
-def _extreme(self: Tensor, other: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
-    if isinstance(other, Tensor):
-        from retainlint.autograd.face.operations.arithmetic import maximum, minimum
-
-        return (maximum if largest else minimum)(self, other)
-    dim = other if dim is None else dim
-    if dim is None:
-        if not self.array.size:
-            raise RuntimeError(
-                f"{'max' if largest else 'min'}(): Expected reduction dim to be specified for input.numel() == 0. "
-                "Specify the reduction dim with the 'dim' argument."
-            )
-        return (max_all if largest else min_all)(self, dims=tuple(range(self.array.ndim)), keepdim=False)
-    if largest:
-        return _along_dim(max_dim, MaxResult, self, np.argmax, dim, keepdim)
-    return _along_dim(min_dim, MinResult, self, np.argmin, dim, keepdim)
-
-
-@method()
-def max(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:  # noqa: A001
-    """The largest element; or along a dimension, with its place; or of each pair."""
-    return _extreme(self, other, dim, keepdim, True)
-
-
-@method()
-def min(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:  # noqa: A001
-    """The smallest element; or along a dimension, with its place; or of each pair."""
-    return _extreme(self, other, dim, keepdim, False)
-
-
-@method()
-def amax(self: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
-    """The largest elements over some dimensions; equal ones share the gradient."""
-    return amax_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
-
-
-@method()
-def amin(self: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
-    """The smallest elements over some dimensions."""
-    return amin_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
-
-
-@method()
-def median(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower median; or along a dimension, with its place."""
-    if dim is None:
-        return median_all(self, dims=tuple(range(self.array.ndim)), keepdim=False)
-
-    def find(x: Any, axis: int, keepdims: bool) -> Any:
-        return np.take(np.argsort(x, axis, kind="stable"), [(x.shape[axis] - 1) // 2], axis)
-
-    return _along_dim(max_dim, MedianResult, self, find, dim, keepdim, "MedianBackward1")
-
-
-def _order(x: Any, dim: int, descending: bool) -> Any:
-    if not descending:
-        return np.argsort(x, dim, kind="stable")
-    return x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), dim, kind="stable"), dim)
-
-
-@method()
-def sort(self: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The elements in order along a dimension, with their places."""
-    dim = wrap_dim(dim, self.array.ndim)
-    order = _order(self.array, dim, descending) if self.array.ndim else np.zeros((), np.int64)
-    return SortResult(sort_(self, indices=order, dim=dim, keepdim=True), Tensor.of(order))
-
-
-@method()
-def argsort(self: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The places of the elements in order."""
-    found: Tensor = sort(self.detach(), dim, descending).indices
-    return found
-
-
-@method()
-def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002
-    """The k largest, or smallest, along a dimension, with their places."""
-    dim = wrap_dim(dim, self.array.ndim)
-    if self.array.ndim and k > self.array.shape[dim]:
-        raise RuntimeError("selected index k out of range")
-    order = np.take(_order(self.array, dim, largest), range(k), dim) if self.array.ndim else np.zeros((), np.int64)
-    return TopkResult(topk_(self, indices=order, dim=dim, keepdim=True), Tensor.of(order))
 
 
 def _spread_call(operation: Any, self: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
