@@ -241,6 +241,7 @@ class Code:
     is_generator: bool = False
     is_async: bool = False
     registers: int = 0  # how many it uses
+    annotated: tuple[str, ...] = ()  # the names that it annotates, in their order: a dataclass's fields
     walks: bool = True  # whether a walk may stand in it or in a code inside it (by its bytes)
 
 

@@ -55,6 +55,7 @@ class Builder:
         self.out: list[Instr] = []
         self.registers = 0
         self.is_generator = False
+        self.annotated: list[str] = []
 
     # -- instructions ---------------------------------------------------------------------------------------------
 

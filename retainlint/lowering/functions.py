@@ -85,6 +85,7 @@ def finish(
         is_async=is_async,
         registers=b.registers,
         walks=b.unit.walks(*extent),
+        annotated=tuple(dict.fromkeys(b.annotated)),
     )
 
 

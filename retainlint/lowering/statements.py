@@ -70,6 +70,8 @@ def _assign(b: Builder, node: cst.Assign) -> None:
 
 
 def _annotated(b: Builder, node: cst.AnnAssign) -> None:
+    if isinstance(node.target, cst.Name):
+        b.annotated.append(node.target.value)
     if node.value is not None:
         assign(b, node.target, b.value(node.value))
 

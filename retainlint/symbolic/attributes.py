@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic.classes import class_of, find, is_module
+from retainlint.symbolic.classes import ancestry, class_of, find, is_module
 from retainlint.symbolic.context import Args, Results
 from retainlint.symbolic.models import dispatch, unknown
 from retainlint.symbolic.state import State
@@ -20,6 +19,7 @@ from retainlint.symbolic.values import (
     Instance,
     LayerObj,
     Method,
+    Partial,
     Ref,
     Super,
     Tuple,
@@ -139,12 +139,25 @@ def delete(state: State, obj: Value, name: str) -> None:
 
 
 def fill_fields(machine: Interpreter, state: State, made: Ref, args: Args, span: Span) -> None:
-    """The generated `__init__` of a dataclass, as far as its fields are seen."""
+    """The generated `__init__` of a dataclass: its annotated names, those of its bases first."""
     held = state.heap[made.id]
     assert isinstance(held, Instance)
-    cls = state.heap[held.cls.id]
-    assert isinstance(cls, ClassObj)
-    names = [i.name for i in cls.code.body if isinstance(i, ir.Store)]
-    attrs = dict(zip(names, args.pos, strict=False)) if len(args.pos) <= len(names) else {}
-    attrs |= dict(args.named)
+    classes = [obj for base in ancestry(state, held.cls) if isinstance(obj := state.get(base), ClassObj)]
+    names = list(dict.fromkeys(name for cls in reversed(classes) for name in cls.code.annotated))
+    attrs = dict(zip(names, args.pos, strict=False)) | dict(args.named)
+    for name in names:
+        default = find(state, made, name)
+        if name not in attrs and default is not None:
+            attrs[name] = _default(machine, state, default, span)
     state.set(made, Instance(held.cls, attrs))
+
+
+def _default(machine: Interpreter, state: State, value: Value, span: Span) -> Value:
+    """A field's default; `field(default_factory=...)` makes one anew."""
+    if not (isinstance(value, Partial) and value.func == External("dataclasses.field")):
+        return value
+    options = dict(value.kwargs)
+    if "default_factory" not in options:
+        return options.get("default") or unknown.fresh(state, span)
+    results = machine.call(state, options["default_factory"], Args(), span)
+    return results[0][1] if len(results) == 1 else unknown.fresh(state, span)

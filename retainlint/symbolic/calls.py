@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from retainlint import ir
 from retainlint.source import Span
 from retainlint.symbolic import attributes
-from retainlint.symbolic.classes import find, is_module
+from retainlint.symbolic.classes import ancestry, find, is_module
 from retainlint.symbolic.context import Args, Results
 from retainlint.symbolic.merge import join
 from retainlint.symbolic.models import dispatch, modules, unknown
@@ -331,7 +331,7 @@ def instantiate(machine: Interpreter, state: State, cls: Ref, args: Args, span: 
     init = find(state, made, "__init__")
     if init is not None:
         return [(after, made) for after, _ in call(machine, state, Bound(init, made), args, span)]
-    if obj.dataclass:
+    elif any(isinstance(base := state.get(each), ClassObj) and base.dataclass for each in ancestry(state, cls)):
         attributes.fill_fields(machine, state, made, args, span)
     return [(state, made)]
 

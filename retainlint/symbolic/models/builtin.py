@@ -82,6 +82,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "exit" | "quit":
             state.flow = Flow("raise", Failure("SystemExit"))
             return [(state, NONE)]
+        case "namedtuple":
+            return [(state, _named_tuple(state, args, span))]
         case "object":
             return [(state, unknown.fresh(state, span, plain=True))]
     if name.endswith(("Error", "Exception", "Warning", "Interrupt", "Iteration", "Exit")):
@@ -92,6 +94,25 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, Term(name, args.pos) if all(map(facts.is_scalar, args.pos)) and args.pos else
                  unknown.fresh(state, span, plain=True))]  # fmt: skip
     return [(state, unknown.called(machine, state, External(path), args, span))]
+
+
+def _field_names(state: State, value: Value) -> tuple[Value, ...]:
+    """The fields of a named tuple: a list of names, or one text."""
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return (Tuple(tuple(Const(name) for name in value.value.replace(",", " ").split())),)
+    held = state.get(value)
+    items = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
+    return (Tuple(items),)
+
+
+def _named_tuple(state: State, args: Args, span: Span) -> Value:
+    """Call a class that namedtuple made: its field names come first."""
+    fields, given = args.pos[0], args.pos[1:]
+    assert isinstance(fields, Tuple)
+    names = tuple(str(name.value) for name in fields.items if isinstance(name, Const))
+    named = dict(args.named)
+    values = [given[i] if i < len(given) else named.get(name) for i, name in enumerate(names)]
+    return Tuple(tuple(value or unknown.fresh(state, span) for value in values), names)
 
 
 def _cast(name: str, value: Value) -> Value:
@@ -112,6 +133,12 @@ def _library(machine: Machine, state: State, path: str, name: str, args: Args, s
             return [(state, state.new(DictObj({}, default=None if factory == NONE else factory)))]
         case "collections.deque":
             return [(state, _deque(machine, state, args, span))]
+        case "dataclasses.field":
+            return [(state, Partial(External(path), (), args.named))]
+        case "collections.namedtuple":
+            return [
+                (state, Partial(External("builtins.namedtuple"), _field_names(state, args.get(1, "field_names")), ()))
+            ]
         case "functools.partial":
             return [(state, Partial(args.get(0, "func"), args.pos[1:], args.named))]
         case "functools.wraps" | "functools.lru_cache" | "functools.cache":

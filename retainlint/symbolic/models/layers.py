@@ -8,7 +8,7 @@ from retainlint.source import Span
 from retainlint.symbolic import iteration
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
-from retainlint.symbolic.models.operations import operate
+from retainlint.symbolic.models.operations import change, operate
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
     CONVENTIONAL,
@@ -83,7 +83,11 @@ AdaptiveAvgPool1d=adaptive_pool
 AdaptiveAvgPool2d=adaptive_pool
 ZeroPad2d=pad
 ConstantPad2d=pad
+ReflectionPad1d=pad_reflect
 ReflectionPad2d=pad_reflect
+ReflectionPad3d=pad_reflect
+ReplicationPad1d=pad_reflect
+ReplicationPad3d=pad_reflect
 ReplicationPad2d=pad_reflect
 Upsample=interpolate
 UpsamplingNearest2d=interpolate
@@ -153,8 +157,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         if args.get(-1, "affine", TRUE) == FALSE or args.get(-1, "elementwise_affine", TRUE) == FALSE:
             attrs = dict.fromkeys(attrs, NONE)
         attrs |= {f"_{name}": value for name, value in args.named}
-        if args.pos:
-            attrs["_0"] = args.pos[0]
+        attrs |= {f"_{index}": value for index, value in enumerate(args.pos[:3])}
         return [(state, state.new(LayerObj(kind, attrs)))]
     if kind[:1].isupper() and "." not in kind:  # a layer that we have no row for: it owns some weight
         return [(state, state.new(LayerObj(kind, {"weight": _weight(machine, state, span)})))]
@@ -205,6 +208,8 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
             rate = layer.attrs.get("_p", layer.attrs.get("_0", Const(0.5)))
             if not layer.training or rate in (Const(0), Const(0.0)):
                 return [(state, args.get(0, "input"))]
+            if _in_place(layer, 1) and args.pos:
+                return [(state, _changed(machine, state, "dropout", args, span))]
         case "CrossEntropyLoss":
             scores = operate(machine, state, "log_softmax", args.pos[:1], span, spans=args.spans)
             return [(state, operate(machine, state, "nll_loss", (scores, *args.pos[1:2]), span, spans=args.spans))]
@@ -217,11 +222,25 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
         row = "adaptive_pool_1"
     weights = tuple(value for name in known.parameters if (value := layer.attrs.get(name, NONE)) != NONE)
     inputs = (*args.pos[:2], *(value for name, value in args.named if name in ("input", "target")))
+    if not weights and args.pos and _in_place(layer, 0 if layer.kind in ("ReLU", "ReLU6", "SELU", "SiLU") else 1):
+        return [(state, _changed(machine, state, row, args, span))]
     if row == "embedding":
         return [(state, operate(machine, state, row, weights[:1], span))]
     count = 1 if weights else 2
     operands = (*inputs[:count], *weights)
     return [(state, _result(machine, state, row, operands, span, args.spans[:count]))]
+
+
+def _in_place(layer: LayerObj, index: int) -> bool:
+    return TRUE in (layer.attrs.get("_inplace"), layer.attrs.get(f"_{index}"))
+
+
+def _changed(machine: Machine, state: State, row: str, args: Args, span: Span) -> Value:
+    """The layer overwrites its input."""
+    if isinstance(state.get(args.pos[0]), TensorObj):
+        change(machine, state, args.pos[0], row, (), span, spans=args.spans[:1])
+        return args.pos[0]
+    return operate(machine, state, row, args.pos[:1], span, spans=args.spans[:1])
 
 
 def _result(

@@ -140,6 +140,9 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
         values, spans = values[:1], spans[:1]
     elif name in TWO:
         values, spans = values[:2], spans[:2]
+    if dict(args.named).get("inplace") == TRUE and values and isinstance(state.get(values[0]), TensorObj):
+        operations.change(machine, state, values[0], row, (), span, spans=spans)
+        return [(state, values[0])]
     if name == "lerp" and len(values) > 2 and state.get(values[2]) is not None:
         row = "lerp_tensor"
     if name == "pad" and args.get(2, "mode") in (Const("reflect"), Const("replicate")):

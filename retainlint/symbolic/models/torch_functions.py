@@ -190,6 +190,9 @@ def _dropout(machine: Machine, state: State, args: Args, span: Span) -> Value:
     rate, training = args.get(1, "p", Const(0.5)), args.get(2, "training", TRUE)
     if rate in (Const(0), Const(0.0)) or training == FALSE:
         return args.get(0, "input")
+    if args.get(3, "inplace") == TRUE and isinstance(state.get(args.get(0, "input")), TensorObj):
+        operations.change(machine, state, args.get(0, "input"), "dropout", (), span, spans=args.spans[:1])
+        return args.get(0, "input")
     doubt = PROVEN if training == TRUE and isinstance(rate, Const) else GUESS
     return operate(machine, state, "dropout", args.pos[:1], span, spans=args.spans, doubt=doubt)
 
