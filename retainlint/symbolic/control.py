@@ -115,7 +115,7 @@ def _over(machine: Interpreter, instr: ir.For, state: State, iterable: Value) ->
         for each in live:
             forget_dead(each, instr.live_turn)
             sweep(each)
-        live = join(machine.graphs, live)
+        live = machine.thin(live, instr.span)
         if live and plan.may_end(live[0], number):
             live, repeated = _new(machine, live, seen, lenient=number >= COUNTERS and not plan.exact)
             exhausted += repeated
@@ -194,7 +194,7 @@ def run_while(machine: Interpreter, instr: ir.While, state: State) -> list[State
         for each in live:
             forget_dead(each, instr.live_turn)
             sweep(each)
-        live = join(machine.graphs, live)
+        live = machine.thin(live, instr.span)
         live, repeated = _new(machine, live, seen)
         finished += [] if decided else repeated
         seen += [each.fork() for each in live]

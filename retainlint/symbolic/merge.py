@@ -312,7 +312,9 @@ class _Comparison:
         return True
 
     def as_freed(self, left: Node, right: Node) -> bool:
-        return (left in self.a.ledger.freed) == (right in self.b.ledger.freed)
+        """Whether both were freed, and both told of, or neither."""
+        alike = (left in self.a.ledger.freed) == (right in self.b.ledger.freed)
+        return alike and (left in self.a.reported) == (right in self.b.reported)
 
     def as_stale(self, left: Node, right: Node) -> bool:
         """Whether the same saved tensors of two nodes were changed since."""
@@ -325,9 +327,8 @@ class _Comparison:
     def ledgers(self) -> bool:
         """What one freed, stepped or changed and the other didn't must be out of reach."""
         a, b = self.a.ledger, self.b.ledger
-        if self.a.reported != self.b.reported:
-            return False
-        freed = a.freed ^ b.freed
+        told = {key[0] if isinstance(key, tuple) else key for key in self.a.reported ^ self.b.reported}
+        freed = (a.freed ^ b.freed) | told
         graded = a.graded ^ b.graded
         changed = {key for key in a.versions.keys() | b.versions.keys() if a.version(key) != b.version(key)}
         if not freed and not changed and not graded:

@@ -194,7 +194,7 @@ def _copied(tensor: Tensor) -> Tensor:
 
 def changed(tensor: Tensor) -> None:
     """Count an in-place change of the tensor's memory, after it was done; inference tensors are refused only then."""
-    if tensor.made_in_inference and not modes.is_inference_mode_enabled():
+    if tensor.made_in_inference and not tensor.counts and not modes.is_inference_mode_enabled():
         raise InferenceModifiedError().plain()
     LEDGER.bump(tensor.storage)
     WATCH[-1].changed(tensor)

@@ -66,6 +66,7 @@ class Tensor:
     base: Tensor | None
     origin: str
     made_in_inference: bool
+    counts: bool  # whether an inference tensor has a version after all: one that was detached outside has
     leaf_needs: bool  # the flag of a leaf
     node: Node | None  # what computed it; for a view ask gradient_node()
     output: int
@@ -86,7 +87,7 @@ class Tensor:
         made.storage = storage or Storage()
         made.grad_ = made.base = made.node = made.hooks = None
         made.origin, made.output, made.seen = "plain", 0, 0
-        made.leaf_needs = made.retains = False
+        made.leaf_needs = made.retains = made.counts = False
         made.made_in_inference = modes.is_inference_mode_enabled()
         return made
 
@@ -178,7 +179,9 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory, without graph and with versions of its own."""
-        return Tensor.of(self.array)
+        made = Tensor.of(self.array)
+        made.made_in_inference = made.counts = self.made_in_inference
+        return made
 
     @data.setter
     def data(self, value: Tensor) -> None:

@@ -23,7 +23,7 @@ def as_view(of: Tensor, array: Array, shared: bool = False) -> Tensor:
     """A tensor over part of the memory of `of`, which remembers whose view it is."""
     made = Tensor.of(array, of.storage)
     made.base = of if of.base is None else of.base
-    made.made_in_inference = of.made_in_inference
+    made.made_in_inference, made.counts = of.made_in_inference, of.counts
     made.seen = LEDGER.version(of.storage)
     if of.base is not None and of.origin != "plain":
         made.origin = of.origin

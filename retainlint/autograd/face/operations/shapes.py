@@ -429,7 +429,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 def detach(self: Tensor) -> Tensor:
     """The same memory and versions, without graph."""
     made = alias(self)
-    made.made_in_inference = modes.is_inference_mode_enabled()
+    made.counts = not modes.is_inference_mode_enabled()
     return made
 
 
