@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.truth.expressions import ANY, expression
+from benchmarks.truth.expressions import ANY, Wish, expression
 from benchmarks.truth.operations import Operation
 from benchmarks.truth.pen import Pen
 from benchmarks.truth.scope import Live, Scope, Variable
@@ -108,3 +108,58 @@ def _loop_update(pen: Pen, scope: Scope) -> None:
             pen.write(pen.dice.pick(("p -= 0.1 * p.grad", "p.sub_(p.grad, alpha=0.1)", "p.add_(-0.1 * p.grad)")))
         if pen.dice.chance(0.3):
             pen.write("p.grad = None")
+
+
+_SHARING = {
+    "A": (
+        "{A}.reshape(4, 3)",
+        "{A}.detach()",
+        "{A}.flatten().reshape(4, 3)",
+        "{A}.contiguous()",
+        "{A}.to(torch.float32)",
+        "{A}.float()",
+        "{A}.unsqueeze(0).squeeze(0)",
+        "{A}.squeeze()",
+        "{A}.view_as({A})",
+        "{A}.expand(4, 3)",
+        "F.dropout({A}, p=0.0)",
+        "nn.Identity()({A})",
+        "{A}.clone()",
+        "{A}[:]",
+        "{A}[...]",
+        "{A}.data",
+        "{A}.t().t()",
+        "torch.as_tensor({A})",
+        "{A}.type_as({A})",
+        "{A}[[0, 1, 2, 3]]",
+        "{A}.cpu()",
+    ),
+    "M": ("{A}[:3]", "{M}.t()", "{M}.T", "{M}.transpose(0, 1)", "{A}.narrow(0, 0, 3)", "{M}.permute(1, 0)", "{A}[1:]", "{M}.triu()"),
+    "V": ("{A}[0]", "{M}.diagonal()", "{M}.diag()", "{M}[1]", "{A}.select(0, 1)", "{M}[:, 2]", "torch.flatten({V})", "{M}[1, :]"),
+    "S": ("{V}[0]", "{A}[0, 1]", "{V}.sum()", "{M}[2][0]"),
+}  # fmt: skip
+"""Expressions whose result may share its operand's memory."""
+
+
+def share(pen: Pen, scope: Scope) -> None:
+    """A tensor that may be a view of another, one of the two written, and perhaps something made between."""
+    fit = [v for v in scope.variables if not v.leaf and v.solid]
+    shape = pen.dice.pick("AAMVVS")
+    templates = [one for one in _SHARING[shape] if any(f"{{{v.shape}}}" in one for v in fit)]
+    if not templates:
+        return
+    template = pen.dice.pick(templates)
+    base = pen.dice.pick([v for v in fit if f"{{{v.shape}}}" in template])
+    name = pen.name("part")
+    pen.tag("shared memory")
+    pen.write(f"{name} = {template.replace(f'{{{base.shape}}}', base.name)}")
+    live = Live.NO if "detach" in template or ".data" in template or not scope.grad else base.live
+    part = scope.add(Variable(name, shape, live, light=base.light, solid=scope.grad, spent=base.spent))
+    if live is Live.YES and pen.dice.chance(0.5):
+        between = expression(pen, scope, "S", Wish(must=pen.dice.pick((base, part))))
+        kept = pen.name("cost")
+        pen.write(f"{kept} = {between.text}")
+        scope.add(Variable(kept, "S", between.live))
+    written = pen.dice.pick((base, part))
+    if written.solid:
+        _write(pen, scope, written, pen.dice.pick(_METHODS))

@@ -40,8 +40,8 @@ def generate(seed: str) -> Generated:
     """The program of a seed."""
     dice = Dice(seed)
     pen = Pen(dice, statements.block)
-    pen.slips = dice.weighted(((0.0, 1.5), (0.1, 3.0), (0.25, 3.0), (0.6, 2.5)))
-    pen.keeps = dice.weighted(((0.1, 2.0), (0.3, 3.0), (0.7, 1.0)))
+    pen.slips = dice.weighted(((0.0, 1.0), (0.15, 3.0), (0.3, 3.0), (0.7, 3.0)))
+    pen.keeps = dice.weighted(((0.1, 3.0), (0.3, 3.0), (0.7, 1.0)))
     pen.room = dice.number(15, 50)
     scope = Scope()
     flags = FLAGS[: dice.weighted(((0, 5.0), (1, 3.0), (2, 2.0), (3, 1.0)))]

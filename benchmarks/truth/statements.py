@@ -19,6 +19,7 @@ _CALM: tuple[tuple[Statement, float], ...] = (
     (assignments.pair, 0.7),
     (assignments.forget, 0.4),
     (changes.change, 2.5),
+    (changes.share, 1.0),
     (control.branch, 2.0),
     (control.choice, 1.0),
     (control.without_grad, 0.8),

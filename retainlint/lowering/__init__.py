@@ -8,12 +8,18 @@ from retainlint.source import Source
 
 __all__ = ["LoweringError", "lower"]
 
+LONGEST = 30_000
+"""Rows of the longest text that is read: beyond, libcst takes minutes and gigabytes."""
+
 
 def lower(source: Source) -> Program:
     """The program that `source` spells; what ir can't say is an `Opaque` in it, and listed in its gaps.
 
     Raises LoweringError, and nothing else, for a text that isn't Python or is too deep to be read safely.
     """
+    if len(source.row_starts) > LONGEST:
+        rows = len(source.row_starts)
+        raise LoweringError(source, f"the file is too long to be checked: {rows:,} lines, more than {LONGEST:,}", 0)
     from retainlint.lowering.program import lower_source  # libcst costs a quarter of a second to import
 
     return lower_source(source)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from retainlint.symbolic.machine import Interpreter
 
 VIEWS = frozenset(
-    "view reshape t transpose permute expand squeeze unsqueeze flatten select slice narrow unbind split alias diag".split()
+    "view reshape t transpose permute expand squeeze unsqueeze flatten select slice narrow unbind split alias".split()
 )
 """Rows whose result shares its input's memory."""
 

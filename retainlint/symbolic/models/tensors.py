@@ -29,18 +29,18 @@ from retainlint.symbolic.values import (
 )
 
 _ONE = """
-neg=neg negative=neg reciprocal floor ceil round trunc sign sum mean cumsum trace max min amax amin median prod var std
+neg negative=neg reciprocal floor ceil round trunc sign sum mean cumsum trace max min amax amin median prod var std
 norm logsumexp nansum cumprod exp expm1 log log2 log10 log1p sqrt rsqrt square sin cos tan abs absolute=abs clamp
-clip=clamp clamp_min=clamp clamp_max=clamp relu leaky_relu elu selu gelu silu softplus sigmoid log_sigmoid=log_sigmoid
+clip=clamp clamp_min=clamp clamp_max=clamp relu leaky_relu elu selu gelu silu softplus sigmoid log_sigmoid
 logsigmoid=log_sigmoid tanh hardtanh erf softmax log_softmax relu6=hardtanh softsign=abs hardsigmoid=hardtanh mish=silu
-celu=elu glu=sigmoid logit=log nan_to_num=where sinh=sin cosh=cos asin=sin acos=cos atan=sin normalize=norm cosine=norm
-view reshape t transpose permute expand repeat squeeze unsqueeze flatten narrow unbind split diag flip roll triu tril
+celu=elu glu=sigmoid logit=log nan_to_num=where sinh cosh asin acos atan normalize=norm cosine=norm
+view reshape t transpose permute expand repeat squeeze unsqueeze flatten narrow unbind split diag diagonal=select flip roll triu tril
 clone alias swapaxes=transpose movedim=permute view_as=view expand_as=expand reshape_as=reshape tile=repeat
-unflatten=view ravel=view diagonal=diag broadcast_to=expand repeat_interleave=index unfold=slice moveaxis=permute
+unflatten=view ravel=view broadcast_to=expand repeat_interleave=index unfold=slice moveaxis=permute
 adaptive_avg_pool2d=adaptive_pool adaptive_avg_pool1d=adaptive_pool avg_pool2d=avg_pool avg_pool1d=avg_pool
 max_pool2d=max_pool max_pool1d=max_pool adaptive_max_pool2d=max_pool interpolate pad pixel_shuffle upsample=interpolate
 index_select gather masked_select select masked_fill index_fill=masked_fill take=gather chunk=split logcumsumexp=logsumexp
-renorm=norm inverse=exp pinverse=exp det=prod logdet=prod cholesky=exp matrix_exp=exp fft=alias conj=alias real=alias
+renorm=norm inverse pinverse=exp det=prod logdet cholesky matrix_exp=exp fft=alias conj=alias real=alias
 """
 _TWO = """
 add sub subtract=sub mul multiply=mul div divide=div true_divide=div pow remainder fmod maximum minimum fmax=maximum
@@ -54,11 +54,11 @@ margin_ranking_loss=clamp cosine_embedding_loss=norm ctc_loss=nll_loss kron=mul 
 _MORE = """
 addmm addmv=addmm addbmm=addmm baddbmm=addmm addcmul addcdiv lerp lerp_tensor linear bilinear prelu einsum=bmm
 conv1d=convolution conv2d=convolution conv3d=convolution conv_transpose1d=convolution conv_transpose2d=convolution
-triplet_margin_loss=norm scatter scatter_add=scatter index_put index_add=scatter index_copy=scatter
+triplet_margin_loss=norm scatter scatter_add index_put index_add=scatter index_copy=scatter
 layer_norm group_norm batch_norm instance_norm=batch_norm scaled_dot_product_attention=bmm tensordot=bmm
 multi_head_attention_forward=bmm embedding embedding_bag=embedding cat stack concat=cat concatenate=cat hstack=cat
 vstack=cat dstack=cat column_stack=cat block_diag=cat meshgrid=expand broadcast_tensors=expand chain_matmul=bmm
-grid_sample=bmm affine_grid=expand local_response_norm=norm
+grid_sample affine_grid local_response_norm=norm
 """
 
 
@@ -143,6 +143,8 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
     if dict(args.named).get("inplace") == TRUE and values and isinstance(state.get(values[0]), TensorObj):
         operations.change(machine, state, values[0], row, (), span, spans=spans)
         return [(state, values[0])]
+    if row == "adaptive_pool" and args.get(1, "output_size") in (Const(1), Tuple((Const(1), Const(1)))):
+        row = "adaptive_pool_1"
     if name == "lerp" and len(values) > 2 and state.get(values[2]) is not None:
         row = "lerp_tensor"
     if name == "pad" and args.get(2, "mode") in (Const("reflect"), Const("replicate")):
