@@ -145,14 +145,13 @@ class _Walk:
         if _endless(instr):
             turn = self.block(instr.body, set(), inner, False)[0] if filling else set(live)
         else:
-            exhausted.add(instr.cond)
-            turn = self.block(instr.test, exhausted, landings, False)[0] | live
+            turn = self.block(instr.test, exhausted | {instr.cond}, landings, False)[0] | live
         turn |= self.summary(instr)
         if not filling:
             return turn, instr
         inner = replace(inner, continued=frozenset(turn))
         before, body = self.block(instr.body, set(turn), inner, filling)
-        _, test = self.block(instr.test, before | turn | {instr.cond}, landings, filling)
+        _, test = self.block(instr.test, before | exhausted | {instr.cond}, landings, filling)
         return turn, replace(
             instr, test=test, body=body, orelse=orelse, live=self.live(live), live_turn=self.live(turn)
         )

@@ -31,7 +31,6 @@ from retainlint.symbolic.values import (
     Partial,
     Ref,
     Tuple,
-    UnknownObj,
     Value,
     Wrapped,
 )
@@ -40,7 +39,11 @@ if TYPE_CHECKING:
     from retainlint.symbolic.machine import Interpreter
 
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "reveal_type"}
+
+
 DEEPEST = 24
+
+
 RECURSION = 2
 """So many calls of one function may stand on the stack; the next one is cut."""
 
@@ -101,7 +104,7 @@ def call(machine: Interpreter, state: State, func: Value, args: Args, span: Span
         case External(path=path):
             return dispatch.external(machine, state, path, args, span)
         case GradMode():
-            return decorate(machine, state, func, args.get(0, "func"), span)
+            return [(state, Wrapped("enable_grad" if func.enabled else "no_grad", args.get(0, "func")))]
         case Ref():
             return _call_object(machine, state, func, args, span)
         case _:
@@ -154,15 +157,6 @@ def _wrapped(
     for after, _ in results:
         after.grad = before
     return results
-
-
-# -- functions ----------------------------------------------------------------------------------------------------
-
-
-def make_function(state: State, code: ir.Code) -> Closure:
-    registers = state.frame.registers
-    defaults = tuple((p.name, registers[p.default]) for p in code.params if p.default is not None)
-    return Closure(code, state.stack[-1], defaults)
 
 
 def run_closure(machine: Interpreter, state: State, func: Closure, args: Args, span: Span) -> Results:
@@ -249,77 +243,6 @@ def bind(machine: Interpreter, state: State, frame: Frame, func: Closure, args: 
     frame.receiver = names[first.name] if first is not None else None
 
 
-# -- decorators ---------------------------------------------------------------------------------------------------
-
-_WRAPPERS = {
-    "builtins.property": "property", "functools.cached_property": "cached_property", "builtins.staticmethod": "staticmethod",
-    "builtins.classmethod": "classmethod", "abc.abstractmethod": "", "functools.cache": "cache", "functools.lru_cache": "cache",
-    "contextlib.contextmanager": "context",
-    "torch.no_grad": "no_grad", "torch.inference_mode": "no_grad", "torch.enable_grad": "enable_grad",
-    "torch.autograd.no_grad": "no_grad", "torch.jit.script": "", "torch.compile": "",
-}  # fmt: skip
-
-
-def decorate(machine: Interpreter, state: State, decorator: Value, target: Value, span: Span) -> Results:
-    """`@decorator`: the known ones are understood, the program's own are run, any other is taken to keep the thing."""
-    if isinstance(decorator, GradMode):
-        return [(state, Wrapped("enable_grad" if decorator.enabled else "no_grad", target))]
-    if isinstance(decorator, Partial) and isinstance(decorator.func, External):
-        decorator = decorator.func
-    if isinstance(decorator, External):
-        kind = _WRAPPERS.get(decorator.path)
-        if kind == "cache":
-            return [(state, Wrapped(kind, target, state.new(DictObj({}))))]
-        if kind:
-            return [(state, Wrapped(kind, target))]
-        if decorator.path.startswith("dataclasses."):
-            _mark_dataclass(state, target)
-        return [(state, target)]
-    obj = state.get(decorator)
-    if isinstance(decorator, Closure | Bound | Partial) or isinstance(obj, Instance | ClassObj):
-        return call(machine, state, decorator, Args((target,), spans=(span,)), span)
-    if isinstance(decorator, Method) and isinstance(decorator.obj, Wrapped):
-        return [(state, decorator.obj)]  # @x.setter keeps the getter
-    if isinstance(obj, UnknownObj) and obj.name.startswith("dataclass"):
-        _mark_dataclass(state, target)
-    return [(state, target)]
-
-
-def _mark_dataclass(state: State, target: Value) -> None:
-    obj = state.get(target)
-    if isinstance(obj, ClassObj) and isinstance(target, Ref):
-        state.set(target, ClassObj(obj.name, obj.bases, obj.attrs, obj.code, dataclass=True))
-
-
-# -- classes ------------------------------------------------------------------------------------------------------
-
-
-def make_class(machine: Interpreter, state: State, instr: ir.MakeClass) -> list[State]:
-    """Run the class body; its names become the attributes."""
-    registers = state.frame.registers
-    bases = tuple(registers[arg.value] for arg in instr.bases if arg.name is None and not arg.star)
-    frame_id = state.push(instr.code, state.stack[-1], None)
-    done: list[State] = []
-    for after in machine.run(instr.code.body, [state]):
-        frame = after.frames[frame_id]
-        ref = after.new(ClassObj(instr.code.name, bases, {}, instr.code))
-        attrs = {name: _owned(value, ref) for name, value in frame.names.items()}
-        after.set(ref, ClassObj(instr.code.name, bases, attrs, instr.code))
-        after.pop(None)
-        if after.flow is None:
-            after.write(instr.dst, ref, instr.span)
-        done.append(after)
-    return done
-
-
-def _owned(value: Value, owner: Ref) -> Value:
-    if isinstance(value, Closure):
-        return Closure(value.code, value.frame, value.defaults, owner)
-    if isinstance(value, Wrapped):
-        return Wrapped(value.kind, _owned(value.func, owner))
-    return value
-
-
 def instantiate(machine: Interpreter, state: State, cls: Ref, args: Args, span: Span) -> Results:
     """Make an object and run its `__init__`."""
     obj = state.heap[cls.id]
@@ -334,17 +257,3 @@ def instantiate(machine: Interpreter, state: State, cls: Ref, args: Args, span: 
     elif any(isinstance(base := state.get(each), ClassObj) and base.dataclass for each in ancestry(state, cls)):
         attributes.fill_fields(machine, state, made, args, span)
     return [(state, made)]
-
-
-# -- imports ------------------------------------------------------------------------------------------------------
-
-
-def imported(state: State, module: str, name: str | None, level: int, span: Span) -> Value:
-    """What an import binds. Relative modules are the project's own: unknown so far."""
-    if level:
-        return unknown.fresh(state, span, name=name or module)
-    if name is None:
-        return External(module.partition(".")[0])
-    if name == "":
-        return External(dispatch.canonical(module))
-    return External(dispatch.canonical(f"{module}.{name}"))

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from retainlint import ir
 from retainlint.incident import Gap, Incident, Witness
 from retainlint.source import Span
-from retainlint.symbolic import attributes, calls, control, facts, items
+from retainlint.symbolic import (
+    attributes,
+    branches,
+    calls,
+    contexts,
+    definitions,
+    facts,
+    failures,
+    generators,
+    items,
+    loops,
+)
 from retainlint.symbolic.context import Args, Results
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.merge import join
@@ -55,7 +66,7 @@ class Interpreter:
         return attributes.read(self, state, obj, name, span)
 
     def drain(self, state: State, generator: Value) -> Value:
-        return control.drain(self, state, generator)
+        return generators.drain(self, state, generator)
 
     def gap(self, span: Span, reason: str) -> None:
         self.gaps[Gap(span, reason)] = None
@@ -113,17 +124,17 @@ class Interpreter:
         """Run one instruction."""
         match instr:
             case ir.If():
-                return control.run_if(self, instr, state)
+                return branches.run_if(self, instr, state)
             case ir.For():
-                return control.run_for(self, instr, state)
+                return loops.run_for(self, instr, state)
             case ir.While():
-                return control.run_while(self, instr, state)
+                return loops.run_while(self, instr, state)
             case ir.Yield():
-                return control.run_yield(self, instr, state)
+                return generators.run_yield(self, instr, state)
             case ir.With():
-                return control.run_with(self, instr, state)
+                return contexts.run_with(self, instr, state)
             case ir.Try():
-                return control.run_try(self, instr, state)
+                return failures.run_try(self, instr, state)
             case ir.Break():
                 return self.end(state, Flow("break"))
             case ir.Continue():
@@ -131,7 +142,7 @@ class Interpreter:
             case ir.Return(src=src):
                 return self.end(state, Flow("return", state.read(src)))
             case ir.Raise(src=raised):
-                return self.end(state, Flow("raise", control.failure(state, raised)))
+                return self.end(state, Flow("raise", failures.failure(state, raised)))
             case ir.Call(dst=dst, func=func):
                 args = calls.arguments(state, instr)
                 return self.put(self.call(state, state.read(func), args, instr.span), dst, instr.span)
@@ -140,10 +151,10 @@ class Interpreter:
             case ir.Binary(dst=dst):
                 return self.put(operations.binary(self, state, instr), dst, instr.span)
             case ir.Decorate(dst=dst, decorator=decorator, target=target):
-                found = calls.decorate(self, state, state.read(decorator), state.read(target), instr.span)
+                found = definitions.decorate(self, state, state.read(decorator), state.read(target), instr.span)
                 return self.put(found, dst, instr.span)
             case ir.MakeClass():
-                return calls.make_class(self, state, instr)
+                return definitions.make_class(self, state, instr)
             case ir.Compare(dst=dst):
                 return self.put(operations.compare(self, state, instr), dst, instr.span)
             case ir.GetItem(dst=dst, obj=obj, index=index):
@@ -198,9 +209,9 @@ class Interpreter:
                 for dst, value in zip(dsts, items.unpack(self, state, instr), strict=True):
                     state.write(dst, value, span)
             case ir.Import(dst=dst, module=module, name=name, level=level):
-                state.write(dst, calls.imported(state, module, name, level, span), span)
+                state.write(dst, definitions.imported(state, module, name, level, span), span)
             case ir.MakeFunction(dst=dst, code=code):
-                state.write(dst, calls.make_function(state, code), span)
+                state.write(dst, definitions.make_function(state, code), span)
             case ir.Await(dst=dst, src=src):
                 state.write(dst, state.read(src), span)
             case ir.Opaque(dst=opaque, reason=reason):

@@ -920,6 +920,16 @@ def test_of_a_while(n):
     while n > (k if n else 1):
         n -= 1
     return n
+def made_by_a_test_for_its_else(n):
+    while [(k := n), n and 1][1]:
+        n -= 1
+    else:
+        return k
+def made_by_a_test_of_two(n):
+    while (k := n) and (n - 1 if n else 0):
+        n -= 1
+    else:
+        return k
 def read_in_finally_alone(n):
     q = "q"
     for i in range(n):
@@ -944,6 +954,7 @@ def deep_in_loops(n):
 print(old_value(), only_in_handler(), old_value_suppressed(), behind_a_break_in_try(), next_turn_after_finally())
 print(bare_raise(), raised(), returned(), only_in_body(2), continued(3), behind_a_break(2), behind_a_break(0))
 print(set_in_else(2), set_in_else(9), behind_an_endless_loop(), in_else_of_a_while(2), test_of_a_while(3))
+print(made_by_a_test_for_its_else(2), made_by_a_test_of_two(3))
 print(read_in_finally_alone(3), deep_in_loops(3))
 """,
 )

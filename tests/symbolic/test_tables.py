@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from retainlint.autograd.saves import rows
-from retainlint.symbolic.models import layers, operations, tensors
+from retainlint.symbolic.models import layers, names, operations
 
 COMPOSED = {"rnn", "lstm", "gru", "cross_entropy"}
 """Layers that are made of several rows."""
 
 
-@pytest.mark.parametrize("name", sorted(tensors.OPERATIONS))
+@pytest.mark.parametrize("name", sorted(names.OPERATIONS))
 def test_operations_are_rows(name: str) -> None:
-    assert tensors.OPERATIONS[name] in rows()
+    assert names.OPERATIONS[name] in rows()
 
 
 @pytest.mark.parametrize("kind", sorted(layers.LAYERS))

@@ -1,29 +1,23 @@
-"""Python's builtins and the standard library's containers, as far as they carry graphs around."""
+"""Python's builtins, as far as they carry graphs around."""
 
 from __future__ import annotations
 
 from retainlint.source import Span
-from retainlint.symbolic import classes, facts, iteration
+from retainlint.symbolic import facts, iteration
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import operations, unknown
-from retainlint.symbolic.state import Flow, State, ticket
+from retainlint.symbolic.models import operations, reflection, unknown
+from retainlint.symbolic.state import Flow, State
 from retainlint.symbolic.values import (
     NONE,
     Bound,
-    ClassObj,
     Closure,
     Const,
     DictObj,
     External,
     Failure,
-    GradMode,
     Instance,
     IteratorObj,
-    LayerObj,
     ListObj,
-    OptimizerObj,
-    Partial,
-    Ref,
     Super,
     TensorObj,
     Term,
@@ -32,30 +26,29 @@ from retainlint.symbolic.values import (
     Value,
 )
 
-LIBRARIES = {"collections", "itertools", "functools", "copy", "math", "sys", "os", "contextlib", "operator", "random",
-             "time", "numpy", "logging", "argparse", "json", "dataclasses", "typing", "tqdm", "pytest"}  # fmt: skip
 _PLAIN = {
     "len", "int", "float", "bool", "str", "bytes", "repr", "format", "id", "hash", "type", "print", "input", "open",
     "round", "ord", "chr", "bin", "hex", "divmod", "callable", "isinstance", "issubclass", "any", "all", "hasattr",
     "delattr", "dir", "compile", "help", "breakpoint", "slice", "complex",
 }  # fmt: skip
-_LIBRARY_PLAIN = ("numpy", "math", "random", "time", "logging", "argparse", "json", "sys", "os", "typing")
+
+
 _COPIES = {"list", "tuple", "set", "frozenset", "sorted"}
+
+
 _LAZY = {"enumerate", "zip", "reversed", "map", "filter", "iter", "range"}
 
 
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
     """Call something built in, or of the standard library."""
     name = path.rpartition(".")[2]
-    if not path.startswith("builtins."):
-        return _library(machine, state, path, name, args, span)
     if name in _LAZY:
-        return [(state, _lazy(state, name, args, span))]
+        return [(state, lazy(state, name, args, span))]
     if name in _COPIES:
         return [(state, _copied(machine, state, name, args, span))]
     match name:
         case "dict":
-            return [(state, _dict(machine, state, args, span))]
+            return [(state, make_dict(machine, state, args, span))]
         case "len":
             return [(state, _length(machine, state, args.get(0, "obj"), span))]
         case "sum":
@@ -70,13 +63,13 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "super":
             return [(state, _super(state, args))]
         case "isinstance":
-            return [(state, _isinstance(state, args))]
+            return [(state, reflection.isinstance_(state, args))]
         case "hasattr":
-            return [(state, _hasattr(state, args))]
+            return [(state, reflection.hasattr_(state, args))]
         case "getattr":
-            return _getattr(machine, state, args, span)
+            return reflection.getattr_(machine, state, args, span)
         case "setattr":
-            return _setattr(machine, state, args, span)
+            return reflection.setattr_(machine, state, args, span)
         case "callable":
             return [(state, Const(True) if isinstance(args.get(0, "obj"), Closure | Bound) else Term(name, args.pos))]
         case "exit" | "quit":
@@ -94,15 +87,6 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, Term(name, args.pos) if all(map(facts.is_scalar, args.pos)) and args.pos else
                  unknown.fresh(state, span, plain=True))]  # fmt: skip
     return [(state, unknown.called(machine, state, External(path), args, span))]
-
-
-def _field_names(state: State, value: Value) -> tuple[Value, ...]:
-    """The fields of a named tuple: a list of names, or one text."""
-    if isinstance(value, Const) and isinstance(value.value, str):
-        return (Tuple(tuple(Const(name) for name in value.value.replace(",", " ").split())),)
-    held = state.get(value)
-    items = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
-    return (Tuple(items),)
 
 
 def _named_tuple(state: State, args: Args, span: Span) -> Value:
@@ -124,55 +108,7 @@ def _cast(name: str, value: Value) -> Value:
     return value if name == "int" else Term(name, (value,))
 
 
-def _library(machine: Machine, state: State, path: str, name: str, args: Args, span: Span) -> Results:
-    match path:
-        case "collections.OrderedDict":
-            return [(state, _dict(machine, state, args, span))]
-        case "collections.defaultdict":
-            factory = args.get(0, "default_factory")
-            return [(state, state.new(DictObj({}, default=None if factory == NONE else factory)))]
-        case "collections.deque":
-            return [(state, _deque(machine, state, args, span))]
-        case "dataclasses.field":
-            return [(state, Partial(External(path), (), args.named))]
-        case "collections.namedtuple":
-            return [
-                (state, Partial(External("builtins.namedtuple"), _field_names(state, args.get(1, "field_names")), ()))
-            ]
-        case "functools.partial":
-            return [(state, Partial(args.get(0, "func"), args.pos[1:], args.named))]
-        case "functools.wraps" | "functools.lru_cache" | "functools.cache":
-            if name == "wraps" or (args.pos and not isinstance(args.pos[0], Const)):
-                return [(state, args.get(0, "func") if name != "wraps" else External("builtins.identity_decorator"))]
-            return [(state, Partial(External(path), (), ()))]
-        case "functools.reduce":
-            return _reduce(machine, state, args, span)
-        case "itertools.chain":
-            return [(state, state.new(IteratorObj("chain", args.pos)))]
-        case "copy.copy" | "copy.deepcopy":
-            return [(state, _copy(machine, state, args.get(0, "x"), span, deep=name == "deepcopy"))]
-        case "random.sample" | "random.choices":
-            return [(state, args.get(0, "population"))]
-        case "random.choice":
-            return [(state, iteration.any_item(machine, state, args.get(0, "seq"), span))]
-        case "contextlib.suppress" | "pytest.raises":
-            return [(state, GradMode(True, guards=True))]
-        case "sys.exit" | "os._exit":
-            state.flow = Flow("raise", Failure("SystemExit"))
-            return [(state, NONE)]
-        case "tqdm.tqdm" | "tqdm.trange" | "tqdm.auto.tqdm" | "tqdm.notebook.tqdm":
-            if name == "trange":
-                return [(state, _lazy(state, "range", args, span))]
-            return [(state, args.get(0, "iterable", unknown.fresh(state, span, plain=True)))]
-    if path.startswith("itertools."):
-        return [(state, unknown.fresh(state, span, hint="iterator"))]
-    if path.partition(".")[0] in _LIBRARY_PLAIN:
-        scalars = bool(args.pos) and all(map(facts.is_scalar, args.all)) and path.startswith("math.")
-        return [(state, Term(path, args.all) if scalars else unknown.fresh(state, span, plain=True, name=name))]
-    return [(state, unknown.called(machine, state, External(path), args, span))]
-
-
-def _lazy(state: State, name: str, args: Args, span: Span) -> Value:
+def lazy(state: State, name: str, args: Args, span: Span) -> Value:
     match name:
         case "range":
             bounds = {1: (Const(0), *args.pos, Const(1)), 2: (*args.pos, Const(1)), 3: args.pos}.get(len(args.pos))
@@ -204,7 +140,7 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
     return Tuple(tuple(known)) if name == "tuple" else state.new(ListObj(tuple(known), kind=kind))
 
 
-def _dict(machine: Machine, state: State, args: Args, span: Span) -> Value:
+def make_dict(machine: Machine, state: State, args: Args, span: Span) -> Value:
     entries: dict[Value, Value] = {}
     open_ = args.open
     for value in args.pos[:1]:
@@ -218,14 +154,6 @@ def _dict(machine: Machine, state: State, args: Args, span: Span) -> Value:
         entries |= {p.items[0]: p.items[1] for p in pairs or () if isinstance(p, Tuple) and len(p.items) == 2}
     entries |= {Const(key): value for key, value in args.named}
     return state.new(DictObj(entries, open_))
-
-
-def _deque(machine: Machine, state: State, args: Args, span: Span) -> Value:
-    known = iteration.known_items(machine, state, args.pos[0], span) if args.pos else []
-    limit = args.get(1, "maxlen")
-    size = limit.value if isinstance(limit, Const) and isinstance(limit.value, int) else None
-    items = tuple(known or ())
-    return state.new(ListObj(items[-size:] if size else items, known is None, "deque", size))
 
 
 def _length(machine: Machine, state: State, value: Value, span: Span) -> Value:
@@ -282,105 +210,6 @@ def _super(state: State, args: Args) -> Value:
             return Super(frame.receiver, frame.cls)
         at = frame.parent
     return External("builtins.object")
-
-
-_KINDS = {
-    "list": ListObj, "dict": DictObj, "torch.Tensor": TensorObj, "torch.nn.Parameter": TensorObj,
-    "torch.optim.Optimizer": OptimizerObj,
-}  # fmt: skip
-_SCALARS = {"int": int, "float": float, "str": str, "bool": bool, "bytes": bytes}
-
-
-def _isinstance(state: State, args: Args) -> Value:
-    """Whether an object is of a class, where both are known."""
-    value, kinds = args.get(0, "obj"), args.get(1, "class")
-    answers = [_is_of(state, value, k) for k in (kinds.items if isinstance(kinds, Tuple) else (kinds,))]
-    if any(answer is True for answer in answers):
-        return Const(True)
-    if all(answer is False for answer in answers):
-        return Const(False)
-    return Term("isinstance", (value, kinds))
-
-
-def _is_of(state: State, value: Value, kind: Value) -> bool | None:
-    held = state.get(value)
-    name = kind.path.removeprefix("builtins.") if isinstance(kind, External) else ""
-    if isinstance(held, UnknownObj) or isinstance(value, Term):
-        return None
-    if isinstance(held, Instance):
-        if any(base == kind for base in classes.ancestry(state, held.cls)):
-            return True
-        return False if isinstance(state.get(kind), ClassObj) and not classes.is_open(state, held.cls) else None
-    if name == "tuple":
-        return isinstance(value, Tuple)
-    if name in _KINDS:
-        return isinstance(held, _KINDS[name])
-    if isinstance(value, Const) and name in _SCALARS:
-        return isinstance(value.value, _SCALARS[name])
-    if isinstance(held, LayerObj) and name.startswith("torch.nn."):
-        return name in ("torch.nn.Module", f"torch.nn.{held.kind}")
-    if name in _SCALARS and isinstance(held, ListObj | DictObj | TensorObj | LayerObj):
-        return False
-    return None
-
-
-def _hasattr(state: State, args: Args) -> Value:
-    obj, name = args.get(0, "obj"), args.get(1, "name")
-    held = state.get(obj)
-    if isinstance(held, Instance) and isinstance(name, Const):
-        key = str(name.value)
-        if key in held.attrs or classes.find(state, obj, key) is not None:
-            return Const(True)
-        if not classes.is_open(state, held.cls):
-            return Const(False)
-    return Term("hasattr", (obj, name))
-
-
-def _getattr(machine: Machine, state: State, args: Args, span: Span) -> Results:
-    obj, name = args.get(0, "obj"), args.get(1, "name")
-    if not isinstance(name, Const) or not isinstance(name.value, str):
-        return [(state, unknown.fresh(state, span))]
-    if len(args.pos) > 2 and _hasattr(state, args) == Const(False):
-        return [(state, args.pos[2])]
-    return machine.attribute(state, obj, name.value, span)
-
-
-def _setattr(machine: Machine, state: State, args: Args, span: Span) -> Results:
-    obj, name, value = args.get(0, "obj"), args.get(1, "name"), args.get(2, "value")
-    if isinstance(name, Const) and isinstance(name.value, str):
-        return [(each, NONE) for each in machine.set_attribute(state, obj, name.value, value, span)]
-    unknown.forget(machine, state, obj) if isinstance(obj, Ref) else None
-    return [(state, NONE)]
-
-
-def _reduce(machine: Machine, state: State, args: Args, span: Span) -> Results:
-    known = iteration.known_items(machine, state, args.get(1, "sequence"), span)
-    if not known:
-        return [(state, unknown.fresh(state, span))]
-    results: Results = [(state, known[0])]
-    for item in known[1:]:
-        results = [r for each, v in results for r in machine.call(each, args.get(0, "func"), Args((v, item)), span)]
-    return results
-
-
-def _copy(machine: Machine, state: State, value: Value, span: Span, *, deep: bool) -> Value:
-    """A copy; deep copies of modules own other parameters."""
-    held = state.get(value)
-    match held:
-        case ListObj() | DictObj():
-            return state.new(held)
-        case TensorObj(edge=edge, parameter=parameter) if deep and edge is not None and edge.node.is_leaf:
-            fresh = TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=parameter)
-            return state.new(fresh)
-        case LayerObj(kind=kind, attrs=attrs, children=children, training=training) if deep:
-            copies = {v: _copy(machine, state, v, span, deep=True) for v in (*attrs.values(), *children)}
-            named = {key: copies[v] for key, v in attrs.items()}
-            return state.new(LayerObj(kind, named, tuple(copies[v] for v in children), training))
-        case Instance(cls=cls, attrs=attrs) if deep:
-            return state.new(Instance(cls, {k: _copy(machine, state, v, span, deep=True) for k, v in attrs.items()}))
-        case UnknownObj(hint=hint, name=name):
-            return unknown.fresh(state, span, hint=hint, name=name)
-    return value
 
 
 def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:

@@ -10,7 +10,9 @@ from retainlint.symbolic.models import (
     distributions,
     functions,
     layers,
+    library,
     modules,
+    names,
     optimizers,
     tensors,
     torch_functions,
@@ -73,8 +75,10 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
             found = function(machine, state, path, args, span)
             if found is not None:
                 return found
-    elif root == "builtins" or root in builtin.LIBRARIES:
+    elif root == "builtins":
         return builtin.function(machine, state, path, args, span)
+    elif root in library.LIBRARIES:
+        return library.function(machine, state, path, path.rpartition(".")[2], args, span)
     trained = trainers_.function(machine, state, path, args, span)
     if trained is not None:
         return trained
@@ -141,9 +145,9 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
         case UnknownObj() if isinstance(obj, Ref):
             if name in held.attrs:
                 return held.attrs[name]
-            if name in trainers_.METHODS or name in modules.METHODS or tensors.is_method(name):
+            if name in trainers_.METHODS or name in modules.METHODS or names.is_method(name):
                 return Method(obj, name)
-            if tensors.is_attribute(name) and held.hint in ("", "tensor"):
+            if names.is_attribute(name) and held.hint in ("", "tensor"):
                 return tensors.unknown_attribute(machine, state, obj, held, name, span)
             if held.hint == "tensor" or held.edge is not None:
                 return Method(obj, name) if not name.startswith("_") else unknown.derived(state, obj, name, span)

@@ -7,7 +7,7 @@ from retainlint.source import Span
 from retainlint.symbolic import iteration, walking
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import Birth
-from retainlint.symbolic.models import modules, operations, tensors, unknown
+from retainlint.symbolic.models import modules, named_operations, names, operations, unknown
 from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
@@ -79,7 +79,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return None
     if name in FACTORIES:
         return [(state, make(machine, state, name, args, span))]
-    if name in tensors.CUTS or name in tensors.NUMBERS:
+    if name in names.CUTS or name in names.NUMBERS:
         return [(state, state.new(TensorObj(None, ticket(), cut=(name, span))))]
     if name == "native_dropout":
         mask = unknown.fresh(state, span, plain=True)
@@ -89,13 +89,13 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if name == "einsum":
         return [(state, operate(machine, state, "bmm", args.pos[1:], span, spans=args.spans[1:]))]
     if name in ("stack", "cat", "concat", "hstack", "vstack"):
-        return [(state, _joined(machine, state, tensors.OPERATIONS[name], args, span))]
+        return [(state, _joined(machine, state, names.OPERATIONS[name], args, span))]
     if name == "sum" and len(args.pos) == 1 and isinstance(state.get(args.pos[0]), ListObj):
         return None
-    if name in tensors.OPERATIONS:
-        return tensors.operation(machine, state, name, args, span)
-    if name.endswith("_") and name[:-1] in tensors.OPERATIONS and args.pos:
-        operations.change(machine, state, args.pos[0], tensors.OPERATIONS[name[:-1]], args.pos[1:], span)
+    if name in names.OPERATIONS:
+        return named_operations.operation(machine, state, name, args, span)
+    if name.endswith("_") and name[:-1] in names.OPERATIONS and args.pos:
+        operations.change(machine, state, args.pos[0], names.OPERATIONS[name[:-1]], args.pos[1:], span)
         return [(state, args.pos[0])]
     return None
 

@@ -1,0 +1,43 @@
+"""Branches: both arms of what can't be decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from retainlint import ir
+from retainlint.symbolic import facts
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import (
+    Term,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from retainlint.symbolic.machine import Interpreter
+from retainlint.symbolic.turns import settled
+
+
+def run_if(machine: Interpreter, instr: ir.If, state: State) -> list[State]:
+    cond = state.read(instr.cond)
+    truth = facts.decide(state, cond)
+    if truth is None and not state.guards and (only_raises(instr.then) or only_raises(instr.orelse)):
+        truth = not only_raises(instr.then)
+        settle(state, cond, truth)
+    if truth is not None:
+        return machine.run(instr.then if truth else instr.orelse, [state])
+    after: list[State] = []
+    for arm, taken in machine.branch(state, cond, instr.span):
+        after += machine.run(instr.then if taken else instr.orelse, [arm])
+    return settled(machine, after, instr.live)
+
+
+def settle(state: State, cond: Value, truth: bool) -> None:
+    """Take for granted what the program itself insists on, by raising otherwise."""
+    while isinstance(cond, Term) and cond.op == "not":
+        cond, truth = cond.args[0], not truth
+    state.truths[cond] = truth
+
+
+def only_raises(block: ir.Block) -> bool:
+    """Whether a block does nothing but raise."""
+    return bool(block) and isinstance(block[-1], ir.Raise) and not any(isinstance(i, ir.If | ir.For) for i in block)
