@@ -13,6 +13,7 @@ clone alias swapaxes=transpose movedim=permute view_as=view expand_as=expand res
 unflatten=view ravel=view broadcast_to=expand repeat_interleave=index unfold=slice moveaxis=permute
 adaptive_avg_pool2d=adaptive_pool adaptive_avg_pool1d=adaptive_pool avg_pool2d=avg_pool avg_pool1d=avg_pool
 max_pool2d=max_pool max_pool1d=max_pool adaptive_max_pool2d=max_pool interpolate pad pixel_shuffle upsample=interpolate
+sort topk kthvalue=sort mode=sort cummax=sort cummin=sort msort=sort nanmedian=median
 index_select gather masked_select select masked_fill index_fill=masked_fill take=gather chunk=split logcumsumexp=logsumexp
 renorm=norm inverse pinverse=exp det=prod logdet cholesky matrix_exp=exp fft=alias conj=alias real=alias
 """

@@ -187,6 +187,8 @@ def sum_to(grad: Tensor, shape: tuple[int, ...], op: str = "") -> Any:
             f"Function {op} returned an invalid gradient at index 0 - got {list(have)} but expected shape compatible "
             f"with {list(shape)}"
         )
+    if have and not shape:
+        return grad.sum()  # torch makes no view here
     dims = [*range(lead), *(i + lead for i, want in enumerate(shape) if want == 1 and have[i + lead] != 1)]
     found = grad.sum(dims, keepdim=True) if dims else grad
     return found.view(shape) if lead else found
