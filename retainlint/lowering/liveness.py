@@ -169,7 +169,7 @@ class _Walk:
         after = self.live(live) if filling else None
         final: Block = ()
         if instr.final:
-            ways_out = live | landings.broken | landings.continued | landings.raised
+            ways_out = live | landings.broken | landings.continued
             live, final = self.block(instr.final, ways_out, landings, filling)
             landings = landings.behind(live)
         caught: Alive = set(landings.raised)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retainlint.source import Span
 from retainlint.symbolic import iteration
@@ -212,7 +212,8 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
                 return [(state, _changed(machine, state, "dropout", args, span))]
         case "CrossEntropyLoss":
             scores = operate(machine, state, "log_softmax", args.pos[:1], span, spans=args.spans)
-            return [(state, operate(machine, state, "nll_loss", (scores, *args.pos[1:2]), span, spans=args.spans))]
+            operands = (scores, *args.pos[1:2])
+            return [(state, _result(machine, state, layer, "nll_loss", operands, span, args.spans))]
     known = LAYERS.get(layer.kind)
     if known is None:
         return [(state, _unseen(machine, state, layer, args, span))]
@@ -226,9 +227,9 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
         return [(state, _changed(machine, state, row, args, span))]
     if row == "embedding":
         return [(state, operate(machine, state, row, weights[:1], span))]
-    count = 1 if weights else 2
+    count = 2 if not weights or row == "bilinear" else 1
     operands = (*inputs[:count], *weights)
-    return [(state, _result(machine, state, row, operands, span, args.spans[:count]))]
+    return [(state, _result(machine, state, layer, row, operands, span, args.spans[:count]))]
 
 
 def _in_place(layer: LayerObj, index: int) -> bool:
@@ -244,9 +245,20 @@ def _changed(machine: Machine, state: State, row: str, args: Args, span: Span) -
 
 
 def _result(
-    machine: Machine, state: State, row: str, operands: tuple[Value, ...], span: Span, spans: tuple[Span | None, ...]
+    machine: Machine,
+    state: State,
+    layer: LayerObj,
+    row: str,
+    operands: tuple[Value, ...],
+    span: Span,
+    spans: tuple[Span | None, ...],
 ) -> Value:
-    return operate(machine, state, row, operands, span, spans=spans)
+    """What a layer computes; a loss is a scalar unless it was asked not to reduce."""
+    result = operate(machine, state, row, operands, span, spans=spans)
+    held = state.get(result)
+    if layer.kind.endswith("Loss") and "_reduction" not in layer.attrs and isinstance(held, TensorObj):
+        state.set(result, replace(held, ndim=0))
+    return result
 
 
 def _sequential(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Results:

@@ -49,6 +49,8 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
         values, spans = values[1:], spans[1:]
     elif name in ONE or name in ("gather", "masked_fill"):
         values, spans = values[:1], spans[:1]
+    elif row in ("scatter", "scatter_add", "index_put"):
+        values, spans = (values[0], values[-1]), (spans[0], spans[-1])
     elif name in TWO:
         values, spans = values[:2], spans[:2]
     if dict(args.named).get("inplace") == TRUE and values and isinstance(state.get(values[0]), TensorObj):

@@ -47,7 +47,10 @@ _POSITIVE = frozenset(
     "norm abs square exp sigmoid softmax relu sqrt var std mse_loss l1_loss smooth_l1_loss huber_loss".split()
 )
 _SAME_SHAPE = frozenset(
-    "add sub rsub neg mul div pow clone exp log sqrt sin cos abs relu sigmoid tanh softmax log_softmax clamp t".split()
+    """add sub rsub neg mul div pow pow_tensor rpow reciprocal floor ceil round trunc sign remainder fmod lerp lerp_tensor
+    addcmul addcdiv maximum minimum atan2 clone to alias exp expm1 log log2 log10 log1p sqrt rsqrt square sin cos tan
+    abs relu leaky_relu elu selu gelu silu softplus sigmoid log_sigmoid tanh hardtanh erf softmax log_softmax clamp
+    dropout where masked_fill sinh cosh asin acos atan t""".split()
 )
 _KEEP_SIGN = VIEWS | {"sum", "mean", "max", "min", "max_dim", "clone", "index", "to"}
 
@@ -112,6 +115,8 @@ def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int
         return {(2, 1): ("mv", 1), (1, 1): ("dot", 0), (2, 2): ("mm", 2), (3, 3): ("bmm", 3)}.get(
             (known[0], known[1]), (row, None)
         )
+    if row in ("dot", "trace"):
+        return row, 0
     return row, max(known) if row in _SAME_SHAPE and known else None
 
 

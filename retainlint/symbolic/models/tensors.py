@@ -7,6 +7,7 @@ from dataclasses import replace
 from retainlint.source import Span
 from retainlint.symbolic import walking
 from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.graphs import UNSEEN
 from retainlint.symbolic.models import operations, unknown
 from retainlint.symbolic.models.named_operations import operands, operation, uncertain
 from retainlint.symbolic.models.names import CUTS, KEEPS, NUMBERS, OPERATIONS, OVERWRITES, in_place
@@ -117,7 +118,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             graded = held.edge is not None and held.edge.node.variable in state.ledger.graded
             if graded or held.edge is None or not held.edge.node.is_leaf:
                 return state.new(TensorObj(None, ticket()))
-            return state.new(UnknownObj(span, plain=True))
+            unseen = any(node.op == UNSEEN for record in state.walks for node in record.reach)
+            return state.new(UnknownObj(span, plain=True)) if unseen else NONE
         case "T" | "mT" | "H":
             return operate(machine, state, "t", (obj,), span, spans=(_receiver(span),))
         case "requires_grad":
