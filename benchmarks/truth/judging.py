@@ -43,23 +43,23 @@ def kind_of(error: str | None, sentence: str | None) -> str | None:
     return next((kind for words, kind in KINDS.items() if words in (sentence or "")), None)
 
 
-def _verdicts(program: Generated, text: str, folder: Path) -> Iterator[Verdict]:
-    """What torch says of a text under each assignment of the program's flags, where it raises."""
+def verdicts(program: Generated, text: str, folder: Path) -> Iterator[Verdict]:
+    """What torch says of a text under each assignment of the program's flags."""
     from judge_torch import judge
 
     path = folder / f"{program.name}.py"
     path.write_text(text, encoding="utf-8")
     for values in itertools.product("01", repeat=len(program.flags)):
         os.environ.update(zip(program.flags, values))
-        verdict = judge(path)
-        if verdict.raises:
-            yield verdict
+        yield judge(path)
 
 
 def ask_torch(program: Generated, folder: Path) -> Truth:
     """Run the program under all assignments of its flags."""
     lines: dict[int, str] = {}
-    for verdict in _verdicts(program, program.text, folder):
+    for verdict in verdicts(program, program.text, folder):
+        if not verdict.raises:
+            continue
         kind = kind_of(verdict.error, verdict.sentence)
         if kind is None or verdict.line is None:
             return Truth({}, f"{verdict.line}: {verdict.error}: {verdict.sentence}")
@@ -73,7 +73,7 @@ def reached(program: Generated, line: int, folder: Path) -> bool:
     indent = lines[line - 1][: len(lines[line - 1]) - len(lines[line - 1].lstrip())]
     lines.insert(line - 1, f"{indent}raise SystemExit('reached')")
     text = "\n".join(lines) + "\n"
-    return any(verdict.error == "SystemExit" for verdict in _verdicts(program, text, folder))
+    return any(verdict.error == "SystemExit" for verdict in verdicts(program, text, folder))
 
 
 @dataclass(frozen=True)

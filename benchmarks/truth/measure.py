@@ -7,18 +7,22 @@ import multiprocessing
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from benchmarks.truth.judging import ask_linter, ask_torch, reached
 from benchmarks.truth.program import Generated, generate
 from benchmarks.truth.score import Result, Tally
+from benchmarks.truth.sharing import shares
 
 
-def judged(seed: str, folder: Path) -> Result:
+def judged(seed: str, folder: Path, sharing: bool) -> Result:
     """Generate one program, and ask both."""
-    program = generate(seed)
-    return compare(program, folder)
+    result = compare(generate(seed), folder)
+    if sharing and not result.raises and not result.truth.mistake:
+        return replace(result, shares=shares(result.program, folder))
+    return result
 
 
 def compare(program: Generated, folder: Path) -> Result:
@@ -30,13 +34,14 @@ def compare(program: Generated, folder: Path) -> Result:
     return Result(program, truth, reading, unreached)
 
 
-def results(seeds: list[str], folder: Path, jobs: int) -> Iterator[Result]:
+def results(seeds: list[str], folder: Path, jobs: int, sharing: bool) -> Iterator[Result]:
     """Every seed's result, in order; torch is imported once in each of `jobs` processes."""
+    work = partial(judged, folder=folder, sharing=sharing)
     if jobs == 1:
-        yield from (judged(seed, folder) for seed in seeds)
+        yield from map(work, seeds)
         return
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        yield from pool.imap(partial(judged, folder=folder), seeds, chunksize=8)
+        yield from pool.imap(work, seeds, chunksize=8)
 
 
 def shown(result: Result) -> str:
@@ -62,11 +67,12 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--jobs", type=int, default=1)
     options.add_argument("--failures", type=Path, help="folder for the programs on which torch and linter differ")
+    options.add_argument("--sharing", action="store_true", help="count the running programs whose walks share a graph")
     chosen = options.parse_args()
     tally = Tally()
     with tempfile.TemporaryDirectory() as folder:
         seeds = [f"{chosen.seed}.{number}" for number in range(chosen.count)]
-        for number, result in enumerate(results(seeds, Path(folder), chosen.jobs), 1):
+        for number, result in enumerate(results(seeds, Path(folder), chosen.jobs, chosen.sharing), 1):
             tally.add(result)
             if result.verdict != "right" and chosen.failures is not None:
                 path = chosen.failures / result.verdict.replace(" ", "_") / f"{result.program.name}.py"

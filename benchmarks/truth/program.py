@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from benchmarks.truth import classes, definitions, idioms, scenes, statements
+from benchmarks.truth import classes, definitions, idioms, scenes, statements, walks
 from benchmarks.truth.classes import PARAMETERS
 from benchmarks.truth.dice import Dice
 from benchmarks.truth.layers import layers
@@ -42,7 +42,7 @@ def generate(seed: str) -> Generated:
     pen = Pen(dice, statements.block)
     pen.slips = dice.weighted(((0.0, 1.0), (0.15, 3.0), (0.3, 3.0), (0.7, 3.0)))
     pen.keeps = dice.weighted(((0.1, 3.0), (0.3, 3.0), (0.7, 1.0)))
-    pen.room = dice.number(15, 50)
+    pen.room = dice.weighted(((20, 2.0), (40, 3.0), (70, 1.0)))
     scope = Scope()
     flags = FLAGS[: dice.weighted(((0, 5.0), (1, 3.0), (2, 2.0), (3, 1.0)))]
     scope.flags += flags
@@ -100,8 +100,13 @@ def _body(pen: Pen, scope: Scope) -> None:
     if pen.dice.chance(0.4):
         pen.dice.pick(scenes.SCENES)(pen, scope)
         pen.body(scope, pen.dice.number(0, 3))
+        if pen.dice.chance(0.5):
+            walks.together(pen, scope)
     else:
-        pen.body(scope, pen.dice.number(5, 14))
+        pen.body(scope, pen.dice.number(3, 10))
+        if pen.dice.chance(0.5):
+            walks.together(pen, scope)
+        pen.body(scope, pen.dice.number(2, 6))
         if pen.dice.chance(0.5):
             pen.dice.pick(statements.CLOSING)(pen, scope)
     definitions.call_all(pen, scope)

@@ -18,6 +18,8 @@ class Result:
     reading: Reading
     unreached: frozenset[int] = frozenset()  # findings at lines that no assignment makes run: torch says nothing there
 
+    shares: bool = False  # it runs though two of its walks meet, where that was asked
+
     @property
     def raises(self) -> bool:
         return bool(self.truth.lines)
@@ -58,6 +60,7 @@ class Tally:
     false: int = 0
     further: int = 0
     unreached: int = 0
+    sharing: int = 0
     gaps: int = 0
     seconds: list[float] = field(default_factory=list)
     kinds: Counter[tuple[str, bool]] = field(default_factory=Counter)
@@ -72,6 +75,7 @@ class Tally:
             self.tags.setdefault(tag, Counter())[result.verdict] += 1
         self.rows.update(result.program.rows)
         self.seconds.append(result.reading.seconds)
+        self.sharing += result.shares
         self.gaps += bool(result.reading.gaps)
         self.further += len(result.further)
         if not result.raises:
@@ -104,6 +108,11 @@ class Tally:
             f"gaps        {self.gaps} programs with something not followed; crashes {self.verdicts['crash']}",
             f"time        {1000 * sum(times) / len(times):.0f} ms a program, median {1000 * times[len(times) // 2]:.0f}, slowest {1000 * times[-1]:.0f}",
         ]
+        if self.sharing:
+            head.insert(
+                2,
+                f"share       {self.sharing} of {self.judged} ({_share(self.sharing, self.judged)}) run though walks meet in one graph",
+            )
         return "\n".join([*head, "", *self._by_kind(), "", *self._by_tag()])
 
     def _by_kind(self) -> list[str]:

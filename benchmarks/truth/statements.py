@@ -32,6 +32,8 @@ _WALKING: tuple[tuple[Statement, float], ...] = (
     (walks.unrelated, 0.3),
     (walks.train, 3.0),
     (walks.step, 0.8),
+    (walks.stale, 0.8),
+    (walks.together, 3.0),
     (walks.clear, 0.8),
     (changes.update, 1.5),
     (control.loop, 4.0),

@@ -209,6 +209,22 @@ def train(pen: Pen, scope: Scope) -> None:
     scope.spend()
 
 
+def stale(pen: Pen, scope: Scope) -> None:
+    """A walk that keeps its graph, an optimiser's step, and another walk: legal only if no stepped weight was saved."""
+    if not scope.optimizers or pen.dice.chance(0.5 - pen.slips / 2):
+        return
+    pen.tag("step between walks")
+    optimizer = pen.dice.pick(scope.optimizers)
+    first = root(pen, scope)
+    pen.write(f"{first.name}.backward(retain_graph=True)")
+    if pen.dice.chance(0.3):
+        pen.write(f"{optimizer}.zero_grad({pen.dice.pick(('', 'set_to_none=False'))})")
+    pen.write(f"{optimizer}.step()")
+    second = first if pen.dice.chance(0.6) else root(pen, scope)
+    pen.write(f"{second.name}.backward({keep(pen, scope)[0]})")
+    scope.spend()
+
+
 def report(pen: Pen, scope: Scope) -> None:
     """A look at a number; it touches no graph."""
     scalars = [v.name for v in scope.tensors("S")]
@@ -225,3 +241,40 @@ def plain_walk(pen: Pen, scope: Scope) -> None:
     pen.write(f"{loss.name}.backward({flags})")
     if not kept:
         scope.spend()
+
+
+_LIGHT = (
+    "{} + 1",
+    "-{}",
+    "{}.clone()",
+    "1 - {}",
+    "{}.flip(0)",
+    "{}[:]",
+    "{} - {}.detach()",
+    "torch.cat([{}])",
+    "{}.cumsum(0)",
+)
+
+
+def together(pen: Pen, scope: Scope) -> None:
+    """Several losses over one trunk, walked one by one: kept until the last, or over a trunk that saves nothing."""
+    if not scope.grad:
+        return
+    pen.tag("shared trunk")
+    leaves = [v for v in scope.variables if v.leaf and v.live is Live.YES and v.shape != "S"]
+    light = bool(leaves) and pen.dice.chance(0.4)
+    if light:
+        leaf = pen.dice.pick(leaves)
+        name = pen.name("trunk")
+        pen.write(f"{name} = {pen.dice.pick(_LIGHT).format(leaf.name, leaf.name)}")
+        trunk = bind(scope, name, leaf.shape, Written(name, Live.YES, light=True))
+    else:
+        trunk = define(pen, scope, "A", LIVE, stem="trunk")
+    number = pen.dice.number(2, 3)
+    losses = [define(pen, scope, "S", Wish(must=trunk), stem="loss", depth=1).name for _ in range(number)]
+    for place, loss in enumerate(losses):
+        careless = pen.dice.chance(pen.slips / 2)
+        kept = not light and not careless and place < number - 1
+        pen.write(f"{loss}.backward({'retain_graph=True' if kept else ''})")
+    scope.spend()
+    trunk.spent = not light

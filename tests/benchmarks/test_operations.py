@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from benchmarks.truth.layers import layers
 from benchmarks.truth.operations import DATA, SHAPES, Operation, table, turned
-
 from retainlint.autograd.saves import rows
 
 torch = pytest.importorskip("torch")

@@ -36,7 +36,7 @@ DEEP = {
     "conditional": "x = " + "a if b else " * 20000 + "c",
     "subscripts": "x = a" + "[0]" * 5000,
     "strings": "x = (" + "'a'\n" * 20000 + ")",
-    "elif": "if a: b\n" + "elif c: d\n" * 30000,
+    "elif": "if a: b\n" + "elif c: d\n" * 20000,
     "elif in elif": "".join(" " * i + "if a:\n" + " " * i + " b\n" + (" " * i + "elif c:\n" + " " * i + " d\n") * 99 for i in range(20)) + " " * 20 + "e",
     "with": "with " + ", ".join(["a"] * 20000) + ": b",
     "case": "match a:\n" + "  case 1: b\n" * 9000,
