@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from retainlint.source import Span
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module
-from retainlint.symbolic.context import Args, Results
+from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import dispatch, unknown
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
@@ -28,11 +27,8 @@ from retainlint.symbolic.values import (
     Wrapped,
 )
 
-if TYPE_CHECKING:
-    from retainlint.symbolic.machine import Interpreter
 
-
-def read(machine: Interpreter, state: State, obj: Value, name: str, span: Span) -> Results:
+def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Results:
     """`obj.name`."""
     if isinstance(obj, External) and name == "__name__":
         return [(state, Const(obj.path.rpartition(".")[2]))]
@@ -62,7 +58,7 @@ def read(machine: Interpreter, state: State, obj: Value, name: str, span: Span) 
     return [(state, dispatch.attribute(machine, state, obj, name, span))]
 
 
-def _of_instance(machine: Interpreter, state: State, obj: Value, held: Instance, name: str, span: Span) -> Results:
+def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, name: str, span: Span) -> Results:
     found = find(state, obj, name)
     if isinstance(found, Wrapped) and found.kind == "property":
         return machine.call(state, found.func, Args((obj,), spans=(span,)), span)
@@ -88,7 +84,7 @@ def _of_instance(machine: Interpreter, state: State, obj: Value, held: Instance,
     return [(state, missing)]
 
 
-def _cached(machine: Interpreter, state: State, obj: Value, func: Value, name: str, span: Span) -> Results:
+def _cached(machine: Machine, state: State, obj: Value, func: Value, name: str, span: Span) -> Results:
     """The first read of a cached property runs it; the value then lies on the object."""
     results = machine.call(state, func, Args((obj,), spans=(span,)), span)
     for after, value in results:
@@ -96,7 +92,7 @@ def _cached(machine: Interpreter, state: State, obj: Value, func: Value, name: s
     return results
 
 
-def _bound(machine: Interpreter, state: State, obj: Value, found: Value, span: Span) -> Results:
+def _bound(machine: Machine, state: State, obj: Value, found: Value, span: Span) -> Results:
     if isinstance(found, Closure):
         return [(state, Bound(found, obj))]
     if isinstance(found, Wrapped):
@@ -111,7 +107,7 @@ def _bound(machine: Interpreter, state: State, obj: Value, found: Value, span: S
     return [(state, found)]
 
 
-def write(machine: Interpreter, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
+def write(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
     """`obj.name = value`."""
     held = state.get(obj)
     assert held is None or isinstance(obj, Ref)
@@ -138,7 +134,7 @@ def delete(state: State, obj: Value, name: str) -> None:
         state.set(obj, replace(held, attrs={k: v for k, v in held.attrs.items() if k != name}))
 
 
-def fill_fields(machine: Interpreter, state: State, made: Ref, args: Args, span: Span) -> None:
+def fill_fields(machine: Machine, state: State, made: Ref, args: Args, span: Span) -> None:
     """The generated `__init__` of a dataclass: its annotated names, those of its bases first."""
     held = state.heap[made.id]
     assert isinstance(held, Instance)
@@ -152,7 +148,7 @@ def fill_fields(machine: Interpreter, state: State, made: Ref, args: Args, span:
     state.set(made, Instance(held.cls, attrs))
 
 
-def _default(machine: Interpreter, state: State, value: Value, span: Span) -> Value:
+def _default(machine: Machine, state: State, value: Value, span: Span) -> Value:
     """A field's default; `field(default_factory=...)` makes one anew."""
     if not (isinstance(value, Partial) and value.func == External("dataclasses.field")):
         return value

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from retainlint import ir
 from retainlint.symbolic import facts
+from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import State
+from retainlint.symbolic.turns import settled
 from retainlint.symbolic.values import (
     Term,
     Value,
 )
 
-if TYPE_CHECKING:
-    from retainlint.symbolic.machine import Interpreter
-from retainlint.symbolic.turns import settled
 
-
-def run_if(machine: Interpreter, instr: ir.If, state: State) -> list[State]:
+def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
     cond = state.read(instr.cond)
     truth = facts.decide(state, cond)
     if truth is None and not state.guards and (only_raises(instr.then) or only_raises(instr.orelse)):

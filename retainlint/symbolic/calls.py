@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from retainlint import ir
 from retainlint.source import Span
 from retainlint.symbolic import attributes
 from retainlint.symbolic.classes import ancestry, find, is_module
-from retainlint.symbolic.context import Args, Results
+from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.merge import join
 from retainlint.symbolic.models import dispatch, modules, unknown
 from retainlint.symbolic.state import Frame, State
@@ -34,9 +33,6 @@ from retainlint.symbolic.values import (
     Value,
     Wrapped,
 )
-
-if TYPE_CHECKING:
-    from retainlint.symbolic.machine import Interpreter
 
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "reveal_type"}
 
@@ -86,7 +82,7 @@ def _spread(state: State, value: Value) -> tuple[Value, ...] | None:
     return obj.items if isinstance(obj, ListObj) and not obj.open else None
 
 
-def call(machine: Interpreter, state: State, func: Value, args: Args, span: Span) -> Results:
+def call(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Results:
     match func:
         case Closure():
             return run_closure(machine, state, func, args, span)
@@ -111,7 +107,7 @@ def call(machine: Interpreter, state: State, func: Value, args: Args, span: Span
             return [(state, unknown.called(machine, state, func, args, span))]
 
 
-def _call_object(machine: Interpreter, state: State, func: Ref, args: Args, span: Span) -> Results:
+def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Span) -> Results:
     obj = state.heap[func.id]
     match obj:
         case ClassObj():
@@ -131,7 +127,7 @@ def _call_object(machine: Interpreter, state: State, func: Ref, args: Args, span
             return [(state, unknown.called(machine, state, func, args, span))]
 
 
-def _memoised(machine: Interpreter, state: State, inner: Value, memo: Value, args: Args, span: Span) -> Results:
+def _memoised(machine: Machine, state: State, inner: Value, memo: Value, args: Args, span: Span) -> Results:
     """A cached function: the same arguments give the same value, graph and all."""
     key = Tuple(args.all)
     held = state.get(memo)
@@ -146,7 +142,7 @@ def _memoised(machine: Interpreter, state: State, inner: Value, memo: Value, arg
 
 
 def _wrapped(
-    machine: Interpreter, state: State, kind: str, inner: Value, memo: Value | None, args: Args, span: Span
+    machine: Machine, state: State, kind: str, inner: Value, memo: Value | None, args: Args, span: Span
 ) -> Results:
     if memo is not None:
         return _memoised(machine, state, inner, memo, args, span)
@@ -159,7 +155,7 @@ def _wrapped(
     return results
 
 
-def run_closure(machine: Interpreter, state: State, func: Closure, args: Args, span: Span) -> Results:
+def run_closure(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
     code = func.code
     if code.is_generator:
         machine.entered.add(code)
@@ -168,7 +164,7 @@ def run_closure(machine: Interpreter, state: State, func: Closure, args: Args, s
 
 
 def run_body(
-    machine: Interpreter,
+    machine: Machine,
     state: State,
     func: Closure,
     args: Args,
@@ -208,7 +204,7 @@ def _leave(state: State, frame_id: int, code: ir.Code, span: Span) -> Value:
     return value
 
 
-def _joined(machine: Interpreter, results: Results) -> Results:
+def _joined(machine: Machine, results: Results) -> Results:
     """Merge the ways through a call that ended alike."""
     if len(results) < 2:
         return results
@@ -219,7 +215,7 @@ def _joined(machine: Interpreter, results: Results) -> Results:
     return [(state, state.writable().registers.pop(-1, NONE)) for state in joined]
 
 
-def bind(machine: Interpreter, state: State, frame: Frame, func: Closure, args: Args, span: Span) -> None:
+def bind(machine: Machine, state: State, frame: Frame, func: Closure, args: Args, span: Span) -> None:
     """Give the parameters their values; those that we don't know are unknown."""
     pos, named = list(args.pos), dict(args.named)
     defaults = dict(func.defaults)
@@ -243,7 +239,7 @@ def bind(machine: Interpreter, state: State, frame: Frame, func: Closure, args: 
     frame.receiver = names[first.name] if first is not None else None
 
 
-def instantiate(machine: Interpreter, state: State, cls: Ref, args: Args, span: Span) -> Results:
+def instantiate(machine: Machine, state: State, cls: Ref, args: Args, span: Span) -> Results:
     """Make an object and run its `__init__`."""
     obj = state.heap[cls.id]
     assert isinstance(obj, ClassObj)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from retainlint import ir
 from retainlint.incident import Incident, Witness
 from retainlint.source import Span
 from retainlint.symbolic.graphs import Graphs
@@ -48,6 +49,15 @@ class Machine(Protocol):
     """The interpreter, as its models see it. Calls may fork, so they return a list of (state, value)."""
 
     graphs: Graphs
+    entered: set[ir.Code]  # the codes of the program that were run
+
+    def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:
+        """Run a block on each state; what ended early (`flow`) comes back with the rest."""
+        ...
+
+    def thin(self, states: list[State], span: Span) -> list[State]:
+        """Merge what can be merged, and drop what is too much."""
+        ...
 
     def call(self, state: State, func: Value, args: Args, span: Span) -> Results: ...
 

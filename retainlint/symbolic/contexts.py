@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from retainlint import ir
-from retainlint.symbolic.context import Args
+from retainlint.symbolic.context import Args, Machine
+from retainlint.symbolic.generators import with_generator
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import State
+from retainlint.symbolic.turns import settled
 from retainlint.symbolic.values import (
     ClassObj,
     Const,
@@ -18,13 +18,8 @@ from retainlint.symbolic.values import (
     Value,
 )
 
-if TYPE_CHECKING:
-    from retainlint.symbolic.machine import Interpreter
-from retainlint.symbolic.generators import with_generator
-from retainlint.symbolic.turns import settled
 
-
-def run_with(machine: Interpreter, instr: ir.With, state: State) -> list[State]:
+def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
     context = state.read(instr.context)
     obj = state.get(context)
     if isinstance(context, GradMode):
@@ -40,7 +35,7 @@ def run_with(machine: Interpreter, instr: ir.With, state: State) -> list[State]:
     return settled(machine, machine.run(instr.body, [state]), instr.live)
 
 
-def _with_mode(machine: Interpreter, instr: ir.With, state: State, mode: GradMode) -> list[State]:
+def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -> list[State]:
     before = state.grad if mode.restores is None else mode.restores
     state.grad = before if mode.guards else mode.enabled
     state.guards += mode.guards
@@ -54,7 +49,7 @@ def _with_mode(machine: Interpreter, instr: ir.With, state: State, mode: GradMod
     return settled(machine, after, instr.live)
 
 
-def _with_instance(machine: Interpreter, instr: ir.With, state: State, context: Value) -> list[State]:
+def _with_instance(machine: Machine, instr: ir.With, state: State, context: Value) -> list[State]:
     after: list[State] = []
     for found, method in machine.attribute(state, context, "__enter__", instr.span):
         for entered, value in machine.call(found, method, Args(), instr.span):

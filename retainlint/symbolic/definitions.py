@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic.context import Args, Results
+from retainlint.symbolic.calls import call
+from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import dispatch, unknown
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
@@ -25,10 +24,6 @@ from retainlint.symbolic.values import (
     Wrapped,
 )
 
-if TYPE_CHECKING:
-    from retainlint.symbolic.machine import Interpreter
-from retainlint.symbolic.calls import call
-
 
 def make_function(state: State, code: ir.Code) -> Closure:
     registers = state.frame.registers
@@ -45,7 +40,7 @@ _WRAPPERS = {
 }  # fmt: skip
 
 
-def decorate(machine: Interpreter, state: State, decorator: Value, target: Value, span: Span) -> Results:
+def decorate(machine: Machine, state: State, decorator: Value, target: Value, span: Span) -> Results:
     """`@decorator`: the known ones are understood, the program's own are run, any other is taken to keep the thing."""
     if isinstance(decorator, GradMode):
         return [(state, Wrapped("enable_grad" if decorator.enabled else "no_grad", target))]
@@ -76,7 +71,7 @@ def _mark_dataclass(state: State, target: Value) -> None:
         state.set(target, ClassObj(obj.name, obj.bases, obj.attrs, obj.code, dataclass=True))
 
 
-def make_class(machine: Interpreter, state: State, instr: ir.MakeClass) -> list[State]:
+def make_class(machine: Machine, state: State, instr: ir.MakeClass) -> list[State]:
     """Run the class body; its names become the attributes."""
     registers = state.frame.registers
     bases = tuple(registers[arg.value] for arg in instr.bases if arg.name is None and not arg.star)

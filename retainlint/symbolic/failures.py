@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from retainlint import ir
 from retainlint.incident import Condition
+from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import Choice, Flow, State, ticket
+from retainlint.symbolic.turns import settled
 from retainlint.symbolic.values import (
     ClassObj,
     External,
@@ -16,10 +16,6 @@ from retainlint.symbolic.values import (
     Tuple,
     Value,
 )
-
-if TYPE_CHECKING:
-    from retainlint.symbolic.machine import Interpreter
-from retainlint.symbolic.turns import settled
 
 
 def failure(state: State, raised: int | None) -> Failure:
@@ -39,7 +35,7 @@ def failure(state: State, raised: int | None) -> Failure:
 EXPECTED = ("RuntimeError", "Exception", "BaseException", "GraphError")
 
 
-def run_try(machine: Interpreter, instr: ir.Try, state: State) -> list[State]:
+def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     entry = state.fork() if instr.handlers and _may_matter(instr) else None
     catches = any(_may_catch(state, handler) for handler in instr.handlers)
     state.guards += catches
@@ -59,7 +55,7 @@ def run_try(machine: Interpreter, instr: ir.Try, state: State) -> list[State]:
     return settled(machine, _finally(machine, instr, after), instr.live)
 
 
-def _finally(machine: Interpreter, instr: ir.Try, states: list[State]) -> list[State]:
+def _finally(machine: Machine, instr: ir.Try, states: list[State]) -> list[State]:
     if not instr.final:
         return states
     after: list[State] = []
@@ -106,7 +102,7 @@ def _may_catch(state: State, handler: ir.Handler) -> bool:
     return bool(names & set(EXPECTED)) or not builtin
 
 
-def _handle(machine: Interpreter, instr: ir.Try, state: State) -> list[State]:
+def _handle(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     """Send a raised exception to the handlers."""
     assert state.flow is not None
     raised = state.flow.value
@@ -122,9 +118,7 @@ def _handle(machine: Interpreter, instr: ir.Try, state: State) -> list[State]:
     return [state]
 
 
-def _enter(
-    machine: Interpreter, handler: ir.Handler, state: State, raised: Value, *, tested: bool = False
-) -> list[State]:
+def _enter(machine: Machine, handler: ir.Handler, state: State, raised: Value, *, tested: bool = False) -> list[State]:
     states = [state] if tested else machine.run(handler.test, [state])
     for each in states:
         each.write(handler.dst, raised, handler.span)

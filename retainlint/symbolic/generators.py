@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from retainlint import ir
 from retainlint.incident import Turn
 from retainlint.symbolic import calls
-from retainlint.symbolic.context import Args
+from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.merge import forget_dead
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import State
+from retainlint.symbolic.turns import leave_loop, settled, sort_turn
 from retainlint.symbolic.values import (
     Const,
     GeneratorObj,
@@ -18,12 +17,8 @@ from retainlint.symbolic.values import (
     Value,
 )
 
-if TYPE_CHECKING:
-    from retainlint.symbolic.machine import Interpreter
-from retainlint.symbolic.turns import leave_loop, settled, sort_turn
 
-
-def run_yield(machine: Interpreter, instr: ir.Yield, state: State) -> list[State]:
+def run_yield(machine: Machine, instr: ir.Yield, state: State) -> list[State]:
     """Hand a value to the loop that runs over this generator, or collect it."""
     value, consumer = state.read(instr.src), state.frame.consumer
     held = state.get(value)
@@ -52,7 +47,7 @@ def collect(state: State, value: Value, *, delegates: bool) -> None:
     frame.yielded = (*frame.yielded, *more)[-64:]
 
 
-def drain(machine: Interpreter, state: State, generator: Value) -> Value:
+def drain(machine: Machine, state: State, generator: Value) -> Value:
     """Run a generator to its end on this state; where it forks, only its first way is followed."""
     held = state.get(generator)
     assert isinstance(held, GeneratorObj)
@@ -67,7 +62,7 @@ def drain(machine: Interpreter, state: State, generator: Value) -> Value:
     return value
 
 
-def over_generator(machine: Interpreter, instr: ir.For, state: State, generator: GeneratorObj) -> list[State]:
+def over_generator(machine: Machine, instr: ir.For, state: State, generator: GeneratorObj) -> list[State]:
     """The loop's body runs at each `yield`, in the loop's own frame."""
     outer, stack, called = state.turns, state.stack, state.calls
     ended: list[State] = []
@@ -99,7 +94,7 @@ def over_generator(machine: Interpreter, instr: ir.For, state: State, generator:
     return settled(machine, leave_loop(ended, outer) + after, instr.live)
 
 
-def with_generator(machine: Interpreter, instr: ir.With, state: State, generator: GeneratorObj) -> list[State]:
+def with_generator(machine: Machine, instr: ir.With, state: State, generator: GeneratorObj) -> list[State]:
     """`@contextmanager`: the body runs where the function yields."""
     stack, called = state.stack, state.calls
     ended: list[State] = []

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from retainlint import ir
 from retainlint.source import Span
 from retainlint.symbolic import facts, iteration
 from retainlint.symbolic.classes import find
-from retainlint.symbolic.context import Args, Results
+from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import containers, operations, unknown
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
@@ -28,11 +26,8 @@ from retainlint.symbolic.values import (
     Value,
 )
 
-if TYPE_CHECKING:
-    from retainlint.symbolic.machine import Interpreter
 
-
-def read(machine: Interpreter, state: State, obj: Value, index: Value, span: Span) -> Results:
+def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -> Results:
     """`obj[index]`."""
     if isinstance(obj, Tuple):
         return [(state, _from_sequence(state, obj.items, index, span, tuple_=True))]
@@ -82,7 +77,7 @@ def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: S
     return items[-1] if items else unknown.fresh(state, span)
 
 
-def write(machine: Interpreter, state: State, obj: Value, index: Value, value: Value, span: Span) -> list[State]:
+def write(machine: Machine, state: State, obj: Value, index: Value, value: Value, span: Span) -> list[State]:
     """`obj[index] = value`."""
     held = state.get(obj)
     if not isinstance(obj, Ref):
@@ -125,7 +120,7 @@ def delete(state: State, obj: Value, index: Value) -> None:
         state.set(obj, DictObj({k: v for k, v in held.items.items() if k != index}, held.open, held.rest, held.default))
 
 
-def unpack(machine: Interpreter, state: State, instr: ir.Unpack) -> list[Value]:
+def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
     """The values of `a, *b, c = src`."""
     src, count = state.read(instr.src), len(instr.dsts)
     known = src.items if isinstance(src, Tuple) else _known(machine, state, src, instr.span)
@@ -144,7 +139,7 @@ def unpack(machine: Interpreter, state: State, instr: ir.Unpack) -> list[Value]:
     return values
 
 
-def _known(machine: Interpreter, state: State, src: Value, span: Span) -> tuple[Value, ...] | None:
+def _known(machine: Machine, state: State, src: Value, span: Span) -> tuple[Value, ...] | None:
     if isinstance(state.get(src), UnknownObj | TensorObj | Instance):
         return None
     found = iteration.known_items(machine, state, src, span)

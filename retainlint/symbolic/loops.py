@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from retainlint import ir
 from retainlint.incident import Turn
 from retainlint.source import Span
 from retainlint.symbolic import facts, iteration
 from retainlint.symbolic.classes import find
-from retainlint.symbolic.context import Args
+from retainlint.symbolic.context import Args, Machine
+from retainlint.symbolic.generators import over_generator
 from retainlint.symbolic.merge import forget_dead
 from retainlint.symbolic.reach import sweep
 from retainlint.symbolic.state import State
+from retainlint.symbolic.turns import leave_loop, new_states, settled, sort_turn
 from retainlint.symbolic.values import (
     Bound,
     GeneratorObj,
     Instance,
     Value,
 )
-
-if TYPE_CHECKING:
-    from retainlint.symbolic.machine import Interpreter
-from retainlint.symbolic.generators import over_generator
-from retainlint.symbolic.turns import leave_loop, new_states, settled, sort_turn
 
 KNOWN_TURNS = 12
 """While its condition is known, a `while` runs so many turns at most."""
@@ -36,7 +31,7 @@ COUNTERS = 3
 """From this turn on, a state that differs from an earlier one only by numbers and texts counts as repeated."""
 
 
-def run_for(machine: Interpreter, instr: ir.For, state: State) -> list[State]:
+def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
     after: list[State] = []
     for each, iterable in _iterated(machine, state, state.read(instr.iterable), instr.span):
         held = each.get(iterable)
@@ -49,7 +44,7 @@ def run_for(machine: Interpreter, instr: ir.For, state: State) -> list[State]:
     return after
 
 
-def _over(machine: Interpreter, instr: ir.For, state: State, iterable: Value) -> list[State]:
+def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
     outer = state.turns
     plan = iteration.plan(machine, state, iterable, instr.span)
     ended: list[State] = []  # left the loop otherwise than by its end
@@ -85,7 +80,7 @@ def _over(machine: Interpreter, instr: ir.For, state: State, iterable: Value) ->
     return settled(machine, leave_loop(ended, outer) + after, instr.live)
 
 
-def run_while(machine: Interpreter, instr: ir.While, state: State) -> list[State]:
+def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
     outer = state.turns
     ended: list[State] = []
     finished: list[State] = []
@@ -128,7 +123,7 @@ def run_while(machine: Interpreter, instr: ir.While, state: State) -> list[State
     return settled(machine, leave_loop(ended, outer) + after, instr.live)
 
 
-def _iterated(machine: Interpreter, state: State, iterable: Value, span: Span) -> list[tuple[State, Value]]:
+def _iterated(machine: Machine, state: State, iterable: Value, span: Span) -> list[tuple[State, Value]]:
     """What a loop really runs over: an object's own `__iter__` is asked first."""
     held = state.get(iterable)
     if isinstance(held, Instance) and (method := find(state, iterable, "__iter__")) is not None:

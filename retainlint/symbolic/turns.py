@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from retainlint import ir
 from retainlint.incident import Turn
+from retainlint.symbolic.context import Machine
 from retainlint.symbolic.merge import equivalent, forget_dead, join
 from retainlint.symbolic.state import State
 
-if TYPE_CHECKING:
-    from retainlint.symbolic.machine import Interpreter
 
-
-def settled(machine: Interpreter, states: list[State], live: ir.Live) -> list[State]:
+def settled(machine: Machine, states: list[State], live: ir.Live) -> list[State]:
     """At a join: forget what is dead, merge what is alike."""
     if len(states) < 2:
         return states
@@ -24,7 +20,7 @@ def settled(machine: Interpreter, states: list[State], live: ir.Live) -> list[St
 
 
 def new_states(
-    machine: Interpreter, states: list[State], seen: list[State], *, lenient: bool = False
+    machine: Machine, states: list[State], seen: list[State], *, lenient: bool = False
 ) -> tuple[list[State], list[State]]:
     """Tell states that were not there at an earlier turn's end from those that were."""
     new: list[State] = []

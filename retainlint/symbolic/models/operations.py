@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from retainlint import ir
 from retainlint.incident import LeafModified
@@ -31,9 +30,6 @@ from retainlint.symbolic.values import (
     UnknownObj,
     Value,
 )
-
-if TYPE_CHECKING:
-    from retainlint.symbolic.machine import Interpreter
 
 VIEWS = frozenset(
     "view reshape t transpose permute expand squeeze unsqueeze flatten select slice narrow unbind split alias".split()
@@ -136,7 +132,7 @@ def _is_basic(key: Value) -> bool:
     return all(isinstance(part, Slice) or facts.is_scalar(part) for part in parts)
 
 
-def binary(machine: Interpreter, state: State, instr: ir.Binary) -> Results:
+def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     """`left op right`, or the augmented assignment."""
     left, right, span = state.read(instr.left), state.read(instr.right), instr.span
     if isinstance(left, Const) and isinstance(left.value, str) and instr.op == "%":
@@ -207,7 +203,7 @@ def _items(value: Value, held: object) -> tuple[tuple[Value, ...], bool]:
     return (held.items, held.open) if isinstance(held, ListObj) else ((), True)
 
 
-def unary(machine: Interpreter, state: State, op: str, value: Value, span: Span) -> Value:
+def unary(machine: Machine, state: State, op: str, value: Value, span: Span) -> Value:
     if op == "not":
         truth = facts.decide(state, value)
         return Const(not truth) if truth is not None else facts.negate(value)
@@ -223,7 +219,7 @@ def unary(machine: Interpreter, state: State, op: str, value: Value, span: Span)
     return value if op == "+" else unknown.fresh(state, span, plain=True)
 
 
-def compare(machine: Interpreter, state: State, instr: ir.Compare) -> Results:
+def compare(machine: Machine, state: State, instr: ir.Compare) -> Results:
     """`left op right`; between tensors it has no graph, and nobody knows the answer."""
     left, right = state.read(instr.left), state.read(instr.right)
     if instr.op not in ("is", "is not", "in", "not in"):
