@@ -126,17 +126,22 @@ def saved_slot(name: str, tensor: Tensor) -> SavedTensor:
 
 
 class Recording:
-    """A node in the making: what it saves of its inputs is taken before the operation runs, its result after."""
+    """A node in the making: what it saves of its inputs is taken before the operation runs, its result after.
+
+    `reached` tells to which inputs a gradient goes back: not to a view that was made before its base required grad,
+    which has no edge although it requires grad itself.
+    """
 
     def __init__(self, row: Row, tensors: Sequence[Tensor | None], needs: Sequence[bool], changes_first: bool) -> None:
-        self.row, self.needs = row, needs
+        self.row = row
         self.edges: list[Edge | None] = [
             t.edge() if need and t is not None else None for t, need in zip(tensors, needs)
         ]
-        self.wanted = tuple(Meta.of(t) if need and t is not None else None for t, need in zip(tensors, needs))
+        self.reached = [edge is not None for edge in self.edges]
+        self.wanted = tuple(Meta.of(t) if t is not None and there else None for t, there in zip(tensors, self.reached))
         self.held: dict[str, Tensor] = {}
         self.slots: list[SavedTensor | None] = []
-        for slot in row.saved(needs):
+        for slot in row.saved(self.reached):
             if slot.source == RESULT:
                 self.slots.append(None)
             elif slot.source == UNCHECKED:
@@ -157,7 +162,7 @@ class Recording:
     ) -> Step:
         """The node, now that the results are known."""
         saved = Saved(dict(self.held), params, shapes)
-        saved.needs = dict(zip(self.row.inputs, self.needs))
+        saved.needs = dict(zip(self.row.inputs, self.reached))
         slots = list(self._with_result(saved, results[0]))
         step = Step(
             op,

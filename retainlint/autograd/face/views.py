@@ -9,6 +9,7 @@ import numpy as np
 from retainlint.autograd.errors import (
     LeafModifiedError,
     LeafViewModifiedError,
+    OverlapError,
     SharedViewModifiedError,
     UntrackedViewModifiedError,
 )
@@ -22,8 +23,10 @@ from retainlint.autograd.graph import SavedTensor
 def as_view(of: Tensor, array: Array, shared: bool = False) -> Tensor:
     """A tensor over part of the memory of `of`, which remembers whose view it is."""
     made = Tensor.of(array, of.storage)
-    made.base = of if of.base is None else of.base
     made.made_in_inference, made.counts = of.made_in_inference, of.counts
+    if of.made_in_inference:
+        return made  # torch keeps no account of the views of such tensors
+    made.base = of if of.base is None else of.base
     made.seen = LEDGER.version(of.storage)
     if of.base is not None and of.origin != "plain":
         made.origin = of.origin
@@ -74,13 +77,19 @@ def rebase(tensor: Tensor, step: Step) -> None:
     held = tuple(
         SavedTensor(s.name, s.storage, s.version, s.edge, s.is_result) for s in step.saved if s.storage is not None
     )
+    edge = base.edge()
+    numbers = {
+        "function": step,
+        "places": places(base.array, tensor.array),
+        "overlapping": edge is not None and overlaps(tensor.array),
+    }
     chain = Step(
         "CopySlices",
         (SavedTensor("function"), *held),
-        (base.edge(), *step.next[1:]),
+        (edge, *step.next[1:]),
         LEDGER.next_order(),
         pullback=_through_slice,
-        saved_numbers=Saved({}, {"function": step, "places": places(base.array, tensor.array)}, {}),
+        saved_numbers=Saved({}, numbers, {}),
         wanted=(Meta.of(base), *step.wanted[1:]),
         outputs=(Meta.of(base),),
     )
@@ -98,15 +107,11 @@ def refresh(view: Tensor) -> None:
         return
     _refuse_origin(view, by_base=True)
     view.seen = now
-    view.seen = now
-    edge = view.base.edge()
-    if edge is None:
-        return
     where = places(view.base.array, view.array)
     node = Step(
         "AsStridedBackward0",
         (),
-        (edge,),
+        (view.base.edge(),),  # None where the base was detached: then the view's own graph is lost too
         LEDGER.next_order(),
         pullback=_scatter,
         saved_numbers=Saved({}, {"places": where}, {"self": view.base.array.shape}),
@@ -142,8 +147,15 @@ def _through_slice(saved: Saved, grads: list[Tensor | None]) -> Grads:
     if grad is None:
         return [None] * len(step.next)
     found: list[Any] = list(step.pull([take_places(grad, saved.places, step.outputs[0].shape)]))
+    if saved.overlapping:  # torch writes what it found into a gradient with the view's strides
+        raise OverlapError().plain()
     inner = found[0] if found[0] is not None else zeros_of(step.outputs[0].shape, grad)
     return [put_places(grad, inner, saved.places), *found[1:]]
+
+
+def overlaps(array: Array) -> bool:
+    """Whether several elements share memory."""
+    return any(step == 0 and size > 1 for size, step in zip(array.shape, array.strides, strict=True))
 
 
 def places(base: Array, view: Array) -> Array:

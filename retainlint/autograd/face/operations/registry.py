@@ -20,7 +20,7 @@ from retainlint.autograd.face.dtypes import Array, dtype
 from retainlint.autograd.face.lacking import LackingUse
 from retainlint.autograd.face.tape import Grads, Recording, Saved, changed, needing
 from retainlint.autograd.face.tensor import Tensor
-from retainlint.autograd.face.views import as_view, check_change, rebase
+from retainlint.autograd.face.views import as_view, check_change, overlaps, rebase
 from retainlint.autograd.saves import rows
 
 Formula = Callable[..., Any]
@@ -84,7 +84,7 @@ class Operation:
             shapes = {name: t.array.shape for name, t in zip(self.names, tensors) if t is not None}
             if self.variadic:
                 shapes = {str(i): t.array.shape for i, t in enumerate(tensors) if t is not None}
-            step = recording.finish(node or self.row.node, self._pullback(needs), outputs, params, shapes)
+            step = recording.finish(node or self.row.node, self._pullback(recording.reached), outputs, params, shapes)
             if into is not None:
                 rebase(into, step)
             else:
@@ -195,11 +195,6 @@ def written(into: Tensor, result: Any, repeatable: bool = False) -> Tensor:
     into.array[...] = result
     changed(into)
     return into
-
-
-def overlaps(array: Array) -> bool:
-    """Whether several elements share memory."""
-    return any(step == 0 and size > 1 for size, step in zip(array.shape, array.strides, strict=True))
 
 
 def partly_shared(written: Array, read: Array) -> bool:

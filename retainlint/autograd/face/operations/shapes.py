@@ -437,7 +437,9 @@ def detach(self: Tensor) -> Tensor:
 
 @method()
 def detach_(self: Tensor) -> Tensor:
-    """Take this tensor out of its graph."""
+    """Take this tensor out of its graph; nothing happens in inference mode."""
+    if modes.is_inference_mode_enabled():
+        return self
     if self.base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
