@@ -273,7 +273,7 @@ class _Comparison:
     def edges(self, a: Edge | None, b: Edge | None, lazy: bool = False) -> bool:
         """Two graphs are alike if they have the same shape, stem from the same places and are as free."""
         if a is None or b is None:
-            return a is b or lazy
+            return a is b or lazy or (self.guessed(self.a, a) and self.guessed(self.b, b))
         if a.output != b.output:
             return False
         if self.graphs.exists(a) == self.graphs.exists(b) == GUESS:
@@ -310,6 +310,10 @@ class _Comparison:
                 elif not self.as_freed(one.node, other.node):
                     return False
         return True
+
+    def guessed(self, state: State, edge: Edge | None) -> bool:
+        """Whether there is no graph, or one that is a mere guess and was not walked."""
+        return edge is None or (self.graphs.exists(edge) == GUESS and edge.node not in state.ledger.freed)
 
     def as_freed(self, left: Node, right: Node) -> bool:
         """Whether both were freed, and both told of, or neither."""

@@ -76,7 +76,9 @@ class Operation:
             for tensor in tensors[1:]:
                 if tensor is not None and not isinstance(tensor, Number) and self._collides(into, tensor):
                     raise PartialOverlapError().plain()
-            outputs = [written(into, result, self.name in REPEATABLE or (self.name == "copy_" and tensors[1] is into))]
+            source = tensors[1].array if self.name == "copy_" and tensors[1] is not None else None
+            onto_itself = source is not None and _same_data(into.array, source)  # torch then writes nothing
+            outputs = [written(into, result, self.name in REPEATABLE or onto_itself)]
         else:
             several = isinstance(result, (tuple, list))
             outputs = [self._output(tensors[0], array, several) for array in (result if several else (result,))]
@@ -195,6 +197,12 @@ def written(into: Tensor, result: Any, repeatable: bool = False) -> Tensor:
     into.array[...] = result
     changed(into)
     return into
+
+
+def _same_data(written: Array, read: Array) -> bool:
+    """Whether two arrays are one view of the same memory."""
+    a, b = (x.__array_interface__["data"][0] for x in (written, read))
+    return bool(a == b and (written.shape, written.strides, written.dtype) == (read.shape, read.strides, read.dtype))
 
 
 def partly_shared(written: Array, read: Array) -> bool:

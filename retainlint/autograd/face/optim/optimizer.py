@@ -42,7 +42,7 @@ class Optimizer:
         for param in listed:
             if not isinstance(param, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
-            if not param.is_leaf:
+            if not (param.is_leaf or param.retains or self.defaults.get("differentiable")):
                 raise ValueError("can't optimize a non-leaf Tensor")
         known = set(chain.from_iterable(group["params"] for group in self.param_groups))
         if known & set(listed):
