@@ -6,6 +6,7 @@ import codecs
 import io
 import tokenize
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,11 +24,25 @@ class Source:
     """A Python text and the name it is shown under.
 
     Rows are split where Python's tokenizer splits them: at `\\n`, `\\r\\n` and a lone `\\r`, never at a form feed.
-    Two sources are equal only if they are the same object.
+    Two sources are equal only if they are the same object. A text made of several cells is one program; `cells` are the
+    offsets at which they start.
     """
 
     name: str
     text: str
+    cells: tuple[int, ...] = ()
+
+    @classmethod
+    def of_cells(cls, name: str, cells: Sequence[str]) -> Source:
+        """Cells in their order as one text; each but the last is ended by a newline if it has none."""
+        starts: list[int] = []
+        parts: list[str] = []
+        at = 0
+        for cell in cells:
+            starts.append(at)
+            parts.append(cell if cell.endswith("\n") else f"{cell}\n")
+            at += len(parts[-1])
+        return cls(name, "".join(parts), tuple(starts))
 
     @classmethod
     def decode(cls, name: str, data: bytes) -> Source:
@@ -67,6 +82,14 @@ class Source:
         """Row and column of an offset, both counted from 1, the column in characters."""
         row = bisect_right(self.row_starts, offset)
         return row, offset - self.row_starts[row - 1] + 1
+
+    def place_in_cell(self, offset: int) -> tuple[int, int, int]:
+        """Cell, row and column of an offset, all counted from 1, the row within its cell; a plain text is one cell."""
+        row, column = self.place(offset)
+        if not self.cells:
+            return 1, row, column
+        number = bisect_right(self.cells, offset)
+        return number, row - self.place(self.cells[number - 1])[0] + 1, column
 
     def offset(self, row: int, column: int) -> int:
         """The offset of a row and column that count from 1."""
