@@ -1,0 +1,47 @@
+"""The machine on small programs, each judged by torch first."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from machine_programs import HEAD, PROGRAMS
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+
+def expected(text: str) -> int | None:
+    return next((row for row, line in enumerate(text.splitlines(), 1) if line.endswith("#!")), None)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_says_what_torch_says(name: str) -> None:
+    text = HEAD + PROGRAMS[name]
+    rows = [incident.primary.row for incident in explore(lower(Source("program.py", text))).incidents]
+    assert rows[:1] == [row for row in [expected(text)] if row is not None]
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_torch_says_it(name: str, tmp_path: Path) -> None:
+    from judge_torch import judge
+
+    script = tmp_path / "program.py"
+    script.write_text(HEAD + PROGRAMS[name], encoding="utf-8")
+    assert judge(script).line == expected(HEAD + PROGRAMS[name])
+
+
+def test_a_spent_budget_is_said() -> None:
+    text = "import torch\nfor a in b:\n    for c in d:\n        for e in f:\n            a.backward()\n" * 3
+    exploration = explore(lower(Source("program.py", text)), budget=50)
+    assert any("budget of 50 steps" in gap.reason for gap in exploration.gaps)
+
+
+def test_endless_recursion_is_cut_and_said() -> None:
+    text = "def f(l):\n    l.backward()\n    return f(l)\nf(1)\n"
+    assert any("calls itself" in gap.reason for gap in explore(lower(Source("program.py", text))).gaps)
