@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.incident import Condition, Exploration, Incident, Turn, Verdict
@@ -27,12 +28,13 @@ def explore(program: ir.Program, budget: int = BUDGET) -> Exploration:
         machine.gap(gap.span, gap.reason)
     steps = 0
     start = _module(machine)
+    objects: Objects = {}
     steps += machine.steps
     for code, owner in list(_entries(program.module, None)):
         if code in machine.entered or not code.walks:
             continue
         machine.steps = 0
-        _entry(machine, start, code, owner)
+        _entry(machine, start, code, owner, objects)
         steps += machine.steps
     incidents = tuple(distinct(machine.reports))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
@@ -88,8 +90,11 @@ def _codes(block: ir.Block) -> Iterator[tuple[ir.Code, bool]]:
                     yield from _codes(handler.body)
 
 
-def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None) -> None:
-    """Run one function with unknown arguments, on an object made for it if it is a method."""
+Objects: TypeAlias = "dict[ir.Code, tuple[list[State], Value]]"
+
+
+def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
+    """Run one function with unknown arguments; a method on an object of its class, which is made once."""
     state = start.fork()
     state.choices = ()
     try:
@@ -101,9 +106,10 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
         cls = _class_of(state, owner)
         if cls is None or _is_autograd_function(state, cls):
             return
-        made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
-        states = [s for s, _ in made if s.flow is None][:1]
-        receiver = made[0][1]
+        if owner not in objects:
+            made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
+            objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
+        states, receiver = [s.fork() for s in objects[owner][0]], objects[owner][1]
         method = find(states[0], receiver, code.name) if states else None
         if method is None:
             return

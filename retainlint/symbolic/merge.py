@@ -153,7 +153,7 @@ class _Comparison:
     def value(self, a: Value, b: Value) -> bool:
         if isinstance(a, Ref) and isinstance(b, Ref):
             return self.refs(a.id, b.id)
-        if self.lenient and self.plain(self.a, a) and self.plain(self.b, b):
+        if self.plain(self.a, a) and self.plain(self.b, b):
             return True
         if type(a) is not type(b):
             return False
@@ -172,7 +172,7 @@ class _Comparison:
     def plain(self, state: State, value: Value) -> bool:
         """Whether a value can hold no graph and is no flag."""
         if isinstance(value, Const):
-            return not isinstance(value.value, (bool, type(None)))
+            return self.lenient and not isinstance(value.value, (bool, type(None)))
         if isinstance(value, Ref):
             held = state.heap[value.id]
             if isinstance(held, UnknownObj):
@@ -180,7 +180,7 @@ class _Comparison:
             if isinstance(held, TensorObj):
                 return self.weak(state, held)
             if isinstance(held, ListObj):
-                return all(self.plain(state, item) for item in held.items)
+                return self.lenient and all(self.plain(state, item) for item in held.items)
             return False
         return isinstance(value, Term | Symbol) or (isinstance(value, External) and not value.path.startswith("torch"))
 
@@ -224,7 +224,7 @@ class _Comparison:
         return a == b
 
     def refs(self, a: int, b: int) -> bool:
-        if self.lenient and self.plain(self.a, Ref(a)) and self.plain(self.b, Ref(b)):
+        if self.plain(self.a, Ref(a)) and self.plain(self.b, Ref(b)):
             return True
         if a in self.ids or b in self.back:
             return self.ids.get(a) == b and self.back.get(b) == a

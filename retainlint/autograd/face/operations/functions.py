@@ -86,6 +86,7 @@ def _silu_back(g: Any, s: Any) -> Any:
 
 def _softplus_back(g: Any, s: Any) -> Any:
     beta, threshold, x = s.get("beta", 1), s.get("threshold", 20), s.self
+    g = keeping(g, x)
     return g * (mask(x, x.array * beta > threshold) + mask(x, x.array * beta <= threshold) * sigmoid(x * beta))
 
 
@@ -112,11 +113,11 @@ log10: Operation = unary("log10", np.log10, lambda g, s: g / (s.self * math.log(
 log1p: Operation = unary("log1p", np.log1p, lambda g, s: g / (s.self + 1))
 sqrt: Operation = unary("sqrt", np.sqrt, lambda g, s: g / (s.result * 2))
 rsqrt: Operation = unary("rsqrt", lambda x: (1 / np.sqrt(x)).astype(x.dtype), lambda g, s: g * s.result**3 * -0.5)
-square: Operation = unary("square", np.square, lambda g, s: g * (s.self * 2), casts="promote")
+square: Operation = unary("square", np.square, lambda g, s: g * (s.self**1 * 2), casts="promote")
 sin: Operation = unary("sin", np.sin, lambda g, s: g * cos(s.self))
 cos: Operation = unary("cos", np.cos, lambda g, s: g * -sin(s.self))
 tan: Operation = unary("tan", np.tan, lambda g, s: g * (s.result * s.result + 1))
-abs: Operation = unary("abs", np.abs, lambda g, s: g * sign(s.self), casts="promote")  # noqa: A001 -- torch's name
+abs: Operation = unary("abs", np.abs, lambda g, s: g * keeping(sign(s.self), s.self), casts="promote")  # noqa: A001 -- torch's name
 sigmoid: Operation = unary("sigmoid", sigmoid_array, lambda g, s: g * (1 - s.result) * s.result)
 tanh: Operation = unary("tanh", np.tanh, lambda g, s: g * (1 - s.result * s.result))
 erf: Operation = unary("erf", erf_array, lambda g, s: g * exp(-(s.self * s.self)) * (2 / math.sqrt(math.pi)))
@@ -162,7 +163,7 @@ clamp_between: Operation = define("clamp", _clamp_array, self=_clamp_back)
 
 def _log_sigmoid_back(g: Any, s: Any) -> Any:
     if modes.is_grad_enabled():
-        return g * (1 - sigmoid(s.self))
+        return keeping(g, s.self) * (1 - sigmoid(s.self))
     negative = s.self.array < 0  # torch keeps what the forward computed, whatever the input holds now
     return g * Tensor.of(negative - np.where(negative, 1, -1) * s.below / (1 + s.below))
 
@@ -174,7 +175,7 @@ def log_sigmoid(x: Tensor) -> Any:
 
 threshold_backward: Operation = define(  # the second derivative at `self` is 0, but it is there
     "threshold_backward",
-    lambda g, x, low, high: g * ((x > low) & (x < high)),
+    lambda g, x, low, high: g.copy() if low is None else g * ((x > low) & (x < high)),
     grad=lambda g, s: threshold_backward(g, s.self, low=s.low, high=s.high),
     self=nothing,
 )
@@ -183,6 +184,11 @@ threshold_backward: Operation = define(  # the second derivative at `self` is 0,
 def passed(g: Tensor, of: Tensor, low: float = 0.0, high: float = math.inf) -> Any:
     """The gradient where `of` lies between two numbers, 0 elsewhere."""
     return threshold_backward(g, of, low=low, high=high)
+
+
+def keeping(value: Any, saved: Tensor) -> Any:
+    """`value`, whose graph holds `saved` too, as the graphs of torch's own backward kernels hold their inputs."""
+    return threshold_backward(value, saved, low=None, high=None) if modes.is_grad_enabled() else value
 
 
 @method("clip")

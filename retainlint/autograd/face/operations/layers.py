@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from retainlint.autograd.face import modes
-from retainlint.autograd.face.operations.functions import quiet
+from retainlint.autograd.face.operations.functions import keeping, quiet
 from retainlint.autograd.face.operations.registry import Operation, define
 from retainlint.autograd.face.operations.selections import add_at, zeros_of
 from retainlint.autograd.face.operations.shapes import wrap_dim
@@ -103,6 +103,7 @@ def _standard_back(g: Any, x: Any, dims: list[int], s: Any) -> Any:
 
 def _layer_norm_back(g: Any, s: Any) -> Any:
     dims = list(range(len(s.shapes["input"]) - s.count, len(s.shapes["input"])))
+    g = keeping(g, s.input)
     return _standard_back(g if "weight" not in s.held else g * s.weight, s.input, dims, s)
 
 

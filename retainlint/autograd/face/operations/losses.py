@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retainlint.autograd.face.operations.arithmetic import paired
-from retainlint.autograd.face.operations.functions import log_sigmoid, mask, sigmoid
+from retainlint.autograd.face.operations.functions import keeping, log_sigmoid, mask, sigmoid
 from retainlint.autograd.face.operations.joining import broadcast_tensors
 from retainlint.autograd.face.operations.layers import log_softmax
 from retainlint.autograd.face.operations.registry import Formula, Operation, define
@@ -80,11 +80,21 @@ def _logits(x: Any, y: Any) -> Any:
     return np.maximum(x, 0) - x * y + np.log1p(np.exp(-np.abs(x)))
 
 
+def _kept(slope: Formula) -> Formula:
+    """A slope whose graph holds both inputs."""
+    return lambda x, y, s: keeping(keeping(slope(x, y, s), x), y)
+
+
 mse_: Operation = pairwise(
-    "mse_loss", lambda x, y: (x - y) ** 2, lambda x, y, s: (x - y) * 2, lambda x, y, s: (x - y) * -2
+    "mse_loss",
+    lambda x, y: (x - y) ** 2,
+    _kept(lambda x, y, s: (x - y) * 2),
+    _kept(lambda x, y, s: (x - y) * -2),
 )
-smooth_: Operation = pairwise("smooth_l1_loss", _smooth, _smooth_slope, lambda x, y, s: -_smooth_slope(x, y, s))
-huber_: Operation = pairwise("huber_loss", _huber, _huber_slope, lambda x, y, s: -_huber_slope(x, y, s))
+smooth_: Operation = pairwise(
+    "smooth_l1_loss", _smooth, _kept(_smooth_slope), _kept(lambda x, y, s: -_smooth_slope(x, y, s))
+)
+huber_: Operation = pairwise("huber_loss", _huber, _kept(_huber_slope), _kept(lambda x, y, s: -_huber_slope(x, y, s)))
 bce_: Operation = pairwise(
     "bce_loss", _bce, _bce_slope, lambda x, y, s: (1 - x).log().clamp(min=-100) - x.log().clamp(min=-100)
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retainlint.autograd.face import dtypes
-from retainlint.autograd.face.operations.functions import mask, quiet
+from retainlint.autograd.face.operations.functions import keeping, mask, quiet
 from retainlint.autograd.face.operations.registry import Operation, define
 from retainlint.autograd.face.operations.shapes import dims_of, expand, reshape, wrap_dim
 from retainlint.autograd.face.tensor import Tensor, method
@@ -54,7 +54,7 @@ def _others_product(x: Tensor, dims: tuple[int, ...]) -> Any:
 
 def _cumprod_back(g: Any, s: Any) -> Any:
     (dim,) = s.dims
-    if not s.shapes["self"]:
+    if s.self.array.size <= 1 or s.shapes["self"][dim] == 1:
         return g
     if not (s.self.array == 0).any():
         return _reverse_cumsum(g * s.result, dim) / s.self
@@ -96,10 +96,10 @@ def _norm_back(g: Any, s: Any) -> Any:
     if p == 2:
         return grad * (x / norm).masked_fill(norm == 0, 0)
     if p == 1:
-        return grad * x.sign()
+        return grad * keeping(x.sign(), x)
     if math.isinf(p):
         shares = Tensor.of(chosen(np.abs(x.array), norm.array, s.dims))
-        return grad * (x.sign() * shares)
+        return grad * (keeping(x.sign(), x) * shares)
     return grad * (x * x.abs() ** (p - 2) / norm ** (p - 1)).masked_fill(norm == 0, 0)
 
 
