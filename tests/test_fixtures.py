@@ -18,7 +18,6 @@ from retainlint.symbolic import explore
 
 ROOM = Path(__file__).parent.parent / "fixtures"
 VERDICTS: dict[str, dict[str, Any]] = json.loads((ROOM / "verdicts.json").read_text(encoding="utf-8"))
-MISSED = {"raises/parametrize_cached_over_turns.py": "parametrize.cached is not modelled yet"}
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
@@ -34,8 +33,6 @@ def test_what_runs_in_torch_is_left_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, verdict in VERDICTS.items() if verdict["raises"]])
 def test_what_raises_in_torch_is_found_where_it_raises(name: str, tmp_path: Path) -> None:
-    if name in MISSED:
-        pytest.xfail(MISSED[name])
     found = incidents(name)
     mark = failing((ROOM / name).read_text(encoding="utf-8"))
     assert mark is not None

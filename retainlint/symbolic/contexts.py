@@ -11,12 +11,17 @@ from retainlint.symbolic.turns import settled
 from retainlint.symbolic.values import (
     ClassObj,
     Const,
+    DictObj,
+    External,
     GeneratorObj,
     GradMode,
     Instance,
+    Partial,
     UnknownObj,
     Value,
 )
+
+CACHED = External("torch.nn.utils.parametrize.cached")
 
 
 def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
@@ -24,6 +29,8 @@ def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
     obj = state.get(context)
     if isinstance(context, GradMode):
         return _with_mode(machine, instr, state, context)
+    if isinstance(context, Partial) and context.func == CACHED:
+        return _with_cache(machine, instr, state)
     if isinstance(obj, GeneratorObj):
         return with_generator(machine, instr, state, obj)
     if isinstance(obj, Instance) and _defines(state, obj, "__enter__"):
@@ -46,6 +53,17 @@ def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -
         each.guards -= mode.guards
         if mode.guards and each.flow is not None and each.flow.kind == "raise":
             each.flow = None
+    return settled(machine, after, instr.live)
+
+
+def _with_cache(machine: Machine, instr: ir.With, state: State) -> list[State]:
+    """`parametrize.cached()`: a parametrized weight is computed once inside."""
+    before = state.cache
+    state.cache = state.new(DictObj({}))
+    state.write(instr.dst, Const(None), instr.span)
+    after = machine.run(instr.body, [state])
+    for each in after:
+        each.cache = before
     return settled(machine, after, instr.live)
 
 

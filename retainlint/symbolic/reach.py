@@ -64,6 +64,7 @@ def records(state: State) -> tuple[set[int], set[int]]:
     seen: set[int] = set()
     entering = [*state.stack, *state.suspended]
     stack: list[Any] = [] if state.flow is None else [state.flow.value]
+    stack.append(state.cache)
     while stack or entering:
         while entering:
             id = entering.pop()

@@ -100,6 +100,7 @@ class State:
     """All that one path knows. Mutable; `fork` gives a second one that goes its own way."""
 
     __slots__ = (
+        "cache",
         "calls",
         "changes",
         "choices",
@@ -133,6 +134,7 @@ class State:
         self.deciding: set[int] = set()  # runs of loops whose turn number decided something; shared by all forks
         self.choices: tuple[Choice, ...] = ()
         self.flow: Flow | None = None
+        self.cache: Ref | None = None  # inside `parametrize.cached()`: the weights computed so far
         self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
         self.grad = True
@@ -150,7 +152,7 @@ class State:
         other.ledger = self.ledger.fork()
         other.truths, other.deciding = dict(self.truths), self.deciding
         other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
-        other.suspended = self.suspended
+        other.suspended, other.cache = self.suspended, self.cache
         other.grad, other.guards = self.grad, self.guards
         other.walks, other.changes, other.steps, other.reported = self.walks, self.changes, self.steps, self.reported
         self.me = ticket()  # neither side owns the shared frames now

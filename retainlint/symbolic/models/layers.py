@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from retainlint.source import Span
 from retainlint.symbolic import iteration
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models import modules, unknown
 from retainlint.symbolic.models.operations import change, operate
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
@@ -221,7 +221,8 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
     size = layer.attrs.get("_0", NONE)
     if row == "adaptive_pool" and size in (Const(1), Tuple((Const(1), Const(1)))):
         row = "adaptive_pool_1"
-    weights = tuple(value for name in known.parameters if (value := layer.attrs.get(name, NONE)) != NONE)
+    made = (modules.weight(machine, state, ref, name, span) for name in known.parameters)
+    weights = tuple(value for value in made if value != NONE)
     inputs = (*args.pos[:2], *(value for name, value in args.named if name in ("input", "target")))
     if not weights and args.pos and _in_place(layer, 0 if layer.kind in ("ReLU", "ReLU6", "SELU", "SiLU") else 1):
         return [(state, _changed(machine, state, row, args, span))]

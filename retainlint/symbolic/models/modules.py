@@ -14,6 +14,7 @@ from retainlint.symbolic.values import (
     NONE,
     TRUE,
     Const,
+    DictObj,
     External,
     Instance,
     LayerObj,
@@ -34,6 +35,7 @@ METHODS = {
     "__init__", "append", "extend", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
 }  # fmt: skip
 HOOKS = "(hooks)"
+PARAMETRIZED = "(parametrized) "
 _PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
 _SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
 
@@ -114,6 +116,35 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case "named_children" | "named_modules" | "state_dict" | "keys" | "buffers" | "named_buffers":
             return [(state, unknown.fresh(state, span, plain=name == "state_dict"))]
     return [(state, obj if name in _SAME else NONE)]
+
+
+def parametrize(state: State, args: Args) -> Value:
+    """`register_parametrization(module, name, parametrization)`: the weight is computed anew at each use."""
+    module, name = args.get(0, "module"), args.get(1, "tensor_name")
+    held = state.get(module)
+    if isinstance(held, LayerObj) and isinstance(module, Ref) and isinstance(name, Const):
+        made = Tuple((held.attrs.get(str(name.value), NONE), args.get(2, "parametrization")))
+        kept = {**held.attrs, PARAMETRIZED + str(name.value): made}
+        state.set(module, replace(held, attrs=kept))
+    return module
+
+
+def weight(machine: Machine, state: State, module: Ref, name: str, span: Span) -> Value:
+    """A layer's weight: what its parametrization makes of the original, once inside `parametrize.cached()`."""
+    held = state.heap[module.id]
+    assert isinstance(held, LayerObj)
+    made = held.attrs.get(f"{PARAMETRIZED}{name}")
+    if not isinstance(made, Tuple):
+        return held.attrs.get(name, NONE)
+    key = Tuple((module, Const(name)))
+    cache = state.get(state.cache) if state.cache is not None else None
+    if isinstance(cache, DictObj) and key in cache.items:
+        return cache.items[key]
+    results = machine.call(state, made.items[1], Args((made.items[0],)), span)
+    value = results[0][1] if len(results) == 1 and results[0][0] is state else unknown.fresh(state, span)
+    if isinstance(cache, DictObj) and state.cache is not None:
+        state.set(state.cache, DictObj({**cache.items, key: value}))
+    return value
 
 
 def _apply(machine: Machine, state: State, obj: Value, func: Value, span: Span) -> Results:

@@ -22,6 +22,7 @@ from retainlint.symbolic.values import (
     External,
     GradMode,
     ListObj,
+    Partial,
     TensorObj,
     Tuple,
     UnknownObj,
@@ -71,6 +72,10 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, FALSE)]  # where it runs makes no difference to the graph
         case "torch.numel":
             return [(state, unknown.fresh(state, span, plain=True))]
+    if path == "torch.nn.utils.parametrize.cached":
+        return [(state, Partial(External(path), (), ()))]
+    if path == "torch.nn.utils.parametrize.register_parametrization":
+        return [(state, modules.parametrize(state, args))]
     if path.startswith("torch.nn.init."):
         return _init(machine, state, args, span)
     if path.startswith("torch.nn.utils.") or path.startswith(_NO_GRAPH):
