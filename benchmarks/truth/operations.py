@@ -345,7 +345,3 @@ def turned(text: str, shape: str, wanted: str) -> str:
     template = _TURN[shape + wanted]
     simple = text if is_simple(text) else f"({text})"
     return template.replace(f"{{{shape}}}", simple)
-
-
-def rows_of(operations: tuple[Operation, ...]) -> set[str]:
-    return {row for operation in operations for row in operation.rows}

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from benchmarks.truth.judging import Reading, Truth
+from benchmarks.truth.layers import layers
+from benchmarks.truth.operations import table
 from benchmarks.truth.program import Generated
 
 
@@ -113,6 +115,9 @@ class Tally:
                 2,
                 f"share       {self.sharing} of {self.judged} ({_share(self.sharing, self.judged)}) run though walks meet in one graph",
             )
+        head.append(
+            f"rows        {len(self.rows)} of the operation table's {len(every_row())} occur, the rarest in {min(self.rows.values(), default=0)} programs"
+        )
         return "\n".join([*head, "", *self._by_kind(), "", *self._by_tag()])
 
     def _by_kind(self) -> list[str]:
@@ -129,6 +134,12 @@ class Tally:
             cells = "".join(f"{counts[verdict]:>6}" for verdict in ("miss", "wrong line", "false alarm"))
             lines.append(f"{tag:<24}{total:>9}{_share(counts['right'], total):>8}{cells}")
         return lines
+
+
+def every_row() -> set[str]:
+    """The rows of the saves table that some template or layer reaches."""
+    found = {row for operations in table().values() for one in operations for row in one.rows}
+    return found | {row for layer in layers() for row in layer.rows}
 
 
 def _share(part: int, whole: int) -> str:

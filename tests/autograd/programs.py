@@ -56,6 +56,8 @@ IN_PLACE = [
     "{t}.detach().mul_(2)", "{t}.data.mul_(2)", "{t}.data.zero_()", "{t}.masked_fill_({y} > 0.123, 0.3)", "{t}.lerp_({y}, 0.5)",
     "{t}.addcmul_({y}, {y})", "F.relu({t}, inplace=True)", "{t}.exp_()", "{t}.square_()", "{t}.detach_()", "{t}.requires_grad_()",
 ]  # fmt: skip
+VALUES = [-1.532, -0.677, 0.348, 0.759, 1.183, 1.666]
+"""What leaves hold: no sum or mean of up to nine of them is 0 or 1, where rounding would decide over signs and bounds."""
 PREAMBLE = """\
 class Double(torch.autograd.Function):
     @staticmethod
@@ -139,7 +141,7 @@ class Maker:
 
     def _values(self, shape: Shape) -> Any:
         if not shape:
-            return self.pick([-15, -7, 3, 8, 12, 17]) / 10
+            return self.pick(VALUES)
         return [self._values(shape[1:]) for _ in range(shape[0])]
 
     def _name(self, shape: Shape) -> str:
@@ -219,11 +221,15 @@ class Maker:
     # -- statements
 
     def _compute(self) -> None:
+        self._say(self._computation())
+
+    def _computation(self) -> str:
+        """A new name for an expression; since some are views, it may share memory with all that they are made of."""
         expression, shape = self._expression()
         name = self._name(shape)
         for other in [n for n in self.shapes if n != name and n in expression]:
             self._share(name, other)
-        self._say(f"{name} = {expression}")
+        return f"{name} = {expression}"
 
     def _view(self) -> None:
         x = self._any()
@@ -378,8 +384,7 @@ class Maker:
         elif inner == "walk":
             statement = f"{self._root()}.backward(retain_graph=True)"
         else:
-            expression, shape = self._expression()
-            statement = f"{self._name(shape)} = {expression}"
+            statement = self._computation()
         self._say(f"with {mode}:\n    {statement}")
 
     def _optimise(self) -> None:

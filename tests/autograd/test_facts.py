@@ -12,6 +12,7 @@ from autograd.judges import Judge, core, torch_or_skip
 
 SECOND = "Trying to backward through the graph a second time"
 CHANGED = "one of the variables needed for gradient computation has been modified by an inplace operation"
+OVERLAP = "unsupported operation: more than one element of the written-to tensor refers to a single memory location"
 ROOTLESS = "element 0 of tensors does not require grad and does not have a grad_fn"
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation"
 
@@ -55,6 +56,14 @@ RUNS = {
     "multiplying saves the operand, not the result": "y = a * 3; y /= 2; y.sum().backward()",
     "backward returns None": "assert (a * a).sum().backward() is None",
     "a state that is detached": "h = torch.zeros(1, 3); cell = nn.RNNCell(2, 3)\nfor _ in range(2):\n    h = cell(x[:1], h.detach()); h.sum().backward()",
+    "a view made before its base required grad saves no operand": "p = torch.ones(2); v = p[:1]; p.requires_grad_(); y = (v * v).sum(); y.backward(); y.backward(); assert p.grad is None",
+    "a view made under no_grad has no edge": "with torch.no_grad():\n    v = a[:1]\ny = (v * v).sum(); y.backward(); y.backward(); assert a.grad is None",
+    "a view loses its graph with its base's": "y = a * 2; v = y.view(2); y.detach_(); y.mul_(2); v.sum().backward(); assert v.requires_grad and a.grad is None",
+    "detach_ does nothing in inference mode": "y = a * 2; v = y[0]\nwith torch.inference_mode():\n    y.detach_(); v.detach_()\nassert y.requires_grad and v.requires_grad",
+    "views of inference tensors aren't known as views": "with torch.inference_mode():\n    q = torch.ones(2)[0]\nq.detach_()",
+    "copying an expanded tensor onto itself": "v = torch.ones(2).expand(3, 2); v[:] = v; v[-3:] = v",
+    "an optimiser takes what retains its grad": "y = a * 2; y.retain_grad(); torch.optim.SGD([y], 0.1)",
+    "a product along one element takes its gradient as it is": "p = torch.ones(2, 1, requires_grad=True); g, = torch.autograd.grad(p.cumprod(1).sum(), p, create_graph=True); assert not g.requires_grad",
     "the old graph stays below zero_": "y = a * a; y.zero_(); y.sum().backward(); assert a.grad.tolist() == [0, 0]",
 }
 RAISES = {
@@ -136,11 +145,30 @@ RAISES = {
         CHANGED,
         "h = a * 2; y = (h * h).sum(); h.detach().zero_(); y.backward()",
     ),
+    "a view made before its base required grad saves its input": (
+        SECOND,
+        "p = torch.ones(2); v = p[:1]; p.requires_grad_(); y = v.sin().sum(); y.backward(); y.backward()",
+    ),
+    "through an in-place change of an expanded view": (
+        OVERLAP,
+        "v = (a * 2).expand(3, 2); v.zero_(); v.sum().backward()",
+    ),
+    "a view of an inference tensor is changed outside": (
+        "Inplace update to inference tensor outside InferenceMode is not allowed",
+        "with torch.inference_mode():\n    q = torch.ones(2)[:1]\nq.mul_(a[:1])",
+    ),
     "exp saved its result": (CHANGED, "y = a.exp(); y /= 2; y.sum().backward()"),
     "a score of before the step": (
         CHANGED,
         "fake = torch.ones(1, 2, requires_grad=True) * 2; g = net(fake).sum(); net(fake.detach()).sum().backward(retain_graph=True); opt.step(); g.backward()",
     ),
+    **{
+        f"the gradient of {call} holds the input": (
+            CHANGED,
+            f"y = a * 1; g, = torch.autograd.grad({call}.sum(), y, create_graph=True); y.detach().add_(1); g.sum().backward()",
+        )
+        for call in ("y.abs()", "y.square()", "y.norm(1)", "nn.functional.softplus(y)", "nn.functional.mse_loss(y, b)")
+    },
     "a leaf changed in place": (LEAF, "a.add_(1)"),
     "no graph under no_grad": (ROOTLESS, "with torch.no_grad():\n    y = (a * a).sum()\ny.backward()"),
     "no graph after detach": (ROOTLESS, "(a * a).sum().detach().backward()"),
