@@ -15,7 +15,7 @@ from retainlint.symbolic.machine import Interpreter, OutOfSteps, Report
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Bound, ClassObj, Closure, Const, External, Ref, Value, Wrapped
 
-BUDGET = 60_000
+BUDGET = 80_000
 """Steps an entry may take: the same on any machine."""
 TWICE = 2
 """A method that a trainer calls again and again is run so often on one object."""
