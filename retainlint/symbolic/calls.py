@@ -243,9 +243,6 @@ def instantiate(machine: Machine, state: State, cls: Ref, args: Args, span: Span
     """Make an object and run its `__init__`."""
     obj = state.heap[cls.id]
     assert isinstance(obj, ClassObj)
-    special = dispatch.special_class(machine, state, cls, args, span)
-    if special is not None:
-        return special
     made = state.new(Instance(cls, {}))
     init = find(state, made, "__init__")
     if init is not None:

@@ -89,11 +89,6 @@ def layer_call(machine: Machine, state: State, layer: Ref, args: Args, span: Spa
     return layers.call(machine, state, layer, args, span)
 
 
-def special_class(machine: Machine, state: State, cls: Ref, args: Args, span: Span) -> Results | None:
-    """Objects of program classes that need more than their `__init__`."""
-    return None
-
-
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """Call a method that a model knows, or nobody does."""
     held = state.get(obj)
