@@ -49,7 +49,7 @@ def first_sentence(message: str) -> str:
 
 def run(torch: Any, functional: Any, program: Program) -> Trace:
     """Run each statement; one that raises is noted, and the next goes on from there with a constant in its place."""
-    names: dict[str, Any] = {"torch": torch, "F": functional}
+    names: dict[str, Any] = {"torch": torch, "F": functional, "nn": torch.nn}
     exec(PREAMBLE, names)
     steps: list[Any] = []
     try:

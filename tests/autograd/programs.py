@@ -49,6 +49,22 @@ KEEP_DIM = [
     "torch.cat([{x}, {x}], {d}).narrow({d}, 0, {n})", "{x}.index_select({d}, torch.arange({n}))", "{x}.split(1, {d})[0].expand({s})",
     "F.layer_norm({x}, {x}.shape[-1:])", "{x}.gather({d}, torch.zeros({s}, dtype=torch.int64))", "{x}.flip({d})",
 ]  # fmt: skip
+WINDOWS = [
+    ("F.pad({x}, (1, 0), mode='reflect')", (1,)), ("F.pad({x}, (1, 1), mode='reflect').narrow(-1, 0, {n})", (0,)),
+    ("F.pad({x}, (2, -1), mode='replicate')", (1,)), ("F.pad({x}, (1, 0), mode='circular')", (1,)),
+    ("F.pad({x}, (1, -1), value=0.3)", (0,)), ("F.avg_pool1d({x}, 2, 1)", (-1,)), ("F.avg_pool1d({x}, 3, 1, 1)", (0,)),
+    ("F.avg_pool1d({x}, 3, 1, 1, count_include_pad=False)", (0,)), ("F.adaptive_avg_pool1d({x}, {n} - 1)", (-1,)),
+    ("F.avg_pool1d({x}, 2, 2, 1, ceil_mode=True).sum(-1, keepdim=True).expand({s})", (0,)),
+]  # fmt: skip
+"""Of lines of two elements or more, and by how much these grow; `n` is how many they have."""
+PICTURES = [
+    ("F.pad({x}, (1, 0, 0, 0), mode='reflect')", (0, 1)), ("F.pad({x}, (1, 0, 1, 1), mode='replicate')", (2, 1)),
+    ("F.pad({x}, (1, 0, 1, 0), mode='circular')", (1, 1)), ("F.avg_pool2d({x}, (1, 2), 1)", (0, -1)),
+    ("F.avg_pool2d({x}, (1, 2), 1, (0, 1), divisor_override=3)", (0, 1)), ("F.avg_pool2d({x}, 3, 1, 1)", (0, 0)),
+    ("F.adaptive_avg_pool2d({x}, ({m} + 1, {n} - 1))", (1, -1)), ("nn.ReflectionPad2d((0, 1, 0, 0))({x})", (0, 1)),
+    ("nn.AvgPool2d((1, 3), 1, (0, 1), count_include_pad=False)({x})", (0, 0)),
+]  # fmt: skip
+"""The same of pictures of `m` times `n`, at least 1 by 2."""
 IN_PLACE = [
     "{t}.add_(1)", "{t}.mul_(2)", "{t}.zero_()", "{t}.sub_(0.5)", "{t}.div_(2)", "{t}.relu_()", "{t}.sigmoid_()", "{t}.tanh_()",
     "{t}.mul_({y})", "{t}.add_({y})", "{t}.copy_({y})", "{t}.sub_({y}, alpha=2)", "{t}.div_({y} * {y} + 1)", "{t}.neg_()",
@@ -174,7 +190,7 @@ class Maker:
     def _expression(self) -> tuple[str, Shape]:
         x = self._any()
         shape = self.shapes[x]
-        kind = self.pick(["unary", "unary", "binary", "binary", "matmul", "dim", "keep", "all", "nested"])
+        kind = self.pick(["unary", "unary", "binary", "binary", "matmul", "dim", "keep", "all", "nested", "window"])
         if kind == "binary":
             y = self._any()
             joint = _broadcast(shape, self.shapes[y])
@@ -189,6 +205,11 @@ class Maker:
             return self.pick(KEEP_DIM).format(x=x, d=d, n=shape[d], s=shape), shape
         if kind == "all":
             return self.pick(REDUCE_ALL).format(x=x, s=shape, dims=list(range(len(shape))) or 0), ()
+        if kind == "window" and len(shape) in (2, 3) and min(shape) > 0 and 1 < shape[-1] < 9:
+            form, growth = self.pick(WINDOWS + PICTURES if len(shape) == 3 else WINDOWS)
+            keep = shape[: len(shape) - len(growth)]
+            made = (*keep, *(n + more for n, more in zip(shape[len(keep) :], growth)))
+            return form.format(x=x, n=shape[-1], m=shape[-2], s=shape), made
         if kind == "nested":
             inner = self.pick(UNARY).format(x=x)
             return self.pick(UNARY[:24]).format(x=inner) if shape else inner, shape

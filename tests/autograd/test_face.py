@@ -33,6 +33,14 @@ PRINTED = {
     "nn.Dropout(0.2)": "Dropout(p=0.2, inplace=False)",
     "nn.BatchNorm1d(4)": "BatchNorm1d(4, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)",
     "nn.LeakyReLU(0.2)": "LeakyReLU(negative_slope=0.2)",
+    "nn.ReflectionPad2d((1, 2, 0, 1))": "ReflectionPad2d((1, 2, 0, 1))",
+    "nn.ConstantPad1d(1, 2.5)": "ConstantPad1d(padding=(1, 1), value=2.5)",
+    "nn.AvgPool1d(3, 1)": "AvgPool1d(kernel_size=(3,), stride=(1,), padding=(0,))",
+    "nn.AvgPool2d(3, padding=1)": "AvgPool2d(kernel_size=3, stride=3, padding=1)",
+    "nn.AdaptiveAvgPool2d((2, None))": "AdaptiveAvgPool2d(output_size=(2, None))",
+    "nn.ReplicationPad1d((2, 0))(torch.tensor([[1.0, 2.0]]))": "tensor([[1., 1., 1., 2.]])",
+    "nn.CircularPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))": "tensor([[3., 1., 2., 3., 1.]])",
+    "nn.AvgPool2d(2, 1)(torch.arange(6.0).reshape(1, 2, 3))": "tensor([[[2., 3.]]])",
     "nn.ModuleList([nn.Tanh(), nn.Tanh()])": "ModuleList(\n  (0-1): 2 x Tanh()\n)",
 }
 DRAWN = {
@@ -55,6 +63,18 @@ DRAWN = {
 }
 """Draws from seed 0, as torch printed them; None: only asked of torch itself."""
 ERRORS = [
+    "nn.functional.pad(torch.ones(2, 3), (3, 1), mode='reflect')",
+    "nn.functional.pad(torch.ones(2, 3), (4, 1), mode='circular')",
+    "nn.functional.pad(torch.ones(2, 3), (-2, -2))",
+    "nn.functional.pad(torch.ones(2, 3), (1, 1), mode='reflect', value=2.0)",
+    "nn.functional.pad(torch.ones(2, 3), (1, 1), mode='mirror')",
+    "nn.ReflectionPad2d(1)(torch.ones(2, 2))",
+    "nn.AvgPool2d(2, padding=2)(torch.ones(1, 4, 4))",
+    "nn.AvgPool2d(5)(torch.ones(1, 4, 4))",
+    "nn.AvgPool2d(2, 0)(torch.ones(1, 4, 4))",
+    "nn.AvgPool1d(2)(torch.ones(4))",
+    "nn.functional.avg_pool3d(torch.ones(1, 2, 4, 4), 3)",
+    "nn.functional.adaptive_avg_pool2d(torch.ones(1, 4, 4), (1, 2, 3))",
     "torch.ones(2) + torch.ones(3)",
     "torch.ones(2, 3) @ torch.ones(2, 3)",
     "torch.ones(6).view(4)",

@@ -64,6 +64,16 @@ RUNS = {
     "copying an expanded tensor onto itself": "v = torch.ones(2).expand(3, 2); v[:] = v; v[-3:] = v",
     "an optimiser takes what retains its grad": "y = a * 2; y.retain_grad(); torch.optim.SGD([y], 0.1)",
     "a product along one element takes its gradient as it is": "p = torch.ones(2, 1, requires_grad=True); g, = torch.autograd.grad(p.cumprod(1).sum(), p, create_graph=True); assert not g.requires_grad",
+    "a carried state, retained, without a step": "h = torch.zeros(1, 3); cell = nn.RNNCell(2, 3)\nfor _ in range(3):\n    h = cell(x[:1], h); h.sum().backward(retain_graph=True)",
+    "LBFGS with one iteration calls its closure once": "o = torch.optim.LBFGS([a], max_iter=1); l = (a ** 4).sum()\ndef closure():\n    l.backward(); return l\no.step(closure)",
+    "a parameter made of a tensor has no graph": "p = nn.Parameter(a * a); assert p.is_leaf\nfor _ in range(2):\n    (p * p).sum().backward()\nassert a.grad is None",
+    "numbers have no graph": "y = a * a; y.tolist(); y.detach().numpy(); float(y.sum()); y.sum().item(); y.sum().backward()",
+    "detach_ cuts": "y = a * a; y.detach_(); assert not y.requires_grad and y.is_leaf",
+    "evaluated dropout and plain layers save nothing": "y = nn.Dropout(0.5).eval()(nn.Flatten()(nn.Identity()(w))).sum(); y.backward(); y.backward()",
+    "a forward in training moves the running statistics unseen": "bn = nn.BatchNorm1d(2); y = bn(x * a).pow(2).sum(); bn(x); y.backward()",
+    "a constant pad saves nothing": "y = nn.functional.pad(a, (1, 2)).sum(); y.backward(); y.backward()",
+    "a pool to one element saves nothing": "y = nn.AdaptiveAvgPool1d(1)(w).sum(); y.backward(); y.backward()",
+    "the gradient of a pool leads to its input": "g, = torch.autograd.grad(nn.AvgPool1d(1)(w).sum(), w, create_graph=True); h, = torch.autograd.grad(g.sum(), w); assert not h.any()",
     "the old graph stays below zero_": "y = a * a; y.zero_(); y.sum().backward(); assert a.grad.tolist() == [0, 0]",
 }
 RAISES = {
@@ -91,6 +101,32 @@ RAISES = {
         "z = a + 1; z[:1].add_(1); s = z.sum(); s.backward(); s.backward()",
     ),
     "a saved result is read after the walk": (SECOND, "y = a.exp(); y.sum().backward(); y.grad_fn._saved_result"),
+    "detach alone on a line changes nothing": (
+        SECOND,
+        "h = a * a\nfor _ in range(2):\n    h.detach()\n    (h * h).sum().backward()",
+    ),
+    "the old graph stays below copy_": (
+        SECOND,
+        "h = a * a; l = h.sum(); l.backward(); h[:1].copy_(b[:1]); h.sum().backward()",
+    ),
+    "running statistics changed in place": (
+        CHANGED,
+        "bn = nn.BatchNorm1d(2).eval(); y = bn(x * a).sum(); bn.running_mean.copy_(torch.ones(2)); y.backward()",
+    ),
+    "running statistics changed in place, in training": (
+        CHANGED,
+        "bn = nn.BatchNorm1d(2); y = bn(x * a).pow(2).sum(); bn.running_var.copy_(torch.ones(2)); y.backward()",
+    ),
+    "an LSTM's output walked twice": (SECOND, "o, _ = nn.LSTM(2, 3)(x); l = o.sum(); l.backward(); l.backward()"),
+    "a reflect pad saves its input": (
+        SECOND,
+        "y = nn.ReflectionPad1d(1)(w).sum(); y.backward(); y.backward()",
+    ),
+    "a pool saves its input": (SECOND, "y = nn.AvgPool1d(2, 1)(w).sum(); y.backward(); y.backward()"),
+    "a pool to two elements saves its input": (
+        CHANGED,
+        "h = w * 1; y = nn.AdaptiveAvgPool1d(2)(h).sum(); h.detach().add_(1); y.backward()",
+    ),
     "a carried state": (
         SECOND,
         "h = torch.zeros(1, 3); cell = nn.RNNCell(2, 3)\nfor _ in range(2):\n    h = cell(x[:1], h); h.sum().backward()",

@@ -39,6 +39,7 @@ from retainlint.autograd.face.nn import (
     module,
     parameter,
     recurrent,
+    windows,
 )
 from retainlint.autograd.face.operations import (
     arithmetic,
@@ -110,7 +111,7 @@ def _modules_of(source: Any) -> dict[str, Any]:
 
 def _nn() -> dict[str, FaceModule]:
     contents: dict[str, Any] = {"Module": module.Module, "Parameter": parameter.Parameter}
-    for source in (layers, containers, recurrent, losses, attention):
+    for source in (layers, windows, containers, recurrent, losses, attention):
         contents |= _modules_of(source)
     clipping = {name: getattr(extras, name) for name in ("clip_grad_norm_", "clip_grad_value_")}
     vectors = {name: getattr(extras, name) for name in ("parameters_to_vector", "vector_to_parameters")}
@@ -276,6 +277,7 @@ def _top() -> dict[str, Any]:
     contents |= {"numel": shapes.numel, "is_floating_point": conversions.is_floating_point}
     contents |= {"set_num_threads": lambda count: None, "get_num_threads": lambda: 1, "autocast": extras.Ignored}
     contents |= {"use_deterministic_algorithms": lambda *args, **kwargs: None, "strided": "torch.strided"}
+    contents |= {name: getattr(functional, name) for name in ("avg_pool1d", "adaptive_avg_pool1d")}
     contents |= {"vmap": transforms.vmap, "pixel_shuffle": images.pixel_shuffle}
     contents |= {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}
     contents |= {"clip": elementwise.clamp, "multiply": arithmetic.mul, "true_divide": arithmetic.true_divide}

@@ -8,10 +8,7 @@ import numpy as np
 
 from retainlint.autograd.face.lacking import LackingUse
 from retainlint.autograd.face.operations import functions as _f
-from retainlint.autograd.face.operations.joining import pad
 from retainlint.autograd.face.operations.layers import (
-    avg_pool1d,
-    avg_pool2d,
     batch_norm,
     dropout_,
     embedding_,
@@ -36,13 +33,26 @@ from retainlint.autograd.face.operations.losses import (
     smooth_l1_loss,
     triplet_margin_loss,
 )
+from retainlint.autograd.face.operations.padding import pad
+from retainlint.autograd.face.operations.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+)
 from retainlint.autograd.face.operations.products import bilinear, linear
 from retainlint.autograd.face.random import DEFAULT
 from retainlint.autograd.face.tensor import Tensor
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "bilinear",
     "binary_cross_entropy",
@@ -292,17 +302,3 @@ def scaled_dot_product_attention(
         else:
             scores = scores + attn_mask
     return dropout(scores.softmax(-1), dropout_p) @ value
-
-
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Any:  # noqa: A002
-    """Means over the whole picture; larger outputs are lacking."""
-    if output_size not in (1, (1, 1), [1, 1]):
-        raise LackingUse(f"torch.nn.functional.adaptive_avg_pool2d(output_size={output_size})")
-    return input.mean((-1, -2), keepdim=True)
-
-
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Any:  # noqa: A002
-    """Means over the whole line; larger outputs are lacking."""
-    if output_size not in (1, (1,), [1]):
-        raise LackingUse(f"torch.nn.functional.adaptive_avg_pool1d(output_size={output_size})")
-    return input.mean(-1, keepdim=True)

@@ -258,28 +258,6 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class AvgPool2d(Module):
-    """Means of windows."""
-
-    def __init__(self, kernel_size: Any, stride: Any = None) -> None:
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, stride
-
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
-        return F.avg_pool2d(input, self.kernel_size, self.stride)
-
-
-class AdaptiveAvgPool2d(Module):
-    """Means over the whole picture."""
-
-    def __init__(self, output_size: Any) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
-        return F.adaptive_avg_pool2d(input, self.output_size)
-
-
 class CosineSimilarity(Module):
     """The cosine of the angle between vectors."""
 

@@ -1,4 +1,4 @@
-"""Joining tensors, repeating, turning, cutting and padding them: new memory, and nothing saved."""
+"""Joining tensors, repeating, turning and cutting them: new memory, and nothing saved."""
 
 from __future__ import annotations
 
@@ -37,12 +37,6 @@ tril_: Operation = define(
 repeat_: Operation = define(
     "repeat", lambda x, times: np.tile(x, times), casts="same", self=lambda g, s: _repeat_back(g, s)
 )
-pad_: Operation = define(
-    "pad",
-    lambda x, widths, value: np.pad(x, widths, constant_values=value),
-    casts="same",
-    self=lambda g, s: _pad_back(g, s),
-)
 
 
 def _joined(arrays: list[Any], dim: int, real: list[bool]) -> Any:
@@ -54,12 +48,6 @@ def _repeat_back(g: Any, s: Any) -> Any:
     full = (1,) * (len(s.times) - len(shape)) + tuple(shape)
     apart = [n for pair in zip(s.times, full) for n in pair]
     return reshape(reshape(g, apart).sum(list(range(0, len(apart), 2))), shape)
-
-
-def _pad_back(g: Any, s: Any) -> Any:
-    for dim, (before, _) in enumerate(s.widths):
-        g = g.narrow(dim, before, s.shapes["self"][dim])
-    return g
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: None = None) -> Any:
@@ -167,18 +155,6 @@ def repeat_interleave(self: Tensor, repeats: int, dim: int | None = None) -> Any
     shape = start.array.shape
     wide = expand(start.unsqueeze(at + 1), (*shape[: at + 1], repeats, *shape[at + 1 :]))
     return reshape(wide, (*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
-
-
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:  # noqa: A002
-    """Elements put before and after, the last dimension first."""
-    if mode != "constant":
-        from retainlint.autograd.face.lacking import LackingUse
-
-        raise LackingUse(f"torch.nn.functional.pad(mode={mode!r})")
-    widths = [(0, 0)] * input.array.ndim
-    for i in range(len(pad) // 2):
-        widths[-1 - i] = (pad[2 * i], pad[2 * i + 1])
-    return pad_(input, widths=widths, value=value or 0)
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""What layers compute: softmax, dropout, normalization, embedding, average pooling."""
+"""What layers compute: softmax, dropout, normalization, embedding."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _batch_norm_weight(g: Any, s: Any) -> Any:
 
 batch_norm_: Operation = define(
     "batch_norm",
-    lambda x, weight, bias, mean, var, training, eps, stats: _batch_norm(x, weight, bias, mean, var, eps),
+    lambda x, weight, bias, _, __, mean, var, training, eps, stats: _batch_norm(x, weight, bias, mean, var, eps),
     casts="same",
     input=_batch_norm_back,
     weight=_batch_norm_weight,
@@ -205,30 +205,10 @@ def batch_norm(
         axes = tuple(_others(x.shape))
         mean, var = x.mean(axis=axes), x.var(axis=axes)
         if running_mean is not None and running_var is not None:
-            running_mean.detach().mul_(1 - momentum).add_(Tensor.of(mean), alpha=momentum)
-            running_var.detach().mul_(1 - momentum).add_(Tensor.of(var * (count / (count - 1))), alpha=momentum)
-        return batch_norm_(
-            input, weight, bias, mean=mean, var=var, training=True, eps=eps, stats=_statistics(x, axes, eps)
-        )
+            for running, found in ((running_mean, mean), (running_var, var * (count / (count - 1)))):
+                running.array[...] = running.array * (1 - momentum) + found * momentum  # torch counts no version here
+        operands = (input, weight, bias, running_mean, running_var)
+        return batch_norm_(*operands, mean=mean, var=var, training=True, eps=eps, stats=_statistics(x, axes, eps))
     mean, var = running_mean.array.copy(), running_var.array.copy()
-    return batch_norm_(input, weight, bias, mean=mean, var=var, training=False, eps=eps, stats=None)
-
-
-def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None) -> Any:  # noqa: A002
-    """Means of windows that don't overlap."""
-    rows, columns = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
-    if stride not in (None, kernel_size, (rows, columns)):
-        from retainlint.autograd.face.lacking import LackingUse
-
-        raise LackingUse("torch.nn.functional.avg_pool2d with a stride that isn't its kernel's size")
-    lead, (height, width) = input.array.shape[:-2], input.array.shape[-2:]
-    whole = input[..., : height // rows * rows, : width // columns * columns]
-    return whole.reshape(*lead, height // rows, rows, width // columns, columns).mean((-3, -1))
-
-
-def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None) -> Any:  # noqa: A002
-    """Means of windows that don't overlap."""
-    size = kernel_size[0] if isinstance(kernel_size, (tuple, list)) else kernel_size
-    length = input.array.shape[-1]
-    whole = input[..., : length // size * size]
-    return whole.reshape(*input.array.shape[:-1], length // size, size).mean(-1)
+    operands = (input, weight, bias, running_mean, running_var)
+    return batch_norm_(*operands, mean=mean, var=var, training=False, eps=eps, stats=None)
