@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from retainlint.diagnostic import Diagnostic
+from retainlint.report.places import pointed
+from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
 
 
-def render(diagnostics: Iterable[Diagnostic], style: Style) -> Iterator[str]:
+def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterator[str]:
     for diagnostic in diagnostics:
-        span = diagnostic.primary.span
-        place = style.paint(f"{safe(span.source.name)}:{span.row}:{span.column}:", "strong")
+        place = style.paint(f"{pointed(diagnostic.primary.span)}:", "strong")
         yield f"{place} {style.paint(diagnostic.code, diagnostic.severity.value)} {safe(diagnostic.message)}\n"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from retainlint.diagnostic import Label
 from retainlint.report.marks import Mark, RowMarks, mark
+from retainlint.report.places import place
 from retainlint.report.terminal import Canvas, Style, columns
 from retainlint.source import Source
+
+if TYPE_CHECKING:
+    from retainlint.diagnostic import Label
 
 GAP = "..."
 MOST_ROWS = 6
@@ -18,10 +22,13 @@ MOST_ROWS = 6
 class Drawing:
     """The rows of one source that a finding speaks of. A label without text that isn't primary only shows its row."""
 
-    def __init__(self, source: Source, labels: Iterable[Label], gutter: int, style: Style, severity: str) -> None:
+    def __init__(self, source: Source, labels: Sequence[Label], gutter: int, style: Style, severity: str) -> None:
         self._source, self._gutter, self._style = source, gutter, style
         self._roles = {"primary": severity, "secondary": "secondary"}
         marks = [mark(label) for label in labels]
+        self._above = (
+            labels[0].span.row - place(labels[0].span).row if labels else 0
+        )  # rows of the cells before this one
         self._quiet = {m.row for m in marks if not m.label.primary and not m.label.text}
         self._single = [m for m in marks if m.row == m.end_row and (m.label.primary or m.label.text)]
         self._long = [m for m in marks if m.row < m.end_row and (m.label.primary or m.label.text)]
@@ -44,7 +51,7 @@ class Drawing:
             span = range(m.row, m.end_row + 1)
             rows |= set(span if len(span) <= MOST_ROWS else [*span[:2], *span[-2:]])
         between = {a + 1 for a, b in pairwise(sorted(rows)) if b == a + 2}
-        return sorted(rows | {row for row in between if self._source.row_text(row).strip()})
+        return sorted(rows | {row for row in between if self._source.shown_row(row).strip()})
 
     def _gap(self, row: int) -> str:
         canvas = Canvas()
@@ -56,7 +63,7 @@ class Drawing:
 
     def _row(self, row: int) -> Iterator[str]:
         """The row itself, then the lines with its marks."""
-        text = self._source.row_text(row)
+        text = self._source.shown_row(row)
         at = columns(text)
         starts = [m for m in self._long if m.row == row]
         ends = sorted((m for m in self._long if m.end_row == row), key=lambda m: -self._lanes[m])
@@ -64,7 +71,7 @@ class Drawing:
         marks = RowMarks([m for m in self._single if m.row == row], at, list(hooks.values()), self._room)
         bars = {m: "|" for m in self._long if m.row < row <= m.end_row}
         slashes = {m: "/" for m in starts if not text[: m.start].strip()}
-        yield self._line(f"{row:>{self._gutter}}", {**bars, **slashes}, marks.squeeze.drawn(text))
+        yield self._line(f"{row - self._above:>{self._gutter}}", {**bars, **slashes}, marks.squeeze.drawn(text))
         bars.update(dict.fromkeys(slashes, "|"))
         for line in marks.lines(self._roles):
             yield self._line("", bars, line)

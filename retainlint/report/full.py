@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from retainlint.diagnostic import Diagnostic, Label
 from retainlint.report.drawing import Drawing
-from retainlint.report.terminal import Style, safe
+from retainlint.report.places import place, pointed
+from retainlint.report.run import Run
+from retainlint.report.terminal import Style, safe, safe_start
+
+if TYPE_CHECKING:
+    from retainlint.diagnostic import Diagnostic, Label
 
 
-def render(diagnostics: Iterable[Diagnostic], style: Style) -> Iterator[str]:
+def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterator[str]:
     """One finding after the other, a blank line behind each."""
     for diagnostic in diagnostics:
         yield "\n".join([header(diagnostic, style), *_body(diagnostic, style)]) + "\n\n"
@@ -18,36 +24,45 @@ def render(diagnostics: Iterable[Diagnostic], style: Style) -> Iterator[str]:
 
 def header(diagnostic: Diagnostic, style: Style) -> str:
     """`path:row:column: CODE name: message`."""
-    span = diagnostic.primary.span
-    place = style.paint(f"{safe(span.source.name)}:{span.row}:{span.column}:", "strong")
+    place = style.paint(f"{pointed(diagnostic.primary.span)}:", "strong")
     code = style.paint(diagnostic.code, diagnostic.severity.value)
     return f"{place} {code} {style.paint(diagnostic.name, 'strong')}: {safe(diagnostic.message)}"
 
 
 def _body(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
-    """The drawing of each file, the finding's own first, and the notes."""
+    """The drawing of each file or cell, the finding's own first, and the notes."""
     shown = [label for label in diagnostic.labels if label.span.source.text]
-    gutter = max((len(str(label.span.end_place[0])) for label in shown), default=1)
+    gutter = max((len(str(place(label.span).end_row)) for label in shown), default=1)
     bar = style.paint(f"{'':{gutter}} |", "gutter")
-    home = diagnostic.primary.span.source.name
-    by_name: dict[str, list[Label]] = {home: []} if shown else {}
+    home = _sheet(diagnostic.primary)
+    sheets: dict[tuple[str, int | None], list[Label]] = {home: []} if shown else {}
     for label in shown:
-        by_name.setdefault(label.span.source.name, []).append(label)
-    for name, labels in by_name.items():
-        if not labels:
-            continue
-        if name != home:
-            first = min(labels, key=lambda label: label.span.start).span
-            arrow = style.paint(f"{'':{gutter}} :::", "gutter")
-            yield bar
-            yield f"{arrow} {safe(name)}:{first.row}:{first.column}"
+        sheets.setdefault(_sheet(label), []).append(label)
+    for sheet, labels in sheets.items():
+        if len(sheets) > 1:
+            if sheet != home:
+                yield bar
+            first = min(labels, key=lambda label: (not label.primary, label.span.start)).span
+            arrow = style.paint(f"{'':{gutter}}{'-->' if sheet == home else ':::'}", "gutter")
+            yield f"{arrow} {pointed(first)}"
         yield bar
         yield from Drawing(labels[0].span.source, labels, gutter, style, diagnostic.severity.value).lines()
-    notes = [*diagnostic.notes, *([f"help: {diagnostic.help}"] if diagnostic.help else [])]
+    notes = [*diagnostic.notes, *_cures(diagnostic.help)]
     if shown and notes:
         yield bar
     for note in notes:
         yield from _note(note, gutter, style)
+
+
+def _sheet(label: Label) -> tuple[str, int | None]:
+    return label.span.source.name, place(label.span).cell
+
+
+def _cures(help: str) -> Iterator[str]:
+    """The first cure is the help, each other one a line of its own; a `; or ` in quoted source parts nothing."""
+    parts = re.split(r"; or (?=(?:[^`]*`[^`]*`)*[^`]*$)", help) if help else []
+    for number, part in enumerate(parts):
+        yield f"{'or' if number else 'help'}: {part}"
 
 
 def _note(note: str, gutter: int, style: Style) -> Iterator[str]:
@@ -55,10 +70,11 @@ def _note(note: str, gutter: int, style: Style) -> Iterator[str]:
     word, colon, text = safe(note).partition(": ")
     if not colon or not word.isalpha():
         word, text = "note", safe(note)
+    word = f"{word:>4}" if word == "or" else word  # below the end of "help"
     head = f"{'':{gutter}} = {word}: "
     room = max(style.width - len(head), 24)
     rows = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
     sign = style.paint("=", "gutter")
     yield f"{'':{gutter}} {sign} {style.paint(word, 'strong')}: {rows[0]}"
     for row in rows[1:]:
-        yield " " * len(head) + row
+        yield " " * len(head) + safe_start(row)

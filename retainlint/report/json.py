@@ -4,35 +4,62 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from retainlint.diagnostic import Diagnostic, Label
-from retainlint.incident import Witness
+from retainlint.report.places import place
+from retainlint.report.run import Edit, FixText, Run
 from retainlint.report.terminal import Style
 from retainlint.source import Span
+
+if TYPE_CHECKING:
+    from retainlint.diagnostic import Diagnostic, Label
+    from retainlint.incident import Gap, Witness
 
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 
 
-def render(diagnostics: Iterable[Diagnostic], style: Style) -> Iterator[str]:
-    """One list. Only ASCII is written, so that no reader's encoding matters; colours and width don't either."""
-    yield json.dumps([entry(diagnostic) for diagnostic in diagnostics], indent=2) + "\n"
+def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterator[str]:
+    """One list: the findings, then what couldn't be followed, if it was asked for."""
+    yield dumped(list(entries(diagnostics, run)), indent=2) + "\n"
 
 
-def entry(diagnostic: Diagnostic) -> dict[str, Json]:
+def dumped(value: Json, indent: int | None = None) -> str:
+    """JSON in ASCII, so that no reader's encoding matters; in a build server's log it holds no command."""
+    return json.dumps(value, indent=indent).replace("##", "#\\u0023")
+
+
+def well_formed(value: Json) -> Json:
+    """The value without lone surrogates, at which stricter readers than Python's stop."""
+    if isinstance(value, str):
+        return value if value.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", value)
+    if isinstance(value, list):
+        return [well_formed(part) for part in value]
+    return {key: well_formed(part) for key, part in value.items()} if isinstance(value, dict) else value
+
+
+def entries(diagnostics: Iterable[Diagnostic], run: Run) -> Iterator[dict[str, Json]]:
+    for diagnostic in diagnostics:
+        yield entry(diagnostic, run)
+    for gap in run.gaps:
+        yield _unknown(gap)
+
+
+def entry(diagnostic: Diagnostic, run: Run) -> dict[str, Json]:
     """One finding. Rows and columns count from 1, columns in characters; an end is just behind its span."""
     primary = diagnostic.primary
+    fix = run.fixes.get(id(diagnostic))
     return {
-        "cell": None,
+        "cell": place(primary.span).cell,
         "code": diagnostic.code,
         "name": diagnostic.name,
         "severity": diagnostic.severity.value,
         "message": diagnostic.message,
         **_place(primary.span),
-        "fix": None,
-        "noqa_row": primary.span.row,
-        "url": None,
+        "fix": None if fix is None else _fix(fix),
+        "noqa_row": place(primary.span).row,
+        "url": run.url(diagnostic.code),
         "label": primary.text,
         "related": [_related(label) for label in diagnostic.labels if not label.primary],
         "notes": list(diagnostic.notes),
@@ -41,17 +68,50 @@ def entry(diagnostic: Diagnostic) -> dict[str, Json]:
     }
 
 
+def _unknown(gap: Gap) -> dict[str, Json]:
+    """What couldn't be followed: no rule's finding, so without a code."""
+    return {
+        "cell": place(gap.span).cell,
+        "code": None,
+        "name": "not-followed",
+        "severity": "note",
+        "message": gap.reason,
+        **_place(gap.span),
+        "fix": None,
+        "noqa_row": None,
+        "url": None,
+        "label": "",
+        "related": [],
+        "notes": [],
+        "help": "",
+        "witness": None,
+    }
+
+
 def _place(span: Span) -> dict[str, Json]:
-    end_row, end_column = span.end_place
+    at = place(span)
     return {
         "filename": os.path.abspath(span.source.name),
-        "location": {"row": span.row, "column": span.column},
-        "end_location": {"row": end_row, "column": end_column},
+        "location": {"row": at.row, "column": at.column},
+        "end_location": {"row": at.end_row, "column": at.end_column},
     }
 
 
 def _related(label: Label) -> dict[str, Json]:
-    return {**_place(label.span), "message": label.text}
+    return {"cell": place(label.span).cell, **_place(label.span), "message": label.text}
+
+
+def _fix(fix: FixText) -> dict[str, Json]:
+    edits: list[Json] = [_edit(edit) for edit in fix.edits]
+    return {"applicability": fix.applicability, "message": fix.message, "edits": edits}
+
+
+def _edit(edit: Edit) -> dict[str, Json]:
+    return {
+        "content": edit.content,
+        "location": {"row": edit.row, "column": edit.column},
+        "end_location": {"row": edit.end_row, "column": edit.end_column},
+    }
 
 
 def _witness(witness: Witness) -> dict[str, Json]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
-from retainlint.diagnostic import Label
 from retainlint.report.terminal import Canvas, safe
+
+if TYPE_CHECKING:
+    from retainlint.diagnostic import Label
 
 GAP = "..."
 MARGIN = 8
 """Columns of source kept on both sides of a mark when a row is squeezed."""
+ROOMY = 56
+"""Columns from which on both can be had; below, margins are smaller."""
 NARROW = 28
 """Columns in which a text may be wrapped beside or below its mark before the row is squeezed to make room."""
 
@@ -107,12 +112,14 @@ class RowMarks:
 
     def __init__(self, marks: list[Mark], at: list[int], edges: list[int], room: int) -> None:
         spots = {m: (at[m.start], max(at[min(m.end, len(at) - 1)], at[m.start] + 1)) for m in marks}
+        self._narrow = min(NARROW, max(room // 2, MARGIN))
         self._marks, self._room, self.squeeze = marks, room, Squeeze([(0, at[-1])], at[-1])
         self._settle(spots)
         if max(at[-1], self._extent()) > room:
             near = [*spots.values(), *((edge, edge + 1) for edge in edges)] or [(0, 0)]
             parts = [end for spot in near for end in _ends(*spot, room)]
-            kept = [(max(start - MARGIN, 0), min(max(end, start) + MARGIN, at[-1])) for start, end in parts]
+            margin = MARGIN if room >= ROOMY else MARGIN // 2 - 1
+            kept = [(max(start - margin, 0), min(max(end, start) + margin, at[-1])) for start, end in parts]
             self.squeeze = Squeeze(_merged(kept), at[-1])
             self._settle(spots)
             spare = room - max(self._extent(), self.squeeze.width)
@@ -133,14 +140,14 @@ class RowMarks:
             return None
         last = max(self._spots, key=lambda m: (self._spots[m][1], self._spots[m][0], m.label.primary))
         start, end = self._spots[last]
-        needs = min(len(last.label.text), NARROW)
+        needs = min(len(last.label.text), self._narrow)
         fits = end + 1 + needs <= self._room or start + needs > self._room
         return last if last.label.text and fits else None
 
     def _extent(self) -> int:
         """The column that the lines below the row need, when texts are as narrow as they may be."""
         needs = [(end + 1 if m is self._inline else start, m.label.text) for m, (start, end) in self._spots.items()]
-        return max((column + min(len(text), NARROW) for column, text in needs), default=0)
+        return max((column + min(len(text), self._narrow) for column, text in needs), default=0)
 
     def lines(self, roles: dict[str, str]) -> Iterator[Canvas]:
         """The line of marks, then the texts that hang below it, from the right to the left."""
@@ -163,7 +170,7 @@ class RowMarks:
 
     def _text(self, m: Mark, column: int, first: Canvas, below: list[Mark], roles: dict[str, str]) -> Iterator[Canvas]:
         """A mark's text from a column on, in as many lines as it takes beside the connectors of those below it."""
-        for number, line in enumerate(_wrapped(m.label.text, max(self._room - column, NARROW))):
+        for number, line in enumerate(_wrapped(m.label.text, max(self._room - column, self._narrow))):
             canvas = self._connectors(below, roles) if number else first
             canvas.put(column, line, roles[m.role])
             yield canvas
@@ -182,8 +189,8 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 def _ends(start: int, end: int, room: int) -> list[tuple[int, int]]:
     """A stretch whole if it is short, else its two ends."""
-    most = max(room // 3, MARGIN)
-    return [(start, end)] if end - start <= 2 * most else [(start, start + most), (end - MARGIN, end)]
+    most, least = (room // 3, MARGIN) if room >= ROOMY else (room // 4, MARGIN // 2)
+    return [(start, end)] if end - start <= 2 * most else [(start, start + most), (end - least, end)]
 
 
 def _merged(stretches: list[tuple[int, int]]) -> list[tuple[int, int]]:

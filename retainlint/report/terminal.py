@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -10,6 +12,8 @@ from itertools import groupby
 TAB = "    "
 _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Categories that a terminal would act on or hide: controls, formats (bidi overrides too), lone surrogates, breaks."""
+_COMMAND = re.compile(r"#(?=\[|vso\[)", re.IGNORECASE)
+"""In `##[error]` and `##vso[task...]`, which the logs of build servers act on wherever they stand, the second sign."""
 
 _SGR = {
     "error": "1;31",
@@ -41,12 +45,18 @@ def glyph(character: str) -> tuple[str, int]:
     if character == "\t":
         return TAB, len(TAB)
     category = unicodedata.category(character)
-    if category in _ESCAPED:
+    if category in _ESCAPED or ord(character) & 0xFFFE == 0xFFFE:  # the last two of each plane are no characters
         escape = _escape(ord(character))
         return escape, len(escape)
-    if category in ("Mn", "Me"):
+    if category in ("Mn", "Me") or _joins(character):
         return character, 0
-    return character, 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    is_wide = category != "Cn" and unicodedata.east_asian_width(character) in "WF"
+    return character, 2 if is_wide else 1
+
+
+def _joins(character: str) -> bool:
+    """Korean vowels and finals that stand in one cell with the letter before them."""
+    return "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7ff"
 
 
 def _escape(number: int) -> str:
@@ -55,16 +65,34 @@ def _escape(number: int) -> str:
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
+def glyphs(text: str) -> Iterator[tuple[str, int]]:
+    """Each character of a text as `glyph` tells, with what would begin a build server's command escaped."""
+    if "##" not in text:
+        yield from map(glyph, text)
+        return
+    broken = {found.start() for found in _COMMAND.finditer(text) if text[found.start() - 1 : found.start()] == "#"}
+    for at, character in enumerate(text):
+        yield ("\\x23", 4) if at in broken else glyph(character)
+
+
 def safe(text: str) -> str:
-    """The text as a terminal may be given it."""
-    return text if text.isascii() and text.isprintable() else "".join(glyph(character)[0] for character in text)
+    """The text as a terminal, or a build server's log, may be given it."""
+    if text.isascii() and text.isprintable() and "##" not in text:
+        return text
+    return "".join(shown for shown, _ in glyphs(text))
+
+
+def safe_start(text: str) -> str:
+    """A safe text for the start of a line, where `::` would begin one of GitHub's commands."""
+    made = safe(text)
+    return re.sub(r"^( *):(?=:)", r"\1\\x3a", made)
 
 
 def columns(text: str) -> list[int]:
     """The column, from 0, at which each character of the text starts, and behind them that where the text ends."""
     at = [0]
-    for character in text:
-        at.append(at[-1] + glyph(character)[1])
+    for _, wide in glyphs(text):
+        at.append(at[-1] + wide)
     return at
 
 
@@ -76,8 +104,7 @@ class Canvas:
 
     def put(self, column: int, text: str, role: str = "") -> None:
         """Draw text from a column on, over what is there."""
-        for character in text:
-            shown, wide = glyph(character)
+        for shown, wide in glyphs(text):
             cells = [(c, role) for c in shown] if len(shown) == wide else [(shown, role), *[("", role)] * (wide - 1)]
             if wide == 0:  # a combining mark joins the character before it
                 self._join(column - 1, shown)

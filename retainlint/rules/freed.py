@@ -6,7 +6,7 @@ import re
 from abc import abstractmethod
 from typing import TypeAlias
 
-from retainlint.diagnostic import Cure, Diagnostic, KeepGraph, Label
+from retainlint.diagnostic import ComputeAnew, Cure, Diagnostic, KeepGraph, Label
 from retainlint.incident import Freed, Incident, Moment
 from retainlint.rules.rule import Rule
 from retainlint.rules.story import Story, outer_call
@@ -67,7 +67,7 @@ class FreedRule(Rule):
         saves = keeps(incident.op, incident.saved, built.text)
         labels = [Label(built, f"{self.built(story)}: {saves}" if saves else self.built(story))]
         if not incident.in_init:
-            labels += through(incident.built, incident.reused.moment)
+            labels += through(incident.built, story.nearest)
         if story.again is not None and not story.again.is_call:
             labels.append(Label(story.again.loop, ""))
         return tuple(labels)
@@ -76,7 +76,13 @@ class FreedRule(Rule):
 def keep_graph(story: Story, why: str) -> tuple[str, tuple[Cure, ...]]:
     """`retain_graph=True` in the first walk, with its price."""
     where = "" if story.is_one_place else f" on {story.at(story.first)}"
-    return f"`retain_graph=True`{where}, {why} (what was saved then stays in memory)", (KeepGraph(story.first),)
+    return f"`retain_graph=True`{where}, {why} (it costs memory)", (KeepGraph(story.first),)
+
+
+def compute_anew(story: Story) -> tuple[Cure, ...]:
+    """What the second walk needs, computed again before it: before the call that leads to it, if both are one place."""
+    second = outer_call(story.incident.reused.moment, story.incident.freed.moment) if story.is_one_place else None
+    return (ComputeAnew(second or story.second, story.maker),)
 
 
 def through(inner: Moment, of: Moment) -> list[Label]:

@@ -9,7 +9,8 @@ from retainlint.incident import Modified
 from retainlint.rules.freed import through
 from retainlint.rules.rule import Rule
 from retainlint.rules.story import again
-from retainlint.rules.wording import circumstances, code, core_note, graded, keeps, place
+from retainlint.rules.wording import circumstances, code, core_note, graded, keeps, named, place
+from retainlint.source import Span
 
 SENTENCE = "one of the variables needed for gradient computation has been modified by an inplace operation"
 
@@ -19,7 +20,7 @@ def modified_diagnostic(rule: Rule, incident: Modified, message: str, help: str,
     home, built, walk = incident.primary.source, incident.built.span, incident.walk.moment
     turns = again(incident.built, incident.modified, walk)
     before, after = (f"{turns.noun} {n} " for n in (turns.spoilt, turns.needed)) if turns else ("", "")
-    name = code(incident.name) if incident.name else "the weight" if incident.by_step else "the tensor"
+    name = named(incident.name or base(incident.modified.span), "the weight" if incident.by_step else "the tensor")
     is_weight = incident.by_step and not incident.name
     saves = "saves a weight" if is_weight else keeps(incident.op, (incident.name or incident.saved,), built.text)
     labels = [Label(built, saves or "saved here"), *through(incident.built, walk)]
@@ -47,13 +48,20 @@ def modified_diagnostic(rule: Rule, incident: Modified, message: str, help: str,
     )
 
 
+def base(change: Span) -> str:
+    """What an assignment to an index changes: `h` of `h[:, 0]`; "" of another change."""
+    match = re.fullmatch(r"([\w.]+)\s*\[.*\](\s*[-+*/@]?=(?!=).*)?", change.text.strip(), re.DOTALL)
+    return match[1] if match else ""
+
+
 def rewritten(text: str) -> str:
     """How the in-place change would be written out of place, in backticks, if that can be said."""
     if augmented := re.fullmatch(r"([\w.]+)\s*(\*\*|//|[-+*/@%])=\s*(.+)", text.strip(), re.DOTALL):
         target, operator, operand = augmented.groups()
         return code(f"{target} = {target} {operator} {operand}")
+    text = re.sub(r"(?<=\))\.([a-z]\w*[a-z])_\(", r".\1(", text)  # what follows in the chain
     if method := re.fullmatch(r"([\w.]+)\.([a-z]\w*[a-z])_(\(.*\))", text.strip(), re.DOTALL):
         target, name, arguments = method.groups()
         if name not in ("copy", "zero", "fill", "normal", "uniform"):
             return code(f"{target} = {target}.{name}{arguments}")
-    return "make a new tensor"
+    return ""

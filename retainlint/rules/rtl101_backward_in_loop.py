@@ -6,6 +6,8 @@ from retainlint.diagnostic import Detach, MoveInto, SumLosses
 from retainlint.rules.freed import Cures, FreedRule, keep_graph
 from retainlint.rules.rule import Example
 from retainlint.rules.story import Story
+from retainlint.rules.surroundings import clears_gradients, stands_for_a_constant
+from retainlint.source import Span
 
 
 class BackwardInLoop(FreedRule):
@@ -31,18 +33,35 @@ class BackwardInLoop(FreedRule):
 
     def cures(self, story: Story) -> Cures:
         assert story.again is not None
-        built, walks = story.maker, (story.first,)
-        anew = f"compute `{story.what}` inside the loop", (MoveInto(built, story.again.loop),)
+        built, loop = story.maker, story.again.loop
+        anew = f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),)
+        if story.first_is_grad:
+            return keep_graph(story, "since each turn wants this graph"), anew
         if story.incident.same_root:
             once = f"walk `{story.roots[1]}` once, outside the loop", ()
             return anew, once, keep_graph(story, "if the same gradient is really wanted again in each turn")
-        total = "add the losses up and walk their sum once", (SumLosses(walks),)
-        if story.again.picks(story.incident.reused.root):
-            written = f": `sum({story.again.iterable}).backward()`" if story.again.iterable else ", after the loop"
-            keep = keep_graph(story, "if each turn's gradients are wanted by themselves")
-            return (total[0] + written, total[1]), (f"compute `{story.what}` anew for each of them", ()), keep
-        cut = f"{story.cut('the loss')}, if it needs no gradient through it", (Detach(built, story.what),)
-        return anew, cut, (f"{total[0]}, after the loop", total[1])
+        if story.again.picks(story.incident.reused.root) or _lies_in(built, loop):
+            return self._of_pieces(story)
+        foreign = story.incident.foreign
+        why = ": its optimiser doesn't train what made it" if foreign else ", if it needs no gradient through it"
+        cut = story.cut("the loss") + why, (Detach(built, story.what),)
+        total = "add the losses up and walk their sum once, after the loop", (SumLosses((story.first,)),)
+        if foreign or stands_for_a_constant(built, story.name):
+            return cut, anew, total
+        return anew, cut, total
+
+    def _of_pieces(self, story: Story) -> Cures:
+        """The loop runs over parts of one forward pass: several losses, or the elements of one result."""
+        assert story.again is not None
+        iterable = story.again.iterable
+        written = f": `sum({iterable}).backward()`" if iterable else ", after the loop"
+        total = f"add the losses up and walk their sum once{written}", (SumLosses((story.first,)),)
+        anew = f"compute `{story.fresh}` anew for each of them", ()
+        keep = keep_graph(story, "if each turn's gradients are wanted by themselves")
+        root = story.incident.reused.root
+        if clears_gradients(story.again.loop) or ("[" in root and "loss" not in root.lower()):
+            return keep, total, anew
+        return total, anew, keep
 
     bad = (
         Example(
@@ -67,8 +86,8 @@ class BackwardInLoop(FreedRule):
               optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             - loss = (model(data) ** 2).mean()  #~ built
               for _ in range(3):
-            +     loss = (model(data) ** 2).mean()
                   optimizer.zero_grad()
+            +     loss = (model(data) ** 2).mean()
                   loss.backward()  #~ freed #~ reused RTL101
                   optimizer.step()
             """,
@@ -112,3 +131,7 @@ class BackwardInLoop(FreedRule):
             """,
         ),
     )
+
+
+def _lies_in(span: Span, header: Span) -> bool:
+    return span.source is header.source and header.start <= span.start < span.end <= header.end

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from retainlint.rules.freed import Cures, FreedRule, keep_graph
+from retainlint.diagnostic import DropWalk
+from retainlint.rules.freed import Cures, FreedRule, compute_anew, keep_graph
 from retainlint.rules.rule import Example
 from retainlint.rules.story import Story
 
@@ -29,12 +30,22 @@ class BackwardTwice(FreedRule):
 
     def cures(self, story: Story) -> Cures:
         root = story.roots[1]
-        anew = f"compute `{root}` again before the second walk", ()
+        anew = f"compute `{root}` again before the second walk", compute_anew(story)
         if story.first_is_grad:
             keep = keep_graph(story, "since both walks want this graph")
             return keep, ("ask for all the gradients in one walk", ()), anew
+        if story.second_is_grad:
+            read = f"read `.grad` after {story.first_walk}, where the gradients of parameters are asked for", ()
+            return read, keep_graph(story, "if both walks are wanted"), anew
         keep = keep_graph(story, "only if both walks are really wanted")
-        return ("remove one of the two walks: the second only adds the same gradients again", ()), anew, keep
+        return (
+            (
+                "remove one of the two walks: the second only adds the same gradients again",
+                (DropWalk(story.second, story.first),),
+            ),
+            anew,
+            keep,
+        )
 
     bad = (
         Example(

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from retainlint.diagnostic import Detach, SumLosses
-from retainlint.rules.freed import Cures, FreedRule, keep_graph
+from retainlint.rules.freed import Cures, FreedRule, compute_anew, keep_graph
 from retainlint.rules.rule import Example
 from retainlint.rules.story import Story
+from retainlint.rules.surroundings import assigned, is_used_between
+
+_JUDGE = re.compile(
+    r"(?i)(?:^|[\W_])(?:d|disc|discriminator|critic)(?:$|[\W_])|err_?d(?![a-z])|loss_?d(?![a-z])|d_?loss"
+)
+"""A root that is called as the loss of a network that judges another's output, and doesn't train that one."""
 
 
 class SharedGraphLosses(FreedRule):
@@ -26,23 +34,39 @@ class SharedGraphLosses(FreedRule):
         return True
 
     def message(self, story: Story) -> str:
-        where = f"the graph of `{story.what}`" if story.incident.name else f"the graph behind `{story.what}`"
+        where = f"the graph of `{story.what}`" if story.name else f"the graph behind `{story.what}`"
         return f"{story.walk} needs {where}, which {story.first_walk} already freed"
 
     def cures(self, story: Story) -> Cures:
         first, second = story.roots
         words = f"{story.cut(f'`{second}`')}, if it needs no gradient through it"
         cut = words, (Detach(story.second, story.what),)
+        anew = f"compute `{story.fresh}` anew for `{second}`", compute_anew(story)
         if story.first_is_grad:
-            through = "`create_graph=True`, if the second walk is to go through the gradient itself"
-            return keep_graph(story, "since both walks want this graph"), (through, ()), cut
-        plain = first != second and first.isidentifier() and second.isidentifier()
-        total = f"walk both at once, `({first} + {second}).backward()`" if plain else "walk the sum of both losses once"
-        return (
-            (total, (SumLosses((story.first, story.second)),)),
-            cut,
-            keep_graph(story, "if the two walks must stay apart"),
-        )
+            through = "`create_graph=True`, if the second walk is to go through the gradient itself", ()
+            keep = keep_graph(story, "since both walks want this graph")
+            if is_used_between(assigned(story.first), story.first, story.second):
+                return through, keep
+            return keep, through, *(() if story.what == first else (cut,))
+        if story.second_is_grad:
+            return keep_graph(story, "since both walks want this graph"), anew
+        total = self._sum(story), (SumLosses((story.first, story.second)),)
+        keep = keep_graph(story, "if the two walks must stay apart")
+        if story.is_one_place and story.what.startswith("self."):
+            return (f"compute `{story.what}` anew before each call", compute_anew(story)), cut, keep
+        if story.what == first == second:  # `loss = loss.mean()`
+            return (f"remove {story.first_walk}: the second walk goes through what it starts at", ()), keep
+        if _JUDGE.search(second) and not _JUDGE.search(first) and not _JUDGE.search(story.maker.text):
+            return cut, anew, keep
+        return total, cut, keep
+
+    def _sum(self, story: Story) -> str:
+        """One walk of both roots, written out where they are simple and stand in one function."""
+        first, second = story.roots
+        together = story.incident.freed.moment.frames == story.incident.reused.moment.frames
+        if together and first != second and all(re.fullmatch(r"[\w.]+(\[[^][]*\])?", root) for root in story.roots):
+            return f"walk both at once, `({first} + {second}).backward()`"
+        return "walk the sum of both losses once"
 
     bad = (
         Example(
@@ -71,7 +95,7 @@ class SharedGraphLosses(FreedRule):
               penalty = ((slope ** 2).sum(1) - 1).mean()
             - penalty.backward()  #~ freed
             - score.backward()  #~ reused RTL103
-            + (score + penalty).backward()
+            + (penalty + score).backward()
             """,
         ),
     )

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Cure, Detach, SumLosses
+import re
+
+from retainlint.diagnostic import Clear, Cure, Detach, SumLosses
 from retainlint.rules.freed import Cures, FreedRule
 from retainlint.rules.rule import Example
 from retainlint.rules.story import Story
+from retainlint.rules.surroundings import body, is_cached, is_list
+
+_OF_ONE_WALK = re.compile(r"loss|log_?prob|saved|error|cost|penalt", re.IGNORECASE)
+"""A list that holds what one walk is for, so that it is emptied after it."""
 
 
 class CarriedGraph(FreedRule):
@@ -33,22 +39,33 @@ class CarriedGraph(FreedRule):
         assert story.again is not None
         if story.root_is_named:
             return f"{story.walk} walks again what `{story.what}` keeps of an earlier {story.again.noun}"
-        name = f" through `{story.what}`" if story.incident.name else ""
+        name = f" through `{story.carried}`" if story.carried else ""
         return f"{story.walk} reaches{name} into the graph of an earlier {story.again.noun}, which is freed"
 
     def cures(self, story: Story) -> Cures:
         assert story.again is not None
-        noun, what = story.again.noun, story.what
+        noun, what = story.again.noun, story.carried or story.what
         where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.maker)
-        cut: tuple[Cure, ...] = (Detach(where, what),)
+        cut: tuple[Cure, ...] = (Detach(where, what, story.again.loop),)
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
+        through = f"walk once, {once}, if gradients are to flow through all {noun}s", total
+        if is_list(what, story.incident.built.span.source):
+            cleared: tuple[str, tuple[Cure, ...]] = f"clear `{what}` after each walk", (Clear(story.second, what),)
+            if _OF_ONE_WALK.search(what):
+                alone = f"walk only the loss of this {noun}, and keep detached values in `{what}`"
+                return cleared, (alone, cut), (f"walk `{story.roots[1]}` once, {once}", total)
+            return (f"keep detached values in `{what}`", cut), (cleared[0], ())
         if story.root_is_named:
-            alone = f"walk only the loss of this {noun}, and keep detached values in `{what}`"
-            return (alone, cut), (f"walk `{story.roots[1]}` once, {once}", total)
-        named = f"`{what} = {what}.detach()` at the start of each {noun}"
-        start = named if story.incident.name else f"detach what `{what}` hands on to the next {noun}"
-        return (start, cut), (f"walk once, {once}, if gradients are to flow through all {noun}s", total)
+            alone = f"walk only the loss of this {noun}, and add detached values to `{what}`"
+            whole = f"walk `{story.roots[1]}` once, {once}", total
+            return ((alone, cut), whole) if ".step(" in body(story.again.loop) else (whole, (alone, cut))
+        if is_cached(story.incident.built.span):
+            return (f"compute `{what}` anew in each {noun}: what is cached keeps its graph", ()), (
+                _detached(story),
+                cut,
+            )
+        return (_detached(story), cut), through
 
     bad = (
         Example(
@@ -116,3 +133,14 @@ class CarriedGraph(FreedRule):
             """,
         ),
     )
+
+
+def _detached(story: Story) -> str:
+    """How the carried variable loses its graph between turns."""
+    assert story.again is not None
+    noun, name = story.again.noun, story.carried
+    if not name:
+        return f"detach what `{story.what}` hands on to the next {noun}"
+    if re.search(r"lstm(?!_?cell)", story.incident.built.span.text, re.IGNORECASE):
+        return f"`{name} = tuple(s.detach() for s in {name})` at the start of each {noun}"
+    return f"`{name} = {name}.detach()` at the start of each {noun}"

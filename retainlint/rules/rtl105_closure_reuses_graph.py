@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Cure, MoveInto
+from retainlint.diagnostic import Cure, Detach, MoveInto
 from retainlint.rules.freed import Cures, FreedRule
 from retainlint.rules.rule import Example
 from retainlint.rules.story import Story
+from retainlint.rules.surroundings import stands_for_a_constant
 
 
 class ClosureReusesGraph(FreedRule):
@@ -29,10 +30,11 @@ class ClosureReusesGraph(FreedRule):
 
     def cures(self, story: Story) -> Cures:
         data: tuple[Cure, ...] = (MoveInto(story.maker, story.again.loop),) if story.again is not None else ()
-        anew = f"compute `{story.what}` inside the closure: each call has new weights and needs a new graph", data
+        anew = f"compute `{story.fresh}` inside the closure: each call has new weights and needs a new graph", data
         if story.incident.same_root:
             return (anew,)
-        return anew, (f"{story.cut('the loss')}, if what it is made of is not trained here", ())
+        cut = f"{story.cut('the loss')}, if what it is made of is not trained here", (Detach(story.second, story.what),)
+        return (cut, anew) if stands_for_a_constant(story.maker, story.name) else (anew, cut)
 
     bad = (
         Example(

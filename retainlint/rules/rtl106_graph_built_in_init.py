@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Detach
+from retainlint.diagnostic import ComputeWhereUsed, Detach
 from retainlint.rules.freed import Cures, FreedRule
 from retainlint.rules.rule import Example
 from retainlint.rules.story import Story, enclosing_function
+from retainlint.rules.surroundings import assigned
+from retainlint.rules.wording import short
 
 
 class GraphBuiltInInit(FreedRule):
@@ -35,13 +37,16 @@ class GraphBuiltInInit(FreedRule):
         return f"{story.walk} walks a graph that was built only once, {self._where(story)}"
 
     def cures(self, story: Story) -> Cures:
-        where = "in `forward` or a property" if story.what.startswith("self.") else "in the function that uses it"
+        built = story.incident.built.span
+        what = story.what if story.incident.name else short(built.text)
+        held = what.startswith("self.") or any(name.startswith("self.") for name in assigned(built))
+        where = "in `forward` or a property" if held else "in the function that uses it"
+        if enclosing_function(built) in ("forward", "__call__"):
+            where = "again in each turn"
+        cut = story.cut("the loss") if story.incident.name else f"detach `{what}`"
         return (
-            (f"compute `{story.what}` {where}, so that each walk finds a new graph", ()),
-            (
-                f"{story.cut('the loss')}, if it is not to be trained",
-                (Detach(story.incident.built.span, story.what),),
-            ),
+            (f"compute `{what}` {where}, so that each walk finds a new graph", (ComputeWhereUsed(built, what),)),
+            (f"{cut}, if it is not to be trained", (Detach(built, what),)),
         )
 
     bad = (

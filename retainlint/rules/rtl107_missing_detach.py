@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Detach
-from retainlint.rules.freed import Cures, FreedRule, keep_graph
+from retainlint.rules.freed import Cures, FreedRule, compute_anew, keep_graph
 from retainlint.rules.rule import Example
 from retainlint.rules.story import Story
 
@@ -26,7 +26,7 @@ class MissingDetach(FreedRule):
         return story.incident.foreign
 
     def message(self, story: Story) -> str:
-        graph = "the graph of" if story.incident.name else "the graph behind"
+        graph = "the graph of" if story.name else "the graph behind"
         return f"{story.walk} needs {graph} `{story.what}`, which {story.first_walk} freed for want of a `detach()`"
 
     def cures(self, story: Story) -> Cures:
@@ -37,7 +37,7 @@ class MissingDetach(FreedRule):
                 f"{story.cut(losses[0])}: its optimiser doesn't train what made it",
                 (Detach(story.first, story.what),),
             ),
-            (f"compute `{story.what}` anew for {losses[1]}", ()),
+            (f"compute `{story.what}` anew for {losses[1]}", compute_anew(story)),
             keep_graph(story, "if the first walk's gradients are wanted in both networks"),
         )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Cure, Diagnostic, MoveInto, WalkFirst
+from retainlint.diagnostic import ComputeAnew, Cure, Detach, Diagnostic, MoveInto, WalkFirst
 from retainlint.incident import Incident, Modified
 from retainlint.rules.modified import modified_diagnostic
 from retainlint.rules.rule import Example, Rule
 from retainlint.rules.story import again, outer_call
+from retainlint.rules.surroundings import is_made_between
 from retainlint.rules.wording import code, place
 
 
@@ -35,12 +36,24 @@ class StepBeforeWalk(Rule):
         change = outer_call(incident.modified, walk.moment) or step
         is_near = incident.modified.frames[: len(walk.moment.frames)] == walk.moment.frames
         cures: tuple[Cure, ...] = (WalkFirst(walk.moment.span, change),) if is_near else ()
+        anew = outer_call(walk.moment, incident.built) or walk.moment.span
+        built = outer_call(incident.built, walk.moment) or incident.built.span
+        cures += (ComputeAnew(anew, built),)
         help = f"walk {root} before {code(change.text)} on {place(change, home)}; or compute {root} anew after it"
-        if turns is not None and turns.built is None:
-            cures = (MoveInto(incident.built.span, turns.loop),)
+        if turns is None and is_made_between(walk.root, change, walk.moment.span):
+            cures = (cures[1], cures[0]) if is_near else cures
+            help = f"compute {code(built.text)} anew after {code(change.text)}; or take that step after this walk"
+        elif turns is not None and turns.built is None and turns.picks(walk.root):
+            written = f": {code(f'sum({turns.iterable}).backward()')}" if turns.iterable else ""
+            cures = (MoveInto(built, turns.loop),)
+            help = (
+                f"add the losses up, walk their sum once{written}, and step then; or compute {root} anew in each turn"
+            )
+        elif turns is not None and turns.built is None:
+            cures = (MoveInto(built, turns.loop),)
             help = f"compute {code(incident.built.span.text)} anew in each {turns.noun}, with the weights of the {turns.noun}"
         elif turns is not None:
-            cures = ()
+            cures = (Detach(built, incident.name, turns.loop),)
             help = f"detach what is kept from {turns.noun} to {turns.noun}; or walk once, at the end, and step then"
         message = f"{code(walk.moment.span.text)} needs {name} as it was before {code(step.text)}"
         return modified_diagnostic(self, incident, message, help, cures)
@@ -70,11 +83,13 @@ class StepBeforeWalk(Rule):
               D = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 1))
               opt_G, opt_D = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (G, D))
               score = D(G(torch.randn(4, 2)))  #~ built
-              (score ** 2).mean().backward(retain_graph=True)
+            - (score ** 2).mean().backward(retain_graph=True)
             - opt_D.step()  #~ modified
+            + (score ** 2).mean().backward()
+            + opt_D.step()
+            + score = D(G(torch.randn(4, 2)))
               g_loss = -score.mean()
               g_loss.backward()  #~ walked RTL110
-            + opt_D.step()
               opt_G.step()
             """,
         ),

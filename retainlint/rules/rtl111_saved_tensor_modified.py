@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from retainlint.diagnostic import Cure, Diagnostic, OutOfPlace, WalkFirst
 from retainlint.incident import Incident, Modified
-from retainlint.rules.modified import modified_diagnostic, rewritten
+from retainlint.rules.modified import base, modified_diagnostic, rewritten
 from retainlint.rules.rule import Example, Rule
-from retainlint.rules.wording import code, place
+from retainlint.rules.story import outer_call
+from retainlint.rules.surroundings import detached_as, is_made_between, statement
+from retainlint.rules.wording import code, named, place
+
+_MEANT = re.compile(r"\.grad\b|load_state_dict|\binit\.|\b(?:copy|lerp)_\(")
+"""An update by hand, new weights: the change itself is right."""
 
 
 class SavedTensorModified(Rule):
@@ -30,18 +37,38 @@ class SavedTensorModified(Rule):
     def explain(self, incident: Incident) -> Diagnostic:
         assert isinstance(incident, Modified)
         walk, change = incident.walk.moment.span, incident.modified.span
-        name = code(incident.name) if incident.name else "a tensor"
-        text = code(change.text)
+        text = code(statement(change))
+        name = named(incident.name or base(change), "a tensor")
         message = f"{code(walk.text)} needs {name}, which {text} changed in place after it was saved"
-        words = [f"{rewritten(change.text)} instead of {text}"]
-        cures: list[Cure] = [OutOfPlace(change)]
-        if incident.name:
-            of_result = incident.saved == "result"
-            words.append(f"{'change' if of_result else 'build the graph from'} `{incident.name}.clone()`")
-        if incident.modified.frames == incident.walk.moment.frames and change.start < walk.start:
-            words.append(f"walk before the change on {place(change, walk.source)}")
-            cures.append(WalkFirst(walk, change))
-        return modified_diagnostic(self, incident, message, "; or ".join(words), tuple(cures))
+        first, other = self._walk_first(incident), self._out_of_place(incident, name)
+        by_hand = _MEANT.search(change.text) is not None
+        words = [*first, f"compute {code(incident.walk.root)} anew after it"] if by_hand else [*other, *first]
+        cures: list[Cure] = [] if by_hand else [OutOfPlace(change)]
+        cures += [WalkFirst(walk, outer_call(incident.modified, incident.walk.moment) or change)] if first else []
+        help = "; or ".join(words) or "make the change on a copy"
+        return modified_diagnostic(self, incident, message, help, tuple(cures))
+
+    def _walk_first(self, incident: Modified) -> list[str]:
+        """The change is meant, and only comes too early; not where the loss is made after it."""
+        walk = incident.walk.moment
+        change = outer_call(incident.modified, walk) or incident.modified.span
+        same_call = incident.modified.frames[: len(walk.frames)] == walk.frames
+        if not same_call or change.start > walk.span.start or is_made_between(incident.walk.root, change, walk.span):
+            return []
+        return [f"walk {code(incident.walk.root)} before the change on {place(change, walk.span.source)}"]
+
+    def _out_of_place(self, incident: Modified, name: str) -> list[str]:
+        """The change makes a new tensor, or is made on one."""
+        change = incident.modified.span
+        held = re.match(r"[\w.]+?(?=\[|\.\w+_\()", change.text)
+        if held is not None and (copied := detached_as(held[0], change)):
+            return [f"{code(f'{held[0]} = {copied}.clone()')}: what is only detached is the same memory"]
+        if base(change):
+            return [f"change a copy: {code(f'{base(change)} = {base(change)}.clone()')} before it"]
+        if new := rewritten(change.text):
+            return [f"{new} instead of {code(change.text)}"]
+        is_copy = name.startswith("`") and "[" not in name
+        return [f"build the graph from `{name.strip('`')}.clone()`"] if is_copy else []
 
     bad = (
         Example(

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, Label
+from retainlint.diagnostic import Cure, Diagnostic, Label, Uncut
 from retainlint.incident import Incident, NoGraph
 from retainlint.rules.rule import Example, Rule
-from retainlint.rules.wording import circumstances, code, core_note, graded
+from retainlint.rules.surroundings import wrapped_above
+from retainlint.rules.wording import circumstances, code, core_note, graded, place
 
 SENTENCE = "element 0 of tensors does not require grad and does not have a grad_fn"
 _CUTS = {
-    "detach": ("cut off here: `detach()` drops the graph", "walk the tensor from before `detach()`"),
+    "detach": (
+        "cut off here: `detach()` drops the graph",
+        "walk the tensor from before `detach()`; or, if a new leaf begins there, give that one `.requires_grad_()`",
+    ),
     "no_grad": ("computed without a graph, under `no_grad`", "compute it outside of `torch.no_grad()`"),
     "data": ("cut off here: `.data` has no graph", "use the tensor itself, not its `.data`"),
     "item": ("a number from here on, without a graph", "keep the tensor for the walk, and take `.item()` for the log"),
-    "leaf": ("requires no gradient", "create what is to be trained with `requires_grad=True`"),
+    "create_graph": ("a gradient without a graph of its own", "ask for its graph: `create_graph=True`"),
+    "constant": (
+        "this gradient is constant: it is a function of nothing that requires one",
+        "leave the gradient out of what is walked: it can't change",
+    ),
+    "leaf": ("requires no gradient", "let what is to be trained require a gradient: `requires_grad=True`"),
 }
 
 
@@ -37,7 +46,17 @@ class WalkWithoutGraph(Rule):
         assert isinstance(incident, NoGraph)
         walk, home = incident.walk.moment.span, incident.primary.source
         label, cure = _CUTS.get(incident.reason, ("the graph ends here", "keep the graph up to the walk"))
-        warning = f" (`requires_grad_()` on {code(incident.walk.root)} would only hide this: nothing would be trained)"
+        if incident.reason == "detach" and incident.cut is not None and "detach" not in incident.cut.span.text:
+            text = code(incident.cut.span.text)
+            label, cure = (
+                f"the graph ends here: no gradient flows through {text}",
+                f"walk a loss of what goes into {text}",
+            )
+        if incident.cut is None and (wrapped := wrapped_above(walk)):
+            cure = f"keep the tensors: what {code(wrapped.text)} makes ({place(wrapped, home)}) has no graph; or {cure}"
+        warning = (
+            f"note: `requires_grad_()` on {code(incident.walk.root)} would only hide this: nothing would be trained"
+        )
         labels = [] if incident.cut is None or incident.cut.span == walk else [Label(incident.cut.span, label)]
         return Diagnostic(
             code=self.code,
@@ -47,9 +66,11 @@ class WalkWithoutGraph(Rule):
             labels=(*labels, Label(walk, "nothing to walk", primary=True)),
             notes=(
                 core_note(incident.witness, "", SENTENCE, "the walk", ""),
+                warning,
                 *circumstances(incident.conditions, incident.assumptions, home),
             ),
-            help=cure + warning,
+            help=cure,
+            cures=_cures(incident),
             witness=incident.witness,
         )
 
@@ -113,3 +134,9 @@ class WalkWithoutGraph(Rule):
             """,
         ),
     )
+
+
+def _cures(incident: NoGraph) -> tuple[Cure, ...]:
+    if incident.cut is None or incident.reason not in ("detach", "data", "no_grad"):
+        return ()
+    return (Uncut(incident.cut.span, incident.reason),)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, Label, UnderNoGrad
+import re
+
+from retainlint.diagnostic import Cure, Diagnostic, Label, OutOfPlace, UnderNoGrad
 from retainlint.incident import Incident, LeafModified
+from retainlint.rules.modified import base
 from retainlint.rules.rule import Example, Rule
-from retainlint.rules.wording import circumstances, code, core_note, graded
+from retainlint.rules.surroundings import statement
+from retainlint.rules.wording import circumstances, code, core_note, graded, named
+
+_TOTAL = re.compile(r"(?:\w+\.)*\w*(?:loss|total|cost|sum|acc)\w*", re.IGNORECASE)
 
 
 class LeafModifiedInPlace(Rule):
@@ -26,23 +32,30 @@ class LeafModifiedInPlace(Rule):
     def explain(self, incident: Incident) -> Diagnostic:
         assert isinstance(incident, LeafModified)
         change, home = incident.modified.span, incident.primary.source
-        name = code(incident.name) if incident.name else "a tensor"
+        held = base(change) or incident.name
+        name, text = named(held, "a tensor"), statement(change)
         kind = "a view of a leaf" if incident.view else "a leaf"
         sentence = f"{kind} Variable that requires grad is being used in an in-place operation"
-        made = [] if incident.made is None else [Label(incident.made.span, f"{name} is {kind} that requires grad")]
-        copied = f"`{incident.name}.clone()`" if incident.name else "a `clone()`"
+        made = [] if incident.made is None else [Label(incident.made.span, f"{name} is a leaf that requires grad")]
+        copied = f"`{held}.clone()`" if held else "a `clone()`"
+        help = f"do it under `with torch.no_grad():`; or change {copied}, if gradients are to flow through the change"
+        cures: tuple[Cure, ...] = (UnderNoGrad(change),)
+        if _TOTAL.fullmatch(held) and "+=" in text and ".grad" not in text:
+            new = code(re.sub(r"\s*\+=\s*", f" = {held} + ", text, count=1))
+            cures = (OutOfPlace(change),)
+            help = f"{new}, and no `requires_grad=True` for a total: it gets its graph from what is added"
         return Diagnostic(
             code=self.code,
             name=self.name,
             severity=graded(incident.conditions, self.severity),
-            message=f"{code(change.text)} changes {name} in place, {kind} that requires grad",
+            message=f"{code(text)} changes {name} in place, {kind} that requires grad",
             labels=(*made, Label(change, "changed in place while autograd records", primary=True)),
             notes=(
                 core_note(incident.witness, "", sentence, "the change", ""),
                 *circumstances(incident.conditions, incident.assumptions, home),
             ),
-            help=f"do it under `with torch.no_grad():`; or change {copied}, if gradients are to flow through the change",
-            cures=(UnderNoGrad(change),),
+            help=help,
+            cures=cures,
             witness=incident.witness,
         )
 
@@ -79,8 +92,8 @@ class LeafModifiedInPlace(Rule):
 
               table = torch.zeros(3, 2, requires_grad=True)
             - table[0] = 1.0  #~ modified RTL113
-            + table = table.clone()
-            + table[0] = 1.0
+            + with torch.no_grad():
+            +     table[0] = 1.0
               table.sum().backward()
             """,
         ),

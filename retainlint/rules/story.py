@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from retainlint.incident import Freed, Moment
+from retainlint.rules.surroundings import carried_name, indent, kept_in, sole_name
 from retainlint.rules.wording import code, place, short
 from retainlint.source import Source, Span
 
@@ -29,12 +30,6 @@ class Again:
         return "call" if self.is_call else "turn"
 
     @property
-    def targets(self) -> frozenset[str]:
-        """The names that a `for` loop binds."""
-        header = re.match(r"(?:async\s+)?for\s+(.+?)\s+in\s", self.loop.text, re.DOTALL)
-        return frozenset(re.findall(r"\w+", header[1])) if header else frozenset()
-
-    @property
     def iterable(self) -> str:
         """What a `for` loop runs over, if it is simple enough to be written again; else ""."""
         header = re.match(r"(?:async\s+)?for\s+\w+\s+in\s+([\w.]+)\s*:?$", self.loop.text)
@@ -43,7 +38,7 @@ class Again:
     def picks(self, root: str) -> bool:
         """Whether `root` is what the loop runs over, one after the other: `loss`, `losses[i]`."""
         is_pick = re.fullmatch(r"[\w.]+(\[[^()]*\])?", root) is not None
-        return is_pick and not self.targets.isdisjoint(re.findall(r"\w+", root))
+        return is_pick and not targets(self.loop).isdisjoint(re.findall(r"\w+", root))
 
 
 @dataclass(frozen=True)
@@ -103,16 +98,57 @@ class Story:
     @property
     def maker(self) -> Span:
         """The expression that built the graph, as it stands in the function of the walk or nearest to it."""
-        return outer_call(self.incident.built, self.incident.reused.moment) or self.incident.built.span
+        return outer_call(self.incident.built, self.nearest) or self.incident.built.span
+
+    @property
+    def nearest(self) -> Moment:
+        """Of the two walks the one that shares more calls with what built the graph."""
+        walks = self.incident.reused.moment, self.incident.freed.moment
+        return max(walks, key=lambda walk: shared_frames(self.incident.built, walk))
+
+    @cached_property
+    def name(self) -> str:
+        """The variable that holds what is shared: as the function of the walk calls it, where the machine saw it by
+        another name inside a call (the argument `x` of a network), or saw none."""
+        told, way = self.incident.name, self.incident.via
+        if self.incident.in_init or told.startswith("self."):
+            return told
+        if told and not (way and outer_call(way[-1], self.incident.reused.moment)):
+            return told
+        here = sole_name(self.maker) if self.maker.source is self.home else ""
+        is_container = any(
+            root.startswith(f"{here}[") for root in (self.incident.freed.root, self.incident.reused.root)
+        )
+        return told if is_container else here or told
 
     @property
     def what(self) -> str:
         """What is shared: the variable that holds it, else the expression that built it; without backticks."""
-        return short(self.incident.name or self.maker.text)
+        return short(self.name or self.maker.text)
+
+    @cached_property
+    def carried(self) -> str:
+        """What hands the graph on to the next turn, without backticks: as the function of the walk calls it, if it can
+        be told; else as the machine saw it; "" if neither knows."""
+        built = self.incident.built.span
+        here = carried_name(self.maker) if self.maker != built else ""
+        return short(here or self.incident.name or carried_name(built) or kept_in(built))
+
+    @property
+    def fresh(self) -> str:
+        """What is to be computed anew: what is shared, unless a loop binds its name (`for x, t in ...`)."""
+        name = re.escape(self.name)
+        bound = name and re.search(rf"\bfor\b[^:\n]{{0,80}}(?<![\w.]){name}\b[^:\n]{{0,80}}\bin\b", self.home.text)
+        return short(self.maker.text) if bound else self.what
+
+    @property
+    def second_is_grad(self) -> bool:
+        """The walk that fails is a call of autograd.grad."""
+        return re.match(r"[\w.]*\bgrad\(", self.second.text) is not None
 
     def cut(self, taker: str) -> str:
         """How `taker` (a loss, in backticks) is kept from walking what is shared."""
-        if self.incident.name:
+        if self.name:
             return f"use `{self.what}.detach()` for {taker}"
         return f"detach what {taker} takes from `{self.what}`"
 
@@ -124,7 +160,7 @@ class Story:
     @property
     def root_is_named(self) -> bool:
         """The name of the shared graph stands in the text of the second walk's root: `total`, `sum(losses)`."""
-        name = self.incident.name
+        name = self.name
         return bool(name) and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", self.incident.reused.root) is not None
 
     def at(self, span: Span) -> str:
@@ -151,6 +187,12 @@ class Story:
         return f"{self.again.noun} {self.again.spoilt}{of}", f"{self.again.noun} {self.again.needed}"
 
 
+def targets(loop: Span) -> frozenset[str]:
+    """The names that a `for` loop binds."""
+    header = re.match(r"(?:async\s+)?for\s+(.+?)\s+in\s", loop.text, re.DOTALL)
+    return frozenset(re.findall(r"\w+", header[1])) if header else frozenset()
+
+
 def again(built: Moment, spoilt: Moment, needed: Moment) -> Again | None:
     """The outermost loop that the last two moments stand in, in different turns."""
     later = {(turn.loop, turn.is_call): turn.number for turn in needed.turns}
@@ -167,21 +209,27 @@ def again(built: Moment, spoilt: Moment, needed: Moment) -> Again | None:
 
 def outer_call(inner: Moment, of: Moment) -> Span | None:
     """The call through which `inner` happened, in the function where `of` happened or in their nearest common caller."""
-    shared = 0
-    while shared < min(len(inner.frames), len(of.frames)) and inner.frames[shared] == of.frames[shared]:
-        shared += 1
+    shared = shared_frames(inner, of)
     return inner.frames[shared] if shared < len(inner.frames) else None
+
+
+def shared_frames(one: Moment, other: Moment) -> int:
+    """How many calls, from the outermost, both happened in."""
+    shared = 0
+    while shared < min(len(one.frames), len(other.frames)) and one.frames[shared] == other.frames[shared]:
+        shared += 1
+    return shared
 
 
 def enclosing_function(span: Span) -> str:
     """The name of the function whose body holds `span`, read off the rows above; "" at module level."""
     rows = span.source
-    indent = _indent(rows.row_text(span.row))
+    margin = indent(rows.row_text(span.row))
     for row in range(span.row - 1, 0, -1):
         text = rows.row_text(row)
-        if not text.strip() or _indent(text) >= indent or text.lstrip().startswith((")", "#")):
+        if not text.strip() or indent(text) >= margin or text.lstrip().startswith((")", "#")):
             continue
-        indent = _indent(text)
+        margin = indent(text)
         if header := re.match(r"\s*(?:async\s+)?def\s+(\w+)", text):
             return header[1]
     return ""
@@ -190,9 +238,5 @@ def enclosing_function(span: Span) -> str:
 def _is_below(loop: Span, place: Span) -> bool:
     """Whether a place may stand in the body of a loop: further down, and further in."""
     rows = loop.source
-    further_in = _indent(rows.row_text(place.row)) > _indent(rows.row_text(loop.row)) if place.source is rows else False
+    further_in = indent(rows.row_text(place.row)) > indent(rows.row_text(loop.row)) if place.source is rows else False
     return further_in and place.start > loop.start
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip())

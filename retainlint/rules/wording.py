@@ -34,13 +34,21 @@ def short(text: str, width: int = WIDTH) -> str:
     line = re.sub(r"(?<=[(\[{]) | (?=[)\]}])", "", line) if line != text else line
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
     while len(line) > width and (hole := _longest_bracket(line)):
-        line = f"{line[: hole[0]]}…{line[hole[1] :]}"
+        start, end = hole
+        kept = max(width - (len(line) - (end - start)) - 1, 0) if start == 1 else 0  # nothing stands before it
+        line = f"{line[: start + kept].rstrip()}…{line[end:]}"
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
 def code(text: str, width: int = WIDTH) -> str:
     """Source text in backticks, made short."""
     return f"`{short(text, width)}`"
+
+
+def named(name: str, otherwise: str) -> str:
+    """A variable in backticks; words about one ("the loaded weights") as they are; `otherwise` without a name."""
+    bare = re.sub(r"(?:\.\w+_\([^()]*\))+$", "", name)  # `w` is what `w.mul_(2)` returns
+    return (bare if re.fullmatch(r"[a-z]+(?: [a-z]+)+", bare) else code(bare)) if bare else otherwise
 
 
 def listed(parts: Sequence[str], most: int = 3) -> str:
@@ -51,7 +59,10 @@ def listed(parts: Sequence[str], most: int = 3) -> str:
 
 def place(span: Span, home: Source) -> str:
     """`line 9`, or `model.py:9` where that is another file than the finding's."""
-    return f"line {span.row}" if span.source is home else short(str(span))
+    if span.source is home:
+        return f"line {span.row}"
+    text = short(str(span), 1000)
+    return text if len(text) <= WIDTH else f"…{text[1 - WIDTH :]}"
 
 
 def keeps(op: str, saved: tuple[str, ...], text: str) -> str:

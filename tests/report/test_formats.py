@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import xml.etree.ElementTree as ET
 
 import pytest
 from findings import finding, label
@@ -56,6 +57,7 @@ def test_json_has_ruff_s_keys_and_the_story() -> None:
         "label": "walked",
         "related": [
             {
+                "cell": None,
                 "filename": os.path.abspath("pkg/m.py"),
                 "location": {"row": 1, "column": 5},
                 "end_location": {"row": 1, "column": 10},
@@ -87,4 +89,18 @@ def test_json_survives_names_that_are_no_text() -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_nothing_found_is_a_valid_report(name: str) -> None:
-    assert text(name) == ("[]\n" if name == "json" else "")
+    written = text(name)
+    if FORMATS[name].for_people or name in ("json-lines", "github", "azure", "pylint"):
+        assert written == ""
+    elif name == "junit":
+        assert ET.fromstring(written).tag == "testsuites"
+    else:
+        assert not json.loads(written) or name in ("sarif", "rdjson")
+
+
+def test_a_span_that_ends_with_its_cell_ends_in_its_cell() -> None:
+    book = Source.of_cells("nb.ipynb", ["import torch\n", "y.backward()\n", "z\n"])
+    whole = Span(book, book.cells[1], book.cells[2])
+    (entry,) = json.loads(text("json", finding(Label(whole, "", primary=True))))
+    assert (entry["cell"], entry["noqa_row"]) == (2, 1)
+    assert (entry["location"], entry["end_location"]) == ({"row": 1, "column": 1}, {"row": 1, "column": 14})

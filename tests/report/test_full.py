@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retainlint.diagnostic import Diagnostic, Label, Severity
-from retainlint.report import Style
+from retainlint.report import Run, Style
 from retainlint.report.full import render
 from retainlint.source import Source, Span
 
 
 def picture(*diagnostics: Diagnostic, width: int = 140, colour: bool = False) -> str:
-    return "".join(render(diagnostics, Style(colour, width)))
+    return "".join(render(diagnostics, Style(colour, width), Run()))
 
 
 def drawing(diagnostic: Diagnostic, width: int = 140) -> str:
@@ -166,16 +166,39 @@ def test_other_files_come_behind_the_finding_s_own() -> None:
     assert (
         drawing(told)
         == """\
+  --> train.py:14:5
    |
 14 |     loss.backward()
    |     ^^^^^^^^^^^^^^^ walked
    |
-   ::: lib/nets.py:3:16
+  ::: lib/nets.py:3:16
    |
  3 |         return self.a * 2
    |                ---------- built
    |
    = help: detach it"""
+    )
+
+
+def test_a_notebook_s_cells_are_told_apart_and_their_rows_counted_from_one() -> None:
+    book = Source.of_cells("nb.ipynb", ["import torch\n", "\ny = t @ a\n", "# walk\n\nfor i in r:\n    y.backward()"])
+    told = finding(label(book, "t @ a", "built"), label(book, "for i in r:"), label(book, "y.backward()", primary=True))
+    assert (
+        picture(told)
+        == """\
+nb.ipynb:cell 3:4:5: RTL101 backward-in-loop: it is walked twice
+ --> nb.ipynb:cell 3:4:5
+  |
+3 | for i in r:
+4 |     y.backward()
+  |     ^^^^^^^^^^^^
+  |
+ ::: nb.ipynb:cell 2:2:5
+  |
+2 | y = t @ a
+  |     ----- built
+
+"""
     )
 
 

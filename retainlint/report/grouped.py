@@ -1,0 +1,28 @@
+"""The format of one line a finding below its file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from retainlint.diagnostic import Diagnostic
+from retainlint.report.places import place
+from retainlint.report.run import Run
+from retainlint.report.terminal import Style, safe, safe_start
+
+
+def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterator[str]:
+    """A blank line behind each file; findings must come in order of their files."""
+    for name, group in groupby(diagnostics, key=lambda diagnostic: diagnostic.primary.span.source.name):
+        found = [(_place(diagnostic), diagnostic) for diagnostic in group]
+        wide = max(len(at) for at, _ in found)
+        lines = [f"{style.paint(safe_start(name), 'strong')}:"]
+        for at, diagnostic in found:
+            code = style.paint(diagnostic.code, diagnostic.severity.value)
+            lines.append(f"  {at:<{wide}}  {code} {safe(diagnostic.message)}")
+        yield "\n".join(lines) + "\n\n"
+
+
+def _place(diagnostic: Diagnostic) -> str:
+    at = place(diagnostic.primary.span)
+    return f"{'' if at.cell is None else f'cell {at.cell}:'}{at.row}:{at.column}"

@@ -1,0 +1,76 @@
+"""Where a span lies, in the terms that formats ask for: cells, relative paths, URIs, columns in other units."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import PurePath
+from urllib.parse import quote
+
+from retainlint.report.terminal import safe_start
+from retainlint.source import Source, Span
+
+
+@dataclass(frozen=True)
+class Place:
+    """Rows and columns from 1, columns in characters, the end just behind the span. In a notebook, rows of the cell."""
+
+    cell: int | None
+    row: int
+    column: int
+    end_row: int
+    end_column: int
+
+
+def place(span: Span) -> Place:
+    source = span.source
+    if not source.cells:
+        return Place(None, span.row, span.column, *span.end_place)
+    cell, row, column = source.place_in_cell(span.start)
+    last, end_row, end_column = source.place_in_cell(span.end)
+    if last != cell:  # it ends with its cell
+        _, end_row, end_column = source.place_in_cell(max(span.end - 1, span.start))
+        end_column += 1
+    return Place(cell, row, column, end_row, end_column)
+
+
+def in_cell(span: Span) -> str:
+    """`cell 2:3:5: ` before what is told of a place in a notebook, for formats that know no cells; else ""."""
+    at = place(span)
+    return "" if at.cell is None else f"cell {at.cell}:{at.row}:{at.column}: "
+
+
+def pointed(span: Span) -> str:
+    """`path:row:column`, or `path:cell 2:row:column`, as editors and terminals make links of it."""
+    at = place(span)
+    cell = "" if at.cell is None else f"cell {at.cell}:"
+    return f"{safe_start(span.source.name)}:{cell}{at.row}:{at.column}"
+
+
+def relative(name: str, root: str = "") -> str:
+    """The path from `root` (default: the current directory) with slashes; absolute if the file lies outside."""
+    whole = os.path.abspath(name)
+    base = os.path.abspath(root or os.curdir)
+    try:
+        inside = os.path.commonpath((whole, base)) == base
+    except ValueError:  # two drives
+        inside = False
+    return PurePath(os.path.relpath(whole, base) if inside else whole).as_posix()
+
+
+def uri(path: str) -> str:
+    """A path as a URI: a relative one stays relative, an absolute one begins with `file://`."""
+    try:
+        quoted = quote(path, errors="surrogateescape")  # the bytes of a name that is no text
+    except UnicodeEncodeError:
+        quoted = quote(path, errors="surrogatepass")
+    if not os.path.isabs(path):
+        return quoted
+    return f"file://{'' if quoted.startswith('/') else '/'}{quoted}"
+
+
+def columns_in(source: Source, offset: int, encoding: str, unit: int) -> int:
+    """The column of an offset, from 1, in units of `unit` bytes of its row in an encoding."""
+    row, column = source.place(offset)
+    before = source.text[source.row_starts[row - 1] : offset]
+    return column if before.isascii() else len(before.encode(encoding, "surrogatepass")) // unit + 1

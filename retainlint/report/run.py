@@ -1,0 +1,73 @@
+"""What a report may say of a run besides its findings: rule texts, counts, what couldn't be followed, crashes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from retainlint.diagnostic import Severity
+    from retainlint.incident import Gap
+
+
+
+@dataclass(frozen=True)
+class RuleText:
+    """One rule in words. `explanation` is Markdown, its first line the summary; `url` is its page, "" without one."""
+
+    code: str
+    name: str
+    severity: Severity
+    explanation: str
+    url: str = ""
+
+    @property
+    def summary(self) -> str:
+        return self.explanation.partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Rows `row` to `end_row` and columns, from 1 and in characters, that `content` replaces; the end is behind it."""
+
+    content: str
+    row: int
+    column: int
+    end_row: int
+    end_column: int
+    cell: int | None = None
+
+
+@dataclass(frozen=True)
+class FixText:
+    """A fix as text edits in the finding's own file. `applicability` is "safe" or "unsafe"."""
+
+    message: str
+    applicability: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The run that found what is reported. All may be left out; a format says less then.
+
+    `fixes` maps a finding's `id()` to its fix. `crashes` are the tracebacks of bugs of ours, by file name. `root` is
+    the directory below which files are named by relative paths in formats for servers: "" is the current one.
+    """
+
+    version: str = ""
+    rules: tuple[RuleText, ...] = ()
+    files: int = 0
+    gaps: tuple[Gap, ...] = ()
+    crashes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    fixes: Mapping[int, FixText] = field(default_factory=lambda: MappingProxyType({}))
+    root: str = ""
+
+    def rule(self, code: str) -> RuleText | None:
+        return next((rule for rule in self.rules if rule.code == code), None)
+
+    def url(self, code: str) -> str | None:
+        rule = self.rule(code)
+        return rule.url or None if rule else None

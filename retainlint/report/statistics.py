@@ -1,0 +1,55 @@
+"""How many findings each rule has, for `--statistics`, and the line that closes a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from retainlint.report.json import Json, dumped
+from retainlint.report.run import Run
+from retainlint.report.terminal import Style
+
+if TYPE_CHECKING:
+    from retainlint.diagnostic import Diagnostic
+
+
+def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run, *, as_json: bool = False) -> Iterator[str]:
+    """The rules with findings, the most frequent first: `12  RTL101  [*] backward-in-loop`; a star says "has fixes"."""
+    found = list(diagnostics)
+    first = {diagnostic.code: diagnostic for diagnostic in found}
+    fixable = Counter(diagnostic.code for diagnostic in found if id(diagnostic) in run.fixes)
+    counts = sorted(Counter(diagnostic.code for diagnostic in found).items(), key=lambda item: (-item[1], item[0]))
+    if as_json:
+        yield dumped([_row(first[code], count, fixable[code]) for code, count in counts], indent=2) + "\n"
+        return
+    wide = max((len(str(count)) for _, count in counts), default=0)
+    for code, count in counts:
+        star = "" if not fixable else "[*] " if fixable[code] == count else "[-] " if fixable[code] else "[ ] "
+        painted = style.paint(code, first[code].severity.value)
+        yield f"{count:>{wide}}  {painted}  {star}{first[code].name}\n"
+
+
+def _row(diagnostic: Diagnostic, count: int, fixable: int) -> Json:
+    return {
+        "code": diagnostic.code,
+        "name": diagnostic.name,
+        "count": count,
+        "fixable": fixable == count,
+        "fixable_count": fixable,
+    }
+
+
+def summary(diagnostics: Sequence[Diagnostic], style: Style, files: int) -> str:
+    """`Found 2 errors and 1 warning. 9 files checked.`"""
+    checked = f"{counted(files, 'file')} checked."
+    if not diagnostics:
+        return f"{style.paint('All checks passed!', 'good')} {checked}"
+    severities = [diagnostic.severity.value for diagnostic in diagnostics]
+    parts = [counted(severities.count(word), word) for word in ("error", "warning") if word in severities]
+    found = f"Found {' and '.join(parts)}."
+    return f"{style.paint(found, 'strong')} {checked}"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,171 @@
+"""Reads the text around a place, to choose the words and the order of the cures; it decides no finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from retainlint.source import Source, Span
+
+_CONSTANT = re.compile(
+    r"target|label|teacher|advantage|(\b|_)returns?(\b|_)|reward|baseline|fake|\bold_|_old\b|buffer|memory|rollout|reference",
+    re.IGNORECASE,
+)
+LONGEST = 400
+"""Characters of a row that are read."""
+_CLEARED = re.compile(r"zero_grad\(|\.grad\s*=\s*None|\.grad\.(?:data\.)?zero_\(")
+
+
+def _row(source: Source, row: int) -> str:
+    """What is read of a row: enough for a statement, and no more of one that was written to keep patterns busy."""
+    return source.row_text(row)[:LONGEST]
+
+
+@dataclass(frozen=True)
+class _Assignment:
+    """`out, h = cell(x, h)`: the names on its left, its sign, and what stands behind that in its first row."""
+
+    names: tuple[str, ...]
+    sign: str
+    value: str
+
+
+def _assignment(row: str) -> _Assignment | None:
+    """The assignment to plain names that a row holds, if it is one. No pattern here goes back over the row."""
+    left, equals, value = row.partition("=")
+    if not equals or value.startswith("="):
+        return None
+    sign = left[-1:] + "=" if left[-1:] in tuple("-+*/@") else "="
+    targets = left[: 1 - len(sign)] if len(sign) > 1 else left
+    parts = [part.strip() for part in targets.strip().removeprefix("(").removesuffix(")").split(",")]
+    names = tuple(part for part in parts if part)
+    if not names or not all(re.fullmatch(r"[A-Za-z_][\w.]*", name) for name in names):
+        return None
+    return _Assignment(names, sign, value)
+
+
+def assigned(span: Span) -> tuple[str, ...]:
+    """The names that the statement binds in whose first row `span` begins."""
+    found = _assignment(_row(span.source, span.row))
+    return found.names if found else ()
+
+
+def sole_name(span: Span) -> str:
+    """The variable that is bound to just what stands at `span`; "" if more is done with it, or two are."""
+    found = _assignment(_row(span.source, span.row))
+    if found is None or found.sign != "=" or len(found.names) > 1:
+        return ""
+    value = found.value.partition("  #")[0].strip()
+    return found.names[0] if value == span.text.split("\n")[0].strip() else ""
+
+
+def carried_name(span: Span) -> str:
+    """The variable that the statement of `span` makes from itself: `h` in `out, h = cell(x, h)`; "" if there is none."""
+    found = _assignment(_row(span.source, span.row))
+    if found is None:
+        return ""
+    if found.sign != "=":
+        return found.names[0]
+    used = re.findall(r"(?<![\w.])[A-Za-z_][\w.]*", f"{found.value} {span.text[:LONGEST]}")
+    return next((name for name in found.names if name in used), "")
+
+
+def is_list(name: str, source: Source) -> bool:
+    """Whether the program appends to what has this name."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}\.(?:append|appendleft|extend)\(", source.text) is not None
+
+
+def kept_in(span: Span) -> str:
+    """The list that the statement of `span` adds to: `losses` in `losses.append(f(x))`; "" if there is none."""
+    match = re.match(r"\s*([\w.]+)\.(?:append|appendleft|extend|push|add|put)\(", _row(span.source, span.row))
+    return match[1] if match else ""
+
+
+def is_cached(span: Span) -> bool:
+    """Whether what is computed at `span` is looked up first: below `if ... is None`, in what is called a cache."""
+    rows = span.source
+    near = [_row(rows, span.row), *_headers(rows, span.row)]
+    return any(re.search(r"(?i)cache|^\s*if .*\b(?:is None|not in)\b", text) for text in near)
+
+
+def _headers(rows: Source, row: int) -> Iterator[str]:
+    """The headers of the blocks around a row, the innermost first, and the decorators of a function among them."""
+    margin = indent(_row(rows, row))
+    for above in range(row - 1, 0, -1):
+        text = _row(rows, above)
+        is_decorator = indent(text) == margin and text.lstrip().startswith("@")
+        if text.strip() and (indent(text) < margin or is_decorator) and not text.lstrip().startswith((")", "#")):
+            margin = indent(text)
+            yield text
+
+
+def stands_for_a_constant(span: Span, name: str) -> bool:
+    """Whether the words say that gradients aren't wanted through it: targets, a teacher's answer, advantages, a memory."""
+    return any(_CONSTANT.search(text) for text in (name, span.text, *assigned(span)))
+
+
+def body(loop: Span) -> str:
+    """The rows below a loop's header that are indented deeper."""
+    rows = loop.source
+    return "\n".join(_below(rows, loop.end_place[0], indent(_row(rows, loop.row))))
+
+
+def _below(rows: Source, header: int, margin: int) -> Iterator[str]:
+    for row in range(header + 1, len(rows.row_starts) + 1):
+        text = _row(rows, row)
+        if text.strip() and indent(text) <= margin:
+            return
+        yield text
+
+
+def clears_gradients(loop: Span) -> bool:
+    """Each turn starts with fresh gradients and takes no step: then it wants them by themselves."""
+    text = body(loop)
+    return _CLEARED.search(text) is not None and ".step(" not in text
+
+
+def is_used_between(names: tuple[str, ...], first: Span, second: Span) -> bool:
+    """Whether a gradient bound at `first` is computed with, not only looked at, before or at `second`."""
+    if first.source is not second.source:
+        return False
+    rows = "\n".join(_row(first.source, row) for row in range(first.row + 1, second.row + 1))
+    return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!\.(?:sign|detach|data|item))", rows) for name in names)
+
+
+def is_made_between(root: str, first: Span, second: Span) -> bool:
+    """Whether a name in the text `root` is bound in a row behind `first` and before `second`."""
+    if first.source is not second.source:
+        return False
+    rows = (_row(first.source, row) for row in range(first.end_place[0] + 1, second.row))
+    names = set(re.findall(r"[A-Za-z_][\w.]*", root))
+    return any(names & set(found.names) for row in rows if (found := _assignment(row)))
+
+
+def detached_as(name: str, span: Span) -> str:
+    """The text that `name` was bound to above `span`, if that ends with `.detach()`; else ""."""
+    pattern = re.compile(rf"\s*{re.escape(name)}\s*=\s*(.+\.detach\(\))\s*(?:#.*)?$")
+    rows = (_row(span.source, row) for row in range(span.row - 1, 0, -1))
+    return next((match[1] for row in rows if (match := pattern.match(row))), "")
+
+
+def wrapped_above(span: Span) -> Span | None:
+    """The nearest call above `span` that makes a tensor of a number or an array, so without a graph."""
+    for row in range(span.row, max(span.row - 30, 0), -1):
+        text = _row(span.source, row)
+        match = re.search(r"(?:torch\.(?:tensor|as_tensor|from_numpy|FloatTensor)|Variable)\([^#]*\)", text)
+        if match and re.search(r"item\(|numpy|loss|cost|error|sum\(|mean\(", match[0]):
+            start = span.source.offset(row, match.start() + 1)
+            return Span(span.source, start, start + len(match[0]))
+    return None
+
+
+def statement(span: Span) -> str:
+    """The text of `span`; where it is what an assignment changes (`h[:, 0]`), the whole assignment."""
+    row, column = span.end_place
+    rest = re.match(r"\s*[-+*/@]?=(?!=)[^#]*", _row(span.source, row)[column - 1 :])
+    return span.text + (rest[0].rstrip() if rest and span.text.endswith("]") else "")
+
+
+def indent(text: str) -> int:
+    return len(text) - len(text.lstrip())

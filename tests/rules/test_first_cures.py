@@ -1,0 +1,71 @@
+"""The first cure of a finding is the one that a good engineer would try first, pattern by pattern, on the fixtures."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from retainlint.diagnostic import Diagnostic
+from retainlint.lowering import lower
+from retainlint.rules import diagnose
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+RAISES = Path(__file__).resolve().parents[2] / "fixtures" / "raises"
+
+FIRST = {
+    # Carried state is detached, the list that feeds one walk is emptied, a cache is left, a total isn't walked.
+    "rnn_hidden_between_batches": "`hidden = hidden.detach()` at the start of each turn",
+    "rnn_classic_hand_written": "`hidden = hidden.detach()` at the start of each turn",
+    "long_char_lstm_trainer": "`h = tuple(s.detach() for s in h)` at the start of each turn",
+    "rl_reinforce_log_probs_kept": "clear `policy.saved_log_probs` after each walk",
+    "rl_dqn_replay_keeps_q": "keep detached values in `replay`",
+    "init_cached_property": "compute `self.matrix` anew in each turn: what is cached keeps its graph",
+    # Another network's output is detached, whichever walk comes first.
+    "gan_dcgan_loop": "use `fake.detach()` for `errD_fake`: its optimiser doesn't train what made it",
+    "gan_generator_first": "use `fake.detach()` for `d_loss`, if it needs no gradient through it",
+    "gan_wgan_critic_steps": "use `fake.detach()` for the loss: its optimiser doesn't train what made it",
+    "mutual_learning_peers_not_detached": "detach what the loss takes from `m(x)`: its optimiser doesn't train what made it",
+    "rl_ppo_advantage_outside_epochs": "use `advantage.detach()` for the loss, if it needs no gradient through it",
+    "closure_style_transfer_targets": "use `t.detach()` for the loss, if what it is made of is not trained here",
+    # Losses of one forward pass are added up.
+    "seed_two_losses": "walk both at once, `(loss1 + loss2).backward()`",
+    "long_multitask_trainer": 'walk both at once, `(losses["age"] + losses["gender"]).backward()`',
+    "list_comprehension_shared_hidden": "add the losses up and walk their sum once: `sum(losses).backward()`",
+    "generator_yields_slices": "add the losses up and walk their sum once, after the loop",
+    # What stands above a loop moves into it.
+    "seed_shared_product_loop": "compute `y` inside the loop",
+    "closure_lbfgs_penalty_outside": "compute `penalty` inside the closure: each call has new weights and needs a new graph",
+    "init_scaled_weight": "compute `self.scaled` in `forward` or a property, so that each walk finds a new graph",
+    # The graph is really wanted twice.
+    "jacobian_rows_by_hand": "`retain_graph=True`, since each turn wants this graph (it costs memory)",
+    "per_sample_gradients": "`retain_graph=True`, if each turn's gradients are wanted by themselves (it costs memory)",
+    "partial_walk_then_whole": "`retain_graph=True` on line 9, since both walks want this graph (it costs memory)",
+    "maml_inner_without_create_graph": "`create_graph=True`, if the second walk is to go through the gradient itself",
+    # A walk too many.
+    "seed_scalar_twice": "remove one of the two walks: the second only adds the same gradients again",
+    "twice_loss_mean_of_scalar": "remove `loss.backward()` (line 10): the second walk goes through what it starts at",
+    # Changes in place.
+    "step_between_two_losses": "walk `loss_right` before `optimizer.step()` on line 25",
+    "inplace_relu_plus_residual": "`out = out + identity` instead of `out += identity`",
+    "inplace_manual_sgd_between_walks": "walk `mae` before the change on line 15",
+    "inplace_slice_of_activation": "change a copy: `h = h.clone()` before it",
+    "inplace_detached_view_zeroed": "`snapshot = h.detach().clone()`: what is only detached is the same memory",
+    "leaf_update_outside_no_grad": "do it under `with torch.no_grad():`",
+    # No graph.
+    "nograph_argmax_predictions": "walk a loss of what goes into `logits.argmax(dim=1)`",
+    "nograph_loss_rewrapped": "keep the tensors: what `torch.tensor(losses).sum()` makes (line 10) has no graph",
+}
+
+
+@cache
+def diagnosed(name: str) -> tuple[Diagnostic, ...]:
+    source = Source.decode(f"{name}.py", (RAISES / f"{name}.py").read_bytes())
+    return tuple(map(diagnose, explore(lower(source)).incidents))
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_the_right_cure_comes_first(name: str) -> None:
+    assert FIRST[name] in [diagnostic.help.split("; or ")[0] for diagnostic in diagnosed(name)]
