@@ -5,19 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-EXCLUDED = frozenset(
-    """.bzr .direnv .eggs .git .git-rewrite .hg .ipynb_checkpoints .mypy_cache .nox .pants.d .pyenv .pytest_cache .pytype
-    .ruff_cache .svn .tox .venv .vscode __pypackages__ _build buck-out build dist node_modules site-packages
-    venv""".split()
-)
-"""Names of directories that are never entered, unless named: ruff's defaults."""
-
 _EXCLUDE_FILE = os.path.join(".git", "info", "exclude")
+
+
+class Choice(Protocol):
+    """What is chosen among the files and directories of one directory, by absolute path."""
+
+    def excludes(self, place: str) -> bool: ...
+    def includes(self, place: str) -> bool: ...
+    def excludes_anywhere(self, place: str) -> bool: ...
+
+
+class Choices(Protocol):
+    """What is chosen in a run: `force_exclude` holds for named files too."""
+
+    respect_gitignore: bool
+    force_exclude: bool
+
+    def of_directory(self, place: str) -> Choice: ...
 
 
 class MissingPath(Exception):
@@ -41,11 +51,12 @@ class _Ignores:
     above: _Ignores | None
 
 
-def discover(paths: Iterable[str]) -> Found:
-    """All files that `paths` name, and the `.py` files of the trees that they name.
+def discover(paths: Iterable[str], choices: Choices) -> Found:
+    """All files that `paths` name, and those of the trees that they name which are chosen there.
 
-    A file that is named is taken whatever it is called and whoever ignores it; so is a directory, for itself. In a
-    tree, links to directories are not followed. Raises MissingPath, before anything is listed.
+    A file that is named is taken whatever it is called and whoever ignores it, unless exclusion is forced; so is a
+    directory, for itself. In a tree, links to directories are not followed. Raises MissingPath, before anything is
+    listed.
     """
     asked = list(dict.fromkeys(os.fspath(path) for path in paths))
     missing = [path for path in asked if not os.path.exists(path)]
@@ -55,10 +66,12 @@ def discover(paths: Iterable[str]) -> Found:
     found = Found()
     for path in asked:
         place = os.path.abspath(path)
+        if choices.force_exclude and choices.of_directory(os.path.dirname(place)).excludes_anywhere(place):
+            continue
         if not os.path.isdir(path):
             shown_by_place[place] = _shown(path)
             continue
-        for file in _tree(place, _ignores_above(place), found):
+        for file in _tree(place, choices, found):
             below = file[len(os.path.join(place, "")) :]
             shown_by_place.setdefault(file, os.path.normpath(os.path.join(_shown(path), below)))
     found.files = [shown_by_place[place] for place in sorted(shown_by_place)]
@@ -78,9 +91,10 @@ def _shown(path: str) -> str:
     return place[len(here) :] if place.startswith(here) else os.path.normpath(path)
 
 
-def _tree(directory: str, ignores: _Ignores | None, found: Found) -> Iterator[str]:
+def _tree(directory: str, choices: Choices, found: Found) -> Iterator[str]:
     """The files below an absolute directory. One with a repository of its own starts afresh, as for git."""
-    pending = [(directory, ignores)]
+    gitignore = choices.respect_gitignore
+    pending = [(directory, _ignores_above(directory) if gitignore else None)]
     while pending:
         directory, ignores = pending.pop()
         try:
@@ -89,17 +103,26 @@ def _tree(directory: str, ignores: _Ignores | None, found: Found) -> Iterator[st
         except OSError as error:
             found.unlisted.append((_shown(directory), error.strerror or str(error)))
             continue
-        names = {entry.name for entry in entries}
-        if ".git" in names:
-            ignores = _with_patterns(directory, _EXCLUDE_FILE, None)
-        if ".gitignore" in names:
-            ignores = _with_patterns(directory, ".gitignore", ignores)
+        choice = choices.of_directory(directory)
+        if gitignore:
+            ignores = _ignores_in(directory, {entry.name for entry in entries}, ignores)
         for entry in entries:
             if _is_directory(entry):
-                if entry.name not in EXCLUDED and not _ignored(entry.path + "/", ignores):
+                if not choice.excludes(entry.path) and not _ignored(entry.path + "/", ignores):
                     pending.append((entry.path, ignores))
-            elif entry.name.endswith(".py") and _is_file(entry) and not _ignored(entry.path, ignores):
+            elif (
+                choice.includes(entry.path)
+                and not choice.excludes(entry.path)
+                and _is_file(entry)
+                and not _ignored(entry.path, ignores)
+            ):
                 yield entry.path
+
+
+def _ignores_in(directory: str, names: set[str], ignores: _Ignores | None) -> _Ignores | None:
+    if ".git" in names:
+        ignores = _with_patterns(directory, _EXCLUDE_FILE, None)
+    return _with_patterns(directory, ".gitignore", ignores) if ".gitignore" in names else ignores
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:

@@ -10,40 +10,16 @@ import subprocess
 import sys
 import time
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from findings import fake_pipeline
+from running import Run, write
 
 from retainlint import __version__, cli
+from retainlint.report import FORMATS
 
-Run = Callable[..., tuple[int, str, str]]
-BAD = "bad.backward()\n"
 PACKAGE_PARENT = Path(cli.__file__).parent.parent
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Run the command line over a faked pipeline, in an empty directory: exit code, standard output and error."""
-    fake_pipeline(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run_it(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exited:
-            cli.main(list(args))
-        captured = capsys.readouterr()
-        assert isinstance(exited.value.code, int)
-        return exited.value.code, captured.out, captured.err
-
-    return run_it
-
-
-def write(name: str, text: str = BAD) -> None:
-    Path(name).parent.mkdir(parents=True, exist_ok=True)
-    Path(name).write_text(text)
 
 
 def test_findings_are_exit_code_1(run: Run) -> None:
@@ -86,6 +62,7 @@ def test_a_wrong_option_is_exit_code_2_with_the_right_one(run: Run, args: list[s
     code, out, err = run("check", *args)
     assert (code, out) == (2, "")
     assert near in err
+    assert "Try 'retainlint check -" in err
 
 
 def test_rules_are_selected_and_ignored_by_comma_or_again(run: Run) -> None:
@@ -155,13 +132,32 @@ def test_the_drawing_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch
     assert max(len(line) for line in out.splitlines()[1:-1]) <= 50
 
 
-@pytest.mark.parametrize("args", [["--help"], ["-h"], ["check", "--help"], ["run", "--help"], ["reproduce", "-h"]])
-def test_help_fits_one_screen(run: Run, args: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("word", ["", *cli.cli.commands])
+def test_help_fits_one_screen(run: Run, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    code, out, _ = run(*args)
-    assert code == 0
-    assert len(out.splitlines()) <= 25
-    assert max(map(len, out.splitlines())) <= 80
+    short, long = (run(*filter(None, [word]), flag) for flag in ("-h", "--help"))
+    assert (short[0], long[0]) == (0, 0)
+    assert len(short[1].splitlines()) <= 30
+    assert max(map(len, (short[1] + long[1]).splitlines())) <= 80
+
+
+def test_the_long_help_has_every_option_in_groups_and_the_short_one_says_so(run: Run) -> None:
+    short, long = run("check", "-h")[1], run("check", "--help")[1]
+    assert [line for line in long.splitlines() if line.endswith(":") and line[0] != " "] == [
+        "Rules:", "Files:", "Fixes:", "Configuration:", "Output:", "Exit code:", "Help:",
+    ]  # fmt: skip
+    options = re.findall(r"^  (?:-\w, )?(--[a-z\[\]-]+)", long, re.MULTILINE)
+    assert "--extend-per-file-ignores" in options
+    assert "--extend-per-file-ignores" not in short
+    left_out = len(options) - len(re.findall(r"^  (?:-\w, )?(--[a-z\[\]-]+)", short, re.MULTILINE))
+    assert f"`retainlint check --help` shows {left_out} more." in short
+
+
+def test_help_names_every_format(run: Run) -> None:
+    long = " ".join(run("check", "--help")[1].split())
+    named = re.search(r"full \(default\), ([a-z, -]+)\.", long)
+    assert named is not None
+    assert ["full", *named[1].replace("- ", "-").split(", ")] == list(FORMATS)
 
 
 def test_help_names_every_command_and_the_exit_codes(run: Run) -> None:
@@ -241,7 +237,7 @@ def _open_when_read(pipe: Path) -> int:
 
 def test_output_survives_a_narrow_encoding(tmp_path: Path) -> None:
     source = tmp_path / "a.py"
-    source.write_text("def f((: # backward é 日本\n", encoding="utf-8")
+    source.write_text("x.backward((  # é 日本\n", encoding="utf-8")
     done = subprocess.run(
         command("check", str(source)),
         capture_output=True,

@@ -8,8 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from configs import configs
 
-from retainlint.discovery import EXCLUDED, MissingPath, discover
+from retainlint.config import Configs, Settings
+from retainlint.config.table import EXCLUDED, Value
+from retainlint.discovery import Found, MissingPath
+from retainlint.discovery import discover as discover_with
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +22,10 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     room.mkdir()
     monkeypatch.chdir(room)
     return room
+
+
+def discover(paths: list[str]) -> Found:
+    return discover_with(paths, Configs.alike(Settings()))
 
 
 def write(*names: str, text: str = "") -> None:
@@ -129,3 +137,48 @@ def test_git_agrees(tree: Path) -> None:
         ["git", "ls-files", "-z", "--others", "--exclude-standard", "*.py"], check=True, capture_output=True, text=True
     )
     assert discover(["."]).files == sorted(name for name in listed.stdout.split("\0") if name)
+
+
+def chosen(*paths: str, texts: tuple[str, ...] = (), **values: Value) -> list[str]:
+    return discover_with(paths or ["."], configs(*texts, **values)).files
+
+
+def test_patterns_leave_out_files_and_directories() -> None:
+    write("a.py", "gen/b.py", "lib/c.py", "lib/sub/gen/d.py", "lib/sub/e_pb2.py", "venv/f.py")
+    assert chosen(extend_exclude=("gen", "*_pb2.py")) == ["a.py", "lib/c.py"]
+    assert chosen(extend_exclude=("lib/sub/*",)) == ["a.py", "gen/b.py", "lib/c.py"]
+    assert chosen("lib", extend_exclude=("lib/sub",)) == ["lib/c.py"], "patterns are relative to the root, not the path"
+    assert chosen(exclude=("gen",)) == ["a.py", "lib/c.py", "lib/sub/e_pb2.py", "venv/f.py"]
+
+
+def test_what_is_included() -> None:
+    write("a.py", "b.pyw", "src/c.py", "d")
+    assert chosen(extend_include=("*.pyw",)) == ["a.py", "b.pyw", "src/c.py"]
+    assert chosen(include=("src/*.py",)) == ["src/c.py"]
+    assert chosen("d", include=()) == ["d"]
+
+
+def test_a_named_file_is_left_out_only_by_force() -> None:
+    write("gen/a.py", "b.py", "venv/c.py")
+    assert chosen("gen/a.py", "b.py", extend_exclude=("gen",)) == ["b.py", "gen/a.py"]
+    assert chosen("gen/a.py", "b.py", "venv/c.py", "venv", extend_exclude=("gen",), force_exclude=True) == ["b.py"]
+
+
+def test_a_directory_above_the_root_is_not_forced_out(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("build/project/a.py")
+    monkeypatch.chdir("build/project")
+    assert chosen("a.py", force_exclude=True) == ["a.py"]
+
+
+def test_git_may_be_told_to_mind_its_own_business() -> None:
+    write(".gitignore", text="a.py\n")
+    write("a.py", "b.py")
+    assert chosen(respect_gitignore=False) == ["a.py", "b.py"]
+    assert chosen(texts=("respect-gitignore = false",)) == ["a.py", "b.py"]
+
+
+def test_each_directory_has_the_patterns_of_the_nearest_file() -> None:
+    write("a.py", "x.py", "sub/x.py", "sub/y.py", "sub/deep/y.py")
+    write("retainlint.toml", text='extend-exclude = ["x.py"]\n')
+    write("sub/retainlint.toml", text='exclude = ["y.py"]\n')
+    assert chosen() == ["a.py", "sub/x.py"]

@@ -3,71 +3,168 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from retainlint import linter
+from retainlint import __version__, linter
 from retainlint.commands import CommandError
-from retainlint.config import ConfigError, Settings, chosen_codes
+from retainlint.commands import fix as fixes
+from retainlint.commands.configuring import configured, output_format, told
+from retainlint.commands.known import Knowing
+from retainlint.config import Asked, Configs
+
+if TYPE_CHECKING:
+    from retainlint.diagnostic import Diagnostic
+    from retainlint.report import FixText, Run
+
+
+NO_FIXING = fixes.Fixing()
 
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for; `format` is one of the report's, `width` in columns."""
+    """What was asked for besides settings; `width` in columns, `output_file` "" for standard output."""
 
     paths: tuple[str, ...]
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    format: str = "full"
+    asked: Asked
     exit_zero: bool = False
     quiet: bool = False
     colour: bool = False
     width: int = 140
+    output_file: str = ""
+    statistics: bool = False
+    show_unknown: bool = False
+    fixing: fixes.Fixing = NO_FIXING
 
 
 def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
-    """0 without findings, 1 with some, 2 if a bug of ours kept a file from being checked.
+    """0 without findings that fail, 1 with some, 2 if a bug of ours kept a file from being checked.
 
-    Raises CommandError for a missing path and an unknown rule.
+    Raises CommandError for a missing path, an unknown rule, a wrong configuration.
     """
-    from retainlint.report import Style, render
+    from retainlint.report import FORMATS
 
-    style = Style(options.colour, options.width)
-    try:
-        result = linter.check(options.paths, _settings(options.select, options.ignore), progress)
-    except (ConfigError, linter.MissingPath) as error:
-        raise CommandError(str(error)) from error
+    configs = configured(options.asked)
+    format = output_format(configs)
+    with told():
+        knowing = Knowing(configs)
+        result = linter.check(options.paths, configs, progress)
+        shown = knowing.unknown(result.diagnostics)
+        done = _fixed(options, configs, shown, result)
+        if options.fixing.diff:
+            fixes.write_diff(done, out)
+            return 2 if result.crashes else _after_fixes(options, configs, done)
+        if done.applied:
+            knowing = Knowing(configs)
+            result = linter.check(options.paths, configs)
+            shown = knowing.unknown(result.diagnostics)
+        if options.fixing.only:
+            return 2 if result.crashes else _after_fixes(options, configs, done)
     if not result.files:
         print("warning: no Python files found under the given paths", file=sys.stderr)
-    for piece in render(options.format, result.diagnostics, style):
-        out.write(piece)
-    if not options.quiet and options.format != "json":
-        out.write(_summary(result, style.paint) + "\n")
+    _report(options, configs, format, shown, result, out)
+    if not options.quiet:
+        for line in knowing.notes(result):
+            print(line, file=out if FORMATS[format].for_people and not options.output_file else sys.stderr)
     for crashed in result.crashes[:1]:
         print(f"\nThe first internal error, in {crashed.name}:\n\n{crashed.crash}", file=sys.stderr)
+    if not options.quiet and FORMATS[format].for_people and not (done.applied or done.held or options.fixing.show):
+        for line in fixes.hint(shown):
+            print(line, file=sys.stderr)
+    fixed = _after_fixes(options, configs, done)
     if result.crashes:
         return 2
-    return 1 if result.diagnostics and not options.exit_zero else 0
+    return 1 if not options.exit_zero and _fails(shown, configs) else fixed
 
 
-def _settings(select: Iterable[str], ignore: Iterable[str]) -> Settings:
-    if not select and not ignore:
-        return Settings()
-    from retainlint.rules import RULES
-
-    return Settings(chosen_codes(select, ignore, {rule.code: rule.name for rule in RULES}))
-
-
-def _summary(result: linter.Result, paint: Callable[[str, str], str]) -> str:
-    checked = f"{_counted(result.files, 'file')} checked."
-    if not result.diagnostics:
-        return f"{paint('All checks passed!', 'good')} {checked}"
-    severities = [diagnostic.severity.value for diagnostic in result.diagnostics]
-    parts = [_counted(severities.count(word), word) for word in ("error", "warning") if word in severities]
-    found = f"Found {' and '.join(parts)}."
-    return f"{paint(found, 'strong')} {checked}"
+def _fixed(options: Options, configs: Configs, shown: list[Diagnostic], result: linter.Result) -> fixes.Done:
+    """Write the fixes, or with --diff only work them out, if that was asked."""
+    fixing = options.fixing
+    if not fixing.diff and not fixing.only and not configs.here.flag("fix"):
+        return fixes.Done()
+    visible = {id(diagnostic) for diagnostic in shown}
+    hidden = [diagnostic for diagnostic in result.diagnostics if id(diagnostic) not in visible]
+    return fixes.fix(shown, hidden, configs, write=not fixing.diff)
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _after_fixes(options: Options, configs: Configs, done: fixes.Done) -> int:
+    """Tell what was fixed; 1 if that is to fail the run. Raises CommandError if something couldn't be written."""
+    if not options.quiet:
+        for line in fixes.told(done, options.fixing.show, configs.here.flag("unsafe-fixes"), options.fixing.diff):
+            print(line, file=sys.stderr)
+    if done.wrong:
+        raise CommandError("; ".join(done.wrong))
+    return 1 if done.applied and (options.fixing.diff or options.fixing.exit_non_zero) else 0
+
+
+def show_files(options: Options, out: TextIO) -> int:
+    """The files that would be checked, a line each."""
+    from retainlint.discovery import discover
+    from retainlint.report.terminal import safe
+
+    configs = configured(options.asked)
+    with told():
+        found = discover(options.paths, configs)
+    for name in found.files:
+        out.write(safe(name) + "\n")
+    return 0
+
+
+def _report(
+    options: Options, configs: Configs, format: str, shown: list[Diagnostic], result: linter.Result, out: TextIO
+) -> None:
+    from retainlint.report import FORMATS, Style, render, statistics, unknown
+
+    style = Style(options.colour and not options.output_file, options.width)
+    offered = fixes.offered(shown, configs) if options.fixing.show else {}
+    run = _run(result, options.show_unknown, offered, bool(shown) or not FORMATS[format].for_people)
+    if options.statistics:
+        pieces = statistics.render(shown, style, run, as_json=format == "json")
+    else:
+        pieces = render(format, shown, style, run)
+    if options.output_file:
+        _write(options.output_file, pieces)
+    else:
+        for piece in pieces:
+            out.write(piece)
+    for_people = FORMATS[format].for_people
+    if options.show_unknown:
+        aside = out if for_people and not options.output_file else sys.stderr
+        for piece in unknown.render(result.gaps, style):
+            aside.write(piece)
+    if offered and for_people and not options.output_file:
+        for line in fixes.listed(shown, offered):
+            out.write(line + "\n")
+    if not options.quiet and (for_people or options.output_file):
+        out.write(statistics.summary(shown, Style(options.colour, options.width), result.files) + "\n")
+
+
+def _run(result: linter.Result, show_unknown: bool, offered: dict[int, FixText], told: bool) -> Run:
+    from retainlint.report import RuleText, Run
+
+    gaps = tuple(result.gaps) if show_unknown else ()
+    rules: tuple[RuleText, ...] = ()
+    if told:  # to load them costs more than to check a small file
+        from retainlint.rules import RULES
+
+        rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation) for rule in RULES)
+    return Run(__version__, rules, result.files, gaps, {one.name: one.crash for one in result.crashes}, offered)
+
+
+def _write(path: str, pieces: Iterator[str]) -> None:
+    from retainlint.writing import replace
+
+    text = "".join(pieces)
+    try:
+        replace(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise CommandError(f"{path}: the report can't be written: {error.strerror or error}") from error
+
+
+def _fails(diagnostics: Iterable[Diagnostic], configs: Configs) -> bool:
+    """Whether a finding is as severe as its file's `fail-on` says."""
+    return any(
+        d.severity.value == "error" or configs.of_file(d.primary.span.source.name).text("fail-on") == "warning"
+        for d in diagnostics
+    )

@@ -2,29 +2,72 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from retainlint.commands import CommandError, nearest
 
+if TYPE_CHECKING:
+    from retainlint.rules import Example, Rule
 
-def explain(code_or_name: str, out: TextIO) -> int:
-    """Raises CommandError, with the nearest rule, if there is none of that code or name."""
+
+def explain(code_or_name: str | None, out: TextIO, *, as_json: bool = False) -> int:
+    """Explain a rule, or all. Raises CommandError, with the nearest rule, if there is none of that code or name."""
+    from retainlint.rules import RULES
+
+    chosen = list(RULES) if code_or_name is None else [_found(code_or_name)]
+    if as_json:
+        rows = [described(rule) for rule in chosen]
+        out.write(json.dumps(rows if code_or_name is None else rows[0], indent=2) + "\n")
+        return 0
+    out.write("\n\n".join(_text(rule) for rule in chosen))
+    return 0
+
+
+def described(rule: Rule) -> dict[str, object]:
+    """A rule for programs, with ruff's keys where ruff has them."""
+    return {
+        "name": rule.name,
+        "code": rule.code,
+        "linter": "retainlint",
+        "summary": rule.summary,
+        "explanation": rule.explanation.strip(),
+        "severity": rule.severity.value,
+        "on_by_default": rule.on_by_default,
+        "bad": [_example(example) for example in rule.bad],
+        "good": [_example(example) for example in rule.good],
+    }
+
+
+def _found(code_or_name: str) -> Rule:
     from retainlint.rules import RULES, rule
 
     found = rule(code_or_name)
-    if found is None:
-        near = nearest(code_or_name, [word for rule in RULES for word in (rule.code, rule.name)])
-        hint = f"did you mean '{near}'?" if near else "`retainlint rules` lists what there is"
-        raise CommandError(f"unknown rule '{code_or_name}'; {hint}")
-    out.write(f"{found.code} {found.name} ({found.severity.value})\n\n{found.explanation.strip()}\n")
-    if found.bad:
-        out.write("\nIn the examples, `-` and `+` are the cure, and `#~` tells what happens on its line.\n")
-    for heading, examples in (("Fails", found.bad), ("Fine", found.good)):
+    if found is not None:
+        return found
+    from retainlint.config import shown
+
+    near = nearest(code_or_name, [word for rule in RULES for word in (rule.code, rule.name)])
+    hint = f"did you mean '{near}'?" if near else "`retainlint rules` lists what there is"
+    raise CommandError(f"unknown rule {shown(code_or_name)}; {hint}")
+
+
+def _example(example: Example) -> dict[str, object]:
+    return {"title": example.title, "program": example.program, "fixed": example.fixed}
+
+
+def _text(rule: Rule) -> str:
+    off = "" if rule.on_by_default else ", off unless selected"
+    parts = [f"{rule.code} {rule.name} ({rule.severity.value}{off})\n\n{rule.explanation.strip()}\n"]
+    if rule.bad:
+        parts.append("\nIn the examples, `-` and `+` are the cure, and `#~` tells what happens on its line.\n")
+    for heading, examples in (("Fails", rule.bad), ("Fine", rule.good)):
         for example in examples:
             program = textwrap.indent(textwrap.dedent(example.text).strip("\n"), "    ")
-            out.write(f"\n{heading}: {example.title}\n\n{program}\n")
-    out.write(
-        f"\nTo keep a place as it is: `# noqa: {found.code}` or `# retainlint: ignore[{found.name}]` on its line.\n"
-    )
-    return 0
+            parts.append(f"\n{heading}: {example.title}\n\n{program}\n")
+    if rule.code != "RTL900":
+        parts.append(
+            f"\nTo keep a place as it is: `# noqa: {rule.code}` or `# retainlint: ignore[{rule.name}]` on its line.\n"
+        )
+    return "".join(parts)

@@ -23,10 +23,11 @@ def test_every_rule_is_explained_by_code_and_name_in_any_case(code: str) -> None
     rule = next(rule for rule in RULES if rule.code == code)
     text = explained(code.lower())
     assert text == explained(rule.name.upper())
-    assert text.startswith(f"{code} {rule.name} ({rule.severity.value})\n\n{rule.summary}")
+    off = "" if rule.on_by_default else ", off unless selected"
+    assert text.startswith(f"{code} {rule.name} ({rule.severity.value}{off})\n\n{rule.summary}")
     assert text.count("\nFails: ") == len(rule.bad)
     assert text.count("\nFine: ") == len(rule.good)
-    assert f"# noqa: {code}" in text
+    assert (f"# noqa: {code}" in text) is (code != "RTL900")
     assert max(map(len, text.splitlines())) <= 124
 
 
@@ -41,4 +42,6 @@ def test_the_table_has_every_rule_in_aligned_columns() -> None:
     assert rules(out) == 0
     head, *lines = out.getvalue().splitlines()
     assert [line.split()[:2] for line in lines] == [[rule.code, rule.name] for rule in RULES]
-    assert all(line[head.index("WHAT") :] == rule.summary for line, rule in zip(lines, RULES, strict=True))
+    for line, rule in zip(lines, RULES, strict=True):
+        off = "" if rule.on_by_default else " (off unless selected)"
+        assert line[head.index("WHAT") :] == rule.summary + off

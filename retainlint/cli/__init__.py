@@ -1,0 +1,42 @@
+"""The command line: words, options, colours, the progress bar and exit codes; the only room that knows click."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from retainlint.cli.screen import silence_output
+from retainlint.cli.words import cli
+
+INTERRUPTED, FAILED = 130, 2
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit: 0, 1 with findings, 2 on an error, 130 when interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that can't show a character gets its number
+    sys.exit(_outcome(args))
+
+
+def _outcome(args: Sequence[str] | None) -> int:
+    try:
+        return int(cli.main(args, prog_name="retainlint", standalone_mode=False) or 0)
+    except click.UsageError as error:
+        error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        click.echo(f"error: {error.format_message()}", err=True)
+        return FAILED
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except OSError as error:
+        silence_output()
+        click.echo(f"error: {error}", err=True)
+        return FAILED
+
+
+__all__ = ["cli", "main"]

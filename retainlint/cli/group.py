@@ -1,0 +1,163 @@
+"""How commands are found and how help is laid out: a default command, options in groups, a short help and a long one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from retainlint.cli.screen import silence_output
+from retainlint.commands import CommandError, nearest
+
+PIPE_CLOSED = 141
+HELP = "Help"
+_SHORT = "retainlint.short"
+
+
+class Option(click.Option):
+    """An option under a heading of the help. `setting` is the key of the setting that it overrides.
+
+    One that is not `usual` is left out of the short help.
+    """
+
+    def __init__(
+        self, *args: Any, group: str = "", usual: bool = True, setting: str | None = None, **given: Any
+    ) -> None:
+        super().__init__(*args, **given)
+        self.group, self.usual, self.setting = group, usual, setting
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """A flag that has a contrary is shown as `--[no-]flag`, in the short help without that."""
+        record = super().get_help_record(ctx)
+        if record is None or not self.secondary_opts:
+            return record
+        return self.opts[-1] if ctx.meta.get(_SHORT) else self.opts[-1].replace("--", "--[no-]", 1), record[1]
+
+
+class Command(click.Command):
+    """`-h` shows the usual options, `--help` all of them under their headings."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return help_options(self)[-1]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*self.params, *help_options(self)]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        short = bool(ctx.meta.get(_SHORT))
+        groups: dict[str, list[tuple[str, str]]] = {}
+        grouped = any(option.group not in ("", HELP) for option in self.params if isinstance(option, Option))
+        left_out = 0
+        for option in (option for option in self.get_params(ctx) if isinstance(option, Option)):
+            record = option.get_help_record(ctx)
+            if record is None:
+                continue
+            if short and not option.usual:
+                left_out += 1
+                continue
+            groups.setdefault("" if short or not grouped else option.group, []).append(record)
+        widest = max((len(record[0]) for rows in groups.values() for record in rows), default=0)
+        for group in sorted(groups, key=lambda group: (group == HELP, group != "")):
+            with formatter.section(group or "Options"):
+                rows = [(f"{first:<{min(widest, 28)}}", text) for first, text in groups[group]]
+                formatter.write_dl(rows)
+        if left_out:
+            formatter.write_paragraph()
+            formatter.write_text(f"`{ctx.command_path} --help` shows {left_out} more.")
+
+
+def help_options(command: click.Command) -> list[Option]:
+    """`-h` and `--help`, which differ if some options are unusual; the option of both names otherwise."""
+
+    def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+
+    def show_short(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        ctx.meta[_SHORT] = bool(value)
+        show(ctx, param, value)
+
+    flags: dict[str, Any] = {"group": HELP, "is_flag": True, "expose_value": False, "is_eager": True}
+    if all(option.usual for option in command.params if isinstance(option, Option)):
+        return [Option(["-h", "--help"], help="Show this help.", callback=show, **flags)]
+    return [
+        Option(["-h", "short"], help="Show the usual options.", callback=show_short, **flags),
+        Option(["--help"], help="Show all options.", callback=show, **flags),
+    ]
+
+
+class Group(click.Group):
+    """A group whose command may be left out when a path comes first: then it is `check`. `aliases` aren't listed."""
+
+    command_class = Command
+    aliases: ClassVar[dict[str, str]] = {"rule": "explain"}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in ("-h", "--help", "-V", "--version"):
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, self.aliases.get(cmd_name, cmd_name))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if self.get_command(ctx, word) is None:
+            if os.path.lexists(word) or os.sep in word or word.endswith(".py"):
+                return super().resolve_command(ctx, ["check", *args])
+            near = nearest(word, self.list_commands(ctx))
+            hint = f" Did you mean '{near}'?" if near else ""
+            raise click.UsageError(f"{shown(word)} is neither a command nor a path.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # in the order of their use, not of the alphabet
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        return [*super().shell_complete(ctx, incomplete), CompletionItem(incomplete, type="file")]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+            return code
+        except BrokenPipeError:  # here, since click would exit with 1, which says that there are findings
+            silence_output()
+            return PIPE_CLOSED
+        except CommandError as error:
+            raise click.ClickException(printable(str(error))) from error
+
+
+def shown(word: str) -> str:
+    """A word of the user's in quotes, short and safe to print."""
+    return f"'{printable(word if len(word) < 80 else word[:77] + '...')}'"
+
+
+def printable(text: str) -> str:
+    """The text without anything but line ends that a terminal would act on."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
+
+
+def words(values: Iterable[str]) -> list[str]:
+    """The words of an option that may be given again and lists them by comma; a comma in braces is a glob's."""
+    found: list[str] = []
+    for value in values:
+        depth, word = 0, ""
+        for sign in value + ",":
+            depth += (sign == "{") - (sign == "}" and depth > 0)
+            if sign == "," and (depth == 0 or "}" not in value):
+                found.append(word.strip())
+                word = ""
+            else:
+                word += sign
+        found.append(word.rstrip(",").strip())
+    return [word for word in found if word]

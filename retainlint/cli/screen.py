@@ -1,0 +1,69 @@
+"""The terminal: colours, width, the progress bar, and an output that nobody reads any more."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+
+class Progress:
+    """A bar on standard error, which appears if a run takes more than a second."""
+
+    def __init__(self) -> None:
+        self._appears = time.monotonic() + 1.0
+        self._bar: Any = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._bar is None:
+            if time.monotonic() < self._appears or done == total:
+                return
+            self._bar = click.progressbar(length=total, label="Checking", file=sys.stderr, show_pos=True)
+            self._bar.__enter__()
+        self._bar.update(done - self._bar.pos)
+        if done == total:  # the findings are written next
+            self.close()
+
+    def close(self) -> None:
+        """Give the terminal its cursor and a new line back."""
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)
+            self._bar = None
+
+
+@contextlib.contextmanager
+def progress(quiet: bool) -> Iterator[Progress | None]:
+    """A bar for a run that a person watches, else None."""
+    bar = Progress() if sys.stderr.isatty() and not quiet else None
+    try:
+        yield bar
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def wants_colour(choice: str) -> bool:
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def width(otherwise: int = 140) -> int:
+    """The terminal's columns, or `otherwise` where there is no terminal."""
+    return shutil.get_terminal_size((otherwise, 24)).columns
+
+
+def silence_output() -> None:
+    """What is still buffered goes nowhere, or Python would complain of it when it exits."""
+    with contextlib.suppress(OSError, ValueError):  # when standard output is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

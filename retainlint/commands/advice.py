@@ -1,0 +1,118 @@
+"""Torch's graph errors as a traceback shows them: which rules tell of each, what it means, and what to try."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Misuse:
+    """One of torch's errors. `words` begin its message in every version of torch; `codes` are the rules that find it."""
+
+    name: str
+    words: str
+    codes: tuple[str, ...]
+    meaning: str
+    cures: tuple[str, ...]
+
+
+_FREED = Misuse(
+    "freed",
+    "Trying to backward through the graph a second time",
+    ("RTL101", "RTL102", "RTL103", "RTL104", "RTL105", "RTL106", "RTL107"),
+    "a walk (backward or autograd.grad) came to a part of the graph that an earlier walk had freed",
+    (
+        "if a tensor is carried from one turn to the next (a hidden state, a running total): `detach()` it between them",
+        "if the loss uses another network's output that isn't trained here: `detach()` that output",
+        "if two losses share a forward pass: walk their sum once",
+        "if something is computed once, before the loop: compute it inside",
+        "`retain_graph=True` on the earlier walk only if the same graph is really wanted twice",
+    ),
+)
+_MODIFIED = Misuse(
+    "modified",
+    "one of the variables needed for gradient computation has been modified",
+    ("RTL110", "RTL111"),
+    "a tensor that the graph had saved was changed in place before the walk that needs it",
+    (
+        "run it with `torch.autograd.set_detect_anomaly(True)`: then torch tells which operation had saved it, and"
+        " `retainlint why` reads that too",
+        "look for `+=`, `x[...] = ...` and methods that end in `_` between that operation and the walk, and write them"
+        " out of place",
+        "if an optimiser's `step()` stands between forward and walk: walk first, then step",
+    ),
+)
+_NO_GRAPH = Misuse(
+    "no-graph",
+    "does not require grad and does not have a grad_fn",
+    ("RTL112",),
+    "the walk starts at a tensor that no graph leads to",
+    (
+        "look for `detach()`, `.data`, `.item()`, `.numpy()`, `argmax`, comparisons, and `torch.no_grad()` on the way"
+        " from the parameters to the loss",
+        "see that the parameters aren't frozen: `any(p.requires_grad for p in model.parameters())`",
+        "don't wrap a loss anew: `torch.tensor(loss)` is a new leaf",
+    ),
+)
+_LEAF = Misuse(
+    "leaf-modified",
+    "a leaf Variable that requires grad",
+    ("RTL113",),
+    "a parameter, or another leaf that requires grad, was changed in place while a graph was recorded",
+    (
+        "change it inside `with torch.no_grad():`",
+        "or make a new tensor: `x = x + 1` instead of `x += 1`",
+    ),
+)
+_LEAF_VIEW = Misuse("leaf-modified", "a view of a leaf Variable that requires grad", *(_LEAF.codes,), _LEAF.meaning, _LEAF.cures)  # fmt: skip
+_OTHERS = (
+    Misuse(
+        "not-scalar", "grad can be implicitly created only for scalar outputs", (),
+        "backward() was called on a tensor of several elements",
+        ("reduce the loss to one number first: `.mean()` or `.sum()`", "or give `backward` a gradient of its shape"),
+    ),
+    Misuse(
+        "unused", "One of the differentiated Tensors appears to not have been used in the graph", (),
+        "autograd.grad was asked for a tensor that the walk doesn't reach",
+        ("see that the output is computed from that very tensor, not from a copy made before or after",
+         "`allow_unused=True`, if None is a fine answer"),
+    ),
+    Misuse(
+        "unused", "The differentiated Tensor at index", (),
+        "autograd.grad was asked for a tensor that the walk doesn't reach",
+        ("see that the output is computed from that very tensor, not from a copy made before or after",
+         "`allow_unused=True`, if None is a fine answer"),
+    ),
+    Misuse(
+        "no-grad-input", "One of the differentiated Tensors does not require grad", (),
+        "autograd.grad was asked for a tensor that requires no gradient",
+        ("call `requires_grad_()` on it before it is used",),
+    ),
+    Misuse(
+        "inference-saved", "Inference tensors cannot be saved for backward", (),
+        "a tensor that was made under torch.inference_mode() came into a graph",
+        ("use `torch.no_grad()` instead, or `clone()` the tensor outside",),
+    ),
+)  # fmt: skip
+
+MISUSES = (_FREED, _MODIFIED, _NO_GRAPH, _LEAF_VIEW, _LEAF, *_OTHERS)
+FAILURES = (*_FREED.codes, *_MODIFIED.codes, *_NO_GRAPH.codes, *_LEAF.codes)
+"""The rules that tell of a program that raises."""
+
+_RAISED = re.compile(
+    r"(?:(?P<type>[A-Za-z_][\w.]*):\s{1,2}|^[\W\d]*)(?P<message>(?:element \d+ of tensors )?(?:"
+    + "|".join(re.escape(misuse.words) for misuse in MISUSES)
+    + r").*)"
+)
+
+
+def recognised(line: str) -> tuple[Misuse, str, str] | None:
+    """The error that a line of output tells of, its type and its message; a line of source that names it is none."""
+    if not any(misuse.words in line for misuse in MISUSES):
+        return None
+    found = _RAISED.search(line)
+    if found is None:
+        return None
+    misuse = next(misuse for misuse in MISUSES if misuse.words in found["message"])
+    return misuse, found["type"] or "RuntimeError", found["message"].strip(" \t│|")

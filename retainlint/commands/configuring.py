@@ -1,0 +1,69 @@
+"""From what the command line says to the configurations of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from retainlint import __version__, linter
+from retainlint.baseline import BaselineError
+from retainlint.catalogue import CATALOGUE
+from retainlint.commands import CommandError
+from retainlint.config import Asked as Asked
+from retainlint.config import ConfigError, Configs, Known, meant, shown
+from retainlint.linter import MissingPath
+
+
+def asked(
+    values: Mapping[str, object],
+    texts: tuple[str, ...] = (),
+    *,
+    isolated: bool = False,
+    suppressions: bool = True,
+) -> Asked:
+    """What the command line says: settings by their keys, as TOML would give them, and the texts of --config.
+
+    Raises CommandError for a value that isn't one of its setting's.
+    """
+    from retainlint.config.table import setting
+
+    with told():
+        read = {key: None if value is None else setting(key).read(value) for key, value in values.items()}
+    return Asked(read, texts, isolated, suppressions)
+
+
+def configured(asked: Asked) -> Configs:
+    """Raises CommandError for a configuration that means nothing."""
+    with told():
+        return Configs(asked, known(), __version__)
+
+
+def known() -> Known:
+    """The rules that there are."""
+    return Known(
+        {code: name for code, (name, _) in CATALOGUE.items()},
+        off=frozenset(code for code, (_, on) in CATALOGUE.items() if not on),
+        always=frozenset({linter.NOT_CHECKED[0]}),
+    )
+
+
+def output_format(configs: Configs) -> str:
+    """Raises CommandError, with the nearest, if there is no such format."""
+    from retainlint.report import FORMATS
+
+    stated = configs.here.stated("output-format")
+    if isinstance(stated.value, str) and stated.value in FORMATS:
+        return stated.value
+    word = str(stated.value)
+    raise CommandError(
+        f"{stated.origin}: there is no output format {shown(word)}{meant(word, FORMATS, ', '.join(FORMATS))}"
+    )
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """The errors that are written for people become the command's."""
+    try:
+        yield
+    except (ConfigError, MissingPath, BaselineError) as error:
+        raise CommandError(str(error)) from error

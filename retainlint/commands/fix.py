@@ -1,0 +1,222 @@
+"""Fixes for `retainlint check`: written, shown as a diff, or put into the report."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+from retainlint import linter
+from retainlint.commands.configuring import known
+from retainlint.commands.known import plural
+from retainlint.config import Configs
+from retainlint.source import Source
+
+if TYPE_CHECKING:
+    from retainlint.diagnostic import Diagnostic
+    from retainlint.fixes import Applied, Fix, Fixed, Look, Seen
+    from retainlint.report import Edit, FixText
+
+
+@dataclass(frozen=True)
+class Fixing:
+    """What was asked of fixes besides settings. With `diff` nothing is written; `only` reports nothing else."""
+
+    diff: bool = False
+    only: bool = False
+    show: bool = False
+    exit_non_zero: bool = False
+
+
+@dataclass
+class Done:
+    """What became of the files: the fixes by file, those held back, the diff, and what couldn't be written."""
+
+    applied: dict[str, tuple[Applied, ...]] = field(default_factory=dict)
+    held: list[Applied] = field(default_factory=list)
+    diff: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.applied.values()))
+
+
+def fix(found: Sequence[Diagnostic], hidden: Iterable[Diagnostic], configs: Configs, *, write: bool) -> Done:
+    """Fix the files of these findings, one after the other; `hidden` findings are known ones, left as they are.
+
+    A file is written whole or not at all. One that can't be, or isn't any more what was checked, is told of.
+    """
+    done = Done()
+    kept = Counter((each.code, each.primary.span.source.name, each.primary.span.text) for each in hidden)
+    for source in _sources(found):
+        try:
+            _fix_file(source, kept, configs, done, write)
+        except OSError as error:
+            done.wrong.append(f"{source.name}: not fixed: {error.strerror or error}")
+        except ValueError as error:
+            done.wrong.append(f"{source.name}: not fixed: {error}")
+        except Exception as error:  # noqa: BLE001 -- a bug of ours in one file must not keep the others from being fixed
+            what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            done.wrong.append(f"{source.name}: not fixed: internal error, please report it: {what}")
+    return done
+
+
+def offered(found: Sequence[Diagnostic], configs: Configs) -> dict[int, FixText]:
+    """The fixes of findings, by their `id()`, as a report tells them. Each costs several checks of its file."""
+    from retainlint.fixes import fix_of
+
+    texts: dict[int, FixText] = {}
+    for source in _sources(found):
+        seen, look = _seen(source, configs)
+        twins = {(each.code, each.primary.span.start): each for each in seen.diagnostics} if seen is not None else {}
+        for diagnostic in found:
+            twin = twins.get((diagnostic.code, diagnostic.primary.span.start))
+            if diagnostic.primary.span.source is source and twin is not None and seen is not None:
+                made = fix_of(twin, seen, look)
+                if made is not None:
+                    texts[id(diagnostic)] = _text(made[0], source)
+    return texts
+
+
+def told(done: Done, show: bool, unsafe: bool, diff: bool) -> Iterator[str]:
+    """Lines on what was fixed, and what would be with `--unsafe-fixes`."""
+    if done.count:
+        files = len(done.applied)
+        yield f"{'Would fix' if diff else 'Fixed'} {done.count} {plural('finding', done.count)} in {files} {plural('file', files)}."
+    if show:
+        for name, applied in done.applied.items():
+            yield f"- {name}:"
+            for each in applied:
+                yield f"    {each.diagnostic.code} {each.diagnostic.name}: {each.fix.message}"
+    if done.held and not unsafe:
+        number = len(done.held)
+        yield f"{number} {'more ' if done.count else ''}can be fixed with `--unsafe-fixes`, which may change what the program computes."
+
+
+def hint(found: Sequence[Diagnostic]) -> Iterator[str]:
+    """How to be shown the fixes of findings that may have some; to work them out takes several checks of each file."""
+    number = sum(bool(each.cures) for each in found)
+    if number:
+        yield f"`--diff --unsafe-fixes` shows what can be fixed of {number} {plural('finding', number)}."
+
+
+def listed(found: Sequence[Diagnostic], offered: Mapping[int, FixText]) -> Iterator[str]:
+    """The fixes of findings, a line each."""
+    for each in found:
+        fix = offered.get(id(each))
+        if fix is not None:
+            span = each.primary.span
+            yield f"{span.source.name}:{span.row}: {each.code} fix ({fix.applicability}): {fix.message}"
+
+
+# -- one file ------------------------------------------------------------------------------------------------------
+
+
+def _fix_file(source: Source, kept: Counter[tuple[str, str, str]], configs: Configs, done: Done, write: bool) -> None:
+    from retainlint.fixes import fix_all
+
+    data = _read(source.name)
+    if source.encoded(data) != data:
+        raise ValueError("it was changed while it was checked" if not source.cells else "cells can't be written yet")
+    seen, look = _seen(source, configs)
+    if seen is None:
+        return
+    config = configs.of_file(source.name)
+    settings, fixable = configs.settings(source.name), _fixable(source.name, configs)
+
+    def wanted(each: Diagnostic) -> bool:
+        is_known = kept[each.code, source.name, each.primary.span.text] > 0
+        return settings.wants(each.code) and each.code in fixable and not is_known
+
+    fixed = fix_all(seen, look, config.flag("unsafe-fixes"), wanted)
+    done.held += fixed.held
+    if not fixed.applied:
+        return
+    if write:
+        _write(source.name, data, fixed.seen.source.encoded(data))
+    done.applied[source.name] = fixed.applied
+    done.diff += _diff(source, fixed)
+
+
+def _seen(source: Source, configs: Configs) -> tuple[Seen | None, Look]:
+    settings = configs.settings(source.name)
+
+    def look(text: Source) -> Seen | None:
+        return linter.look(text, settings)
+
+    return look(source), look
+
+
+def _read(name: str) -> bytes:
+    with open(name, "rb") as file:
+        return file.read()
+
+
+def _write(name: str, before: bytes, after: bytes) -> None:
+    from retainlint.writing import replace
+
+    if _read(name) != before:
+        raise ValueError("it was changed meanwhile")
+    replace(os.fspath(name), after)
+
+
+def _sources(found: Iterable[Diagnostic]) -> list[Source]:
+    """The files that hold findings with cures, each once, in order."""
+    sources: dict[str, Source] = {}
+    for diagnostic in found:
+        if diagnostic.cures and diagnostic.primary.span.source.text:
+            sources.setdefault(diagnostic.primary.span.source.name, diagnostic.primary.span.source)
+    return list(sources.values())
+
+
+def _fixable(name: str, configs: Configs) -> frozenset[str]:
+    """The codes that the configuration lets be fixed: the more specific selector decides."""
+    from retainlint.config.selection import Known, Selection, chosen_codes
+
+    config = configs.of_file(name)
+    words = [config.stated(key).value for key in ("fixable", "unfixable")]
+    select, ignore = (
+        tuple(w for w in value if isinstance(w, str)) if isinstance(value, tuple) else () for value in words
+    )
+    return chosen_codes([Selection(select, (), ignore)], Known(known().names))
+
+
+def _diff(source: Source, fixed: Fixed) -> list[str]:
+    """A unified diff, whose lines keep their ends, with the mark of a last row without one."""
+    before, after = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (source.text, fixed.seen.source.text))
+    import difflib
+
+    lines = difflib.unified_diff(before, after, source.name, source.name)
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
+
+
+def _text(fix: Fix, source: Source) -> FixText:
+    from retainlint.report import FixText
+
+    return FixText(fix.message, fix.applicability.value, tuple(_edit(source, *e) for e in _parts(fix)))
+
+
+def _parts(fix: Fix) -> Iterator[tuple[int, int, str]]:
+    for edit in fix.edits:
+        yield edit.start, edit.end, edit.text
+
+
+def _edit(source: Source, start: int, end: int, text: str) -> Edit:
+    from retainlint.report import Edit
+
+    cell, row, column = source.place_in_cell(start)
+    _, end_row, end_column = source.place_in_cell(end)
+    return Edit(text, row, column, end_row, end_column, cell if source.cells else None)
+
+
+def write_diff(done: Done, out: TextIO) -> None:
+    """The diff of all files; on a terminal without the control characters that a source may hold."""
+    from retainlint.report.terminal import safe
+
+    terminal = out.isatty()
+    for line in done.diff:
+        out.write(safe(line.rstrip("\r\n")) + "\n" if terminal else line)

@@ -1,0 +1,95 @@
+"""The findings of a run against the baselines that its files name."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from retainlint import linter
+from retainlint.baseline import Baseline, Entry, load
+from retainlint.commands import CommandError
+from retainlint.config import Configs
+from retainlint.config.layers import name_of
+
+if TYPE_CHECKING:
+    from retainlint.diagnostic import Diagnostic
+
+
+def entry(baseline: Baseline, diagnostic: Diagnostic) -> Entry:
+    """The entry that a finding has in a baseline."""
+    others = [label.span for label in diagnostic.labels if not label.primary]
+    return baseline.entry(diagnostic.code, [diagnostic.primary.span, *others])
+
+
+class Knowing:
+    """Tells new findings from known ones. Each file's baseline is the one that its configuration names."""
+
+    def __init__(self, configs: Configs) -> None:
+        self._configs = configs
+        self._baselines: dict[str, Baseline] = {}
+        self._known = 0
+        self._baseline_of(configs.here.path("baseline"), "")
+
+    def unknown(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+        """The findings that are in no baseline, in their order. Raises CommandError, BaselineError."""
+        met: dict[str, list[Diagnostic]] = {path: [] for path in self._baselines}
+        for diagnostic in diagnostics:
+            config = self._configs.of_file(diagnostic.primary.span.source.name)
+            path = config.path("baseline")
+            if self._baseline_of(path, config.stated("baseline").origin) is not None and path is not None:
+                met.setdefault(path, []).append(diagnostic)
+        known: set[int] = set()
+        for path, mine in met.items():
+            baseline = self._baselines[path]
+            new = baseline.new(entry(baseline, diagnostic) for diagnostic in mine)
+            known.update(id(diagnostic) for diagnostic, is_new in zip(mine, new, strict=True) if not is_new)
+        self._known = len(known)
+        return [diagnostic for diagnostic in diagnostics if id(diagnostic) not in known]
+
+    def notes(self, result: linter.Result) -> Iterator[str]:
+        """After `unknown`: how many were known, and which entries fit nothing any more."""
+        if self._known:
+            yield f"{self._known} known {plural('finding', self._known)} in the baseline {plural('is', self._known)} not shown."
+        for path, baseline in self._baselines.items():
+            stale = stale_entries(baseline, result, self._configs).total()
+            if stale:
+                yield (
+                    f"{name_of(path)}: {stale} {plural('entry', stale)} {plural('fits', stale)} no finding any more;"
+                    " `retainlint baseline --prune` removes what is stale."
+                )
+
+    def _baseline_of(self, path: str | None, origin: str) -> Baseline | None:
+        if path is None:
+            return None
+        if path not in self._baselines:
+            if not os.path.exists(path):
+                raise CommandError(_missing(path, origin or self._configs.here.stated("baseline").origin))
+            self._baselines[path] = load(path, name_of(path))
+        return self._baselines[path]
+
+
+def stale_entries(baseline: Baseline, result: linter.Result, configs: Configs) -> Counter[Entry]:
+    """After `new`: the entries without a finding, of files that are gone or were checked for that rule."""
+    checked = {baseline.relative(name): name for name in result.names}
+    for crashed in result.crashes:
+        checked.pop(baseline.relative(crashed.name), None)
+
+    def is_judged(entry: Entry) -> bool:
+        if entry.file in checked:
+            return configs.settings(checked[entry.file]).wants(entry.code)
+        return not os.path.exists(os.path.join(os.path.dirname(baseline.path), entry.file))
+
+    return baseline.stale(is_judged)
+
+
+def _missing(path: str, origin: str) -> str:
+    return f"{name_of(path)}: there is no such baseline (named by {origin}); `retainlint baseline` writes it"
+
+
+_PLURALS = {"is": "are", "entry": "entries", "fits": "fit"}
+
+
+def plural(word: str, number: int) -> str:
+    return word if number == 1 else _PLURALS.get(word, word + "s")

@@ -1,0 +1,71 @@
+"""`retainlint check --add-noqa`: suppress each finding of today by a comment on its row."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import tokenize
+from collections.abc import Callable
+from typing import TextIO
+
+from retainlint import linter
+from retainlint.commands import CommandError
+from retainlint.commands.configuring import configured, told
+from retainlint.commands.known import plural
+from retainlint.config import Asked
+from retainlint.diagnostic import Diagnostic
+from retainlint.suppressions.adding import with_noqa
+from retainlint.writing import replace
+
+NEVER = frozenset({"RTL900", "RTL901"})
+"""What a comment can't help with: a file that isn't checked, a comment that is too much."""
+
+
+def add_noqa(
+    paths: tuple[str, ...], asked: Asked, out: TextIO, progress: Callable[[int, int], None] | None = None
+) -> int:
+    """Write the comments. What can't be written is told, and 2; the other files are written still.
+
+    Line ends, encoding and byte-order mark stay. Raises CommandError.
+    """
+    configs = configured(asked)
+    with told():
+        result = linter.check(paths, configs, progress)
+    by_file: dict[str, list[Diagnostic]] = {}
+    for diagnostic in result.diagnostics:
+        if diagnostic.code not in NEVER:
+            by_file.setdefault(diagnostic.primary.span.source.name, []).append(diagnostic)
+    total, wrong = 0, []
+    for name, diagnostics in by_file.items():
+        try:
+            total += _rewrite(name, diagnostics)
+        except OSError as error:
+            wrong.append(f"{name}: {error.strerror or error}")
+        except ValueError as error:
+            wrong.append(f"{name}: {error}")
+    missed = sum(map(len, by_file.values())) - total
+    out.write(f"Added {total} `# noqa` {plural('comment', total)}.\n")
+    if wrong:
+        raise CommandError("; ".join(wrong))
+    if missed:
+        raise CommandError(
+            f"{missed} {plural('finding', missed)} left as {plural('is', missed)}: no comment can stand there"
+        )
+    return 0
+
+
+def _rewrite(name: str, diagnostics: list[Diagnostic]) -> int:
+    """How many findings are suppressed now. Raises OSError, and ValueError for a file that isn't what it was."""
+    with open(name, "rb") as file:
+        data = file.read()
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    source = diagnostics[0].primary.span.source
+    mark = codecs.BOM_UTF8 if encoding == "utf-8-sig" else b""
+    bare = "utf-8" if mark else encoding
+    if source.cells or mark + source.text.encode(bare) != data:
+        raise ValueError("this isn't a file that comments can be added to")
+    text, added = with_noqa(source, [(d.code, d.primary.span) for d in diagnostics])
+    if text != source.text:
+        replace(os.fspath(name), mark + text.encode(bare))
+    return added

@@ -1,0 +1,10 @@
+"""What a run was asked for: settings from files and the command line, and which of them hold for which file."""
+
+from __future__ import annotations
+
+from retainlint.config.resolve import Asked, Config, Configs
+from retainlint.config.selection import Known
+from retainlint.config.settings import Settings
+from retainlint.config.words import ConfigError, meant, nearest, shown
+
+__all__ = ["Asked", "Config", "ConfigError", "Configs", "Known", "Settings", "meant", "nearest", "shown"]

@@ -1,0 +1,251 @@
+"""Which configuration holds where: the nearest file above each checked file, under what the command line says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from retainlint.config import layers as reading
+from retainlint.config.globs import Globs
+from retainlint.config.layers import DEFAULT, Layer, Stated
+from retainlint.config.selection import Known, Selection, chosen_codes
+from retainlint.config.settings import Settings
+from retainlint.config.table import BY_KEY, Value
+from retainlint.config.version import satisfies
+from retainlint.config.words import ConfigError, meant, shown
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says of configuration: `texts` are files and `key = value` lines given as --config."""
+
+    values: Mapping[str, Value]
+    texts: tuple[str, ...] = ()
+    isolated: bool = False
+    suppressions: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Config:
+    """All settings of the files below one configuration file; `layers` from the weakest to the strongest.
+
+    `root` is the directory of the strongest file, or the working directory.
+    """
+
+    layers: tuple[Layer, ...]
+    root: str
+    known: Known
+    suppressions: bool = True
+
+    def every(self, key: str) -> list[Stated]:
+        """What the layers state of a key, the weakest first: of keys that add up all, of others the strongest."""
+        found = [layer.stated[key] for layer in self.layers if key in layer.stated]
+        return found if BY_KEY[key].adds else found[-1:]
+
+    def stated(self, key: str) -> Stated:
+        """What holds for a key, added up if it adds up; the origin is that of the strongest layer."""
+        found = self.every(key)
+        if not found:
+            return Stated(BY_KEY[key].default, DEFAULT, self.root)
+        if len(found) == 1:
+            return found[0]
+        value: Value = tuple(part for one in found if isinstance(one.value, tuple) for part in one.value)  # type: ignore[assignment]
+        return Stated(value, ", ".join(dict.fromkeys(one.origin for one in found)), found[-1].root)
+
+    def flag(self, key: str) -> bool:
+        return self.stated(key).value is True
+
+    def text(self, key: str) -> str | None:
+        value = self.stated(key).value
+        return value if isinstance(value, str) else None
+
+    def path(self, key: str) -> str | None:
+        """The absolute path that a setting names."""
+        stated = self.stated(key)
+        if not isinstance(stated.value, str):
+            return None
+        return os.path.abspath(os.path.join(stated.root, os.path.expanduser(stated.value)))
+
+    def check(self, version: str) -> None:
+        """Raises ConfigError, led by the place, for another version required, and for a rule that there isn't."""
+        required = self.stated("required-version")
+        if isinstance(required.value, str):
+            with _at(required.origin):
+                if not satisfies(version, required.value):
+                    raise ConfigError(f"this needs retainlint {required.value}, and here is {version}")
+        for key in (key for key, setting in BY_KEY.items() if setting.rules):
+            for stated in (layer.stated[key] for layer in self.layers if key in layer.stated):
+                for selector, origin in _selectors(stated):
+                    with _at(origin):
+                        self.known.selected(selector)
+
+    @cached_property
+    def codes(self) -> frozenset[str]:
+        """The rules that are on, wherever a file lies."""
+        return chosen_codes((_selection(layer) for layer in self.layers), self.known)
+
+    @cached_property
+    def _per_file(self) -> list[tuple[bool, Globs, str, frozenset[str]]]:
+        """Whether a pattern is turned round, the pattern and its root, and the codes that it ignores."""
+        rows = []
+        for stated in [*self.every("per-file-ignores"), *self.every("extend-per-file-ignores")]:
+            for pattern, selectors in _by_pattern(stated.value):
+                codes = frozenset(code for selector in selectors for code in self.known.selected(selector)[1])
+                bare = pattern[1:] if pattern.startswith("!") else pattern
+                rows.append((bare != pattern, Globs([(bare, stated.root)]), stated.root, codes))
+        return rows
+
+    def settings(self, place: str) -> Settings:
+        """What the check of the file at this absolute path depends on."""
+        ignored = [codes for other, globs, root, codes in self._per_file if globs.cover(place, root) is not other]
+        return _settings(self.codes.difference(*ignored), self.suppressions)
+
+    @cached_property
+    def _excluded(self) -> Globs:
+        return self._globs("exclude", "extend-exclude")
+
+    @cached_property
+    def _included(self) -> Globs:
+        return self._globs("include", "extend-include")
+
+    def _globs(self, *keys: str) -> Globs:
+        every = [stated for key in keys for stated in (self.every(key) or [self.stated(key)])]
+        return Globs((word, stated.root) for stated in every for word in _words(stated.value))
+
+    def excludes(self, place: str) -> bool:
+        """Whether the file or directory at this absolute path is left out in a tree."""
+        return self._excluded.match(place)
+
+    def includes(self, place: str) -> bool:
+        """Whether the file at this absolute path is checked in a tree."""
+        return self._included.match(place)
+
+    def excludes_anywhere(self, place: str) -> bool:
+        """Whether the path or a directory above it, up to the root, is left out."""
+        return self._excluded.cover(place, self.root)
+
+
+class Configs:
+    """The configurations of a run. A file's is the nearest above it, unless the command line names one."""
+
+    def __init__(self, asked: Asked, known: Known, version: str, alike: Settings | None = None) -> None:
+        """With `alike`, these are the settings of every file. Raises ConfigError for what means nothing."""
+        self._asked, self._known, self._version, self._alike = asked, known, version, alike
+        self._here = os.getcwd()
+        texts = [text for text in asked.texts if not _is_file(text)]
+        files = [text for text in asked.texts if _is_file(text)]
+        self._top = [reading.of_text(_assignment(text), self._here) for text in texts]
+        self._top.append(reading.of_values(asked.values, self._here))
+        if len(files) > 1:
+            raise ConfigError("--config names more than one file")
+        if files and asked.isolated:
+            raise ConfigError("--isolated means that no configuration file counts, but --config names one")
+        self._by_directory: dict[str, Config] = {}
+        self._only: Config | None = None
+        if files:
+            self._only = self._built(reading.chain(files[0], self._here), self._here)
+        elif asked.isolated:
+            self._only = self._built([], self._here)
+        self.respect_gitignore = self.here.flag("respect-gitignore")
+        self.force_exclude = self.here.flag("force-exclude")
+
+    @classmethod
+    def alike(cls, settings: Settings) -> Configs:
+        """No file and no option counts: the same settings for every file, and the default choice of files."""
+        return cls(Asked({}, isolated=True), Known({}), "0", settings)
+
+    @cached_property
+    def here(self) -> Config:
+        """The configuration of the working directory, which decides on what concerns the run as a whole."""
+        return self.of_directory(self._here)
+
+    def of_file(self, name: str) -> Config:
+        return self.of_directory(os.path.dirname(os.path.abspath(name)))
+
+    def of_directory(self, place: str) -> Config:
+        """The configuration that holds for what lies in the directory at this absolute path. Raises ConfigError."""
+        if self._only is not None:
+            return self._only
+        passed: list[str] = []
+        while place not in self._by_directory:
+            passed.append(place)
+            file = reading.nearest_file(place)
+            above = os.path.dirname(place)
+            if file is not None:
+                self._by_directory[place] = self._built(reading.chain(file), place)
+            elif above == place:
+                self._by_directory[place] = self._built([], self._here)
+            else:
+                place = above
+        found = self._by_directory[place]
+        self._by_directory.update(dict.fromkeys(passed, found))
+        return found
+
+    def settings(self, name: str) -> Settings:
+        """What one file's check depends on. Raises ConfigError."""
+        return self._alike or self.of_file(name).settings(os.path.abspath(name))
+
+    def _built(self, below: list[Layer], root: str) -> Config:
+        config = Config((*below, *self._top), root, self._known, self._asked.suppressions)
+        config.check(self._version)
+        return config
+
+
+class _at:  # noqa: N801 -- read as a word
+    """Puts the place before a ConfigError's text, unless it is the command line."""
+
+    def __init__(self, origin: str) -> None:
+        self._origin = origin
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, ConfigError) and self._origin != reading.COMMAND_LINE:
+            raise ConfigError(f"{self._origin}: {error}") from error
+
+
+@lru_cache(maxsize=256)
+def _settings(codes: frozenset[str], suppressions: bool) -> Settings:
+    return Settings(codes, suppressions)
+
+
+def _is_file(text: str) -> bool:
+    return os.path.exists(text) and not os.path.isdir(text)
+
+
+def _assignment(text: str) -> str:
+    """The text if it looks like `key = value`. Raises ConfigError if it does not."""
+    if "=" in text:
+        return text
+    if os.path.isdir(text):
+        raise ConfigError(f"--config {shown(text)}: this is a directory; name a file, or write 'key = value'")
+    raise ConfigError(f"--config {shown(text)}: no such file, and not 'key = value'{meant(text, BY_KEY)}")
+
+
+def _selection(layer: Layer) -> Selection:
+    def words(key: str) -> tuple[str, ...]:
+        return _words(layer.stated[key].value) if key in layer.stated else ()
+
+    select = words("select") if "select" in layer.stated else None
+    return Selection(select, words("extend-select"), (*words("ignore"), *words("extend-ignore")))
+
+
+def _words(value: Value) -> tuple[str, ...]:
+    return tuple(word for word in value if isinstance(word, str)) if isinstance(value, tuple) else ()
+
+
+def _by_pattern(value: Value) -> list[tuple[str, tuple[str, ...]]]:
+    pairs = value if isinstance(value, tuple) else ()
+    return [(pair[0], pair[1]) for pair in pairs if isinstance(pair, tuple)]
+
+
+def _selectors(stated: Stated) -> Iterable[tuple[str, str]]:
+    """Each selector of a value, and where it stands."""
+    for number, word in enumerate(_words(stated.value)):
+        yield word, stated.at(number)
+    for pattern, words in _by_pattern(stated.value):
+        for number, word in enumerate(words):
+            yield word, stated.parts.get((pattern, number)) or stated.at(pattern)

@@ -1,0 +1,29 @@
+"""What tests in several rooms start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from findings import fake_pipeline
+from running import Run
+
+from retainlint import cli
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run the command line over a faked pipeline, in an empty directory: exit code, standard output and error."""
+    fake_pipeline(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run_it(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as exited:
+            cli.main(list(args))
+        captured = capsys.readouterr()
+        assert isinstance(exited.value.code, int)
+        return exited.value.code, captured.out, captured.err
+
+    return run_it
