@@ -6,8 +6,10 @@ afresh in each `Code`. Control flow stays nested, so that both arms of a branch 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from types import EllipsisType
 from typing import TypeAlias
 
@@ -167,23 +169,30 @@ class Kind(Enum):
     SET = "set"
     DICT = "dict"  # items are key, value, key, value; a `**mapping` is a starred value whose key is absent
     SLICE = "slice"  # items are start, stop, step, absent ones None constants
-    STRING = "string"  # an f-string or t-string: its interpolated values
+    STRING = "string"  # an f-string: `texts` around its interpolated values
+    TEMPLATE = "template"  # a t-string: the same
 
 
 @dataclass(frozen=True)
 class Item:
-    """One element of a Build; `key` only in dicts."""
+    """One element of a Build; `key` only in dicts, `conversion` (r, s or a) and `spec` (a text, or the register of one
+    that is computed) only in strings."""
 
     value: Register
     key: Register | None = None
     starred: bool = False
+    conversion: str = ""
+    spec: str | Register = ""
 
 
 @dataclass(frozen=True)
 class Build(Base):
+    """`texts`, in strings only, are the one before each item and the one behind the last."""
+
     dst: Register
     kind: Kind
     items: tuple[Item, ...]
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -227,9 +236,9 @@ class Param:
     span: Span | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Code:
-    """The body of a module, class, function, lambda."""
+    """The body of a module, class, function, lambda. Two are equal only if they are the same object."""
 
     name: str
     qualname: str  # "" for a module, "Class.method", "outer.<locals>.inner"
@@ -241,8 +250,37 @@ class Code:
     is_generator: bool = False
     is_async: bool = False
     registers: int = 0  # how many it uses
-    annotated: tuple[str, ...] = ()  # the names that it annotates, in their order: a dataclass's fields
+    annotated: tuple[str, ...] = ()  # the names that it annotates, in their order, but ClassVar: a dataclass's fields
     walks: bool = True  # whether a walk may stand in it or in a code inside it (by its bytes)
+
+
+class Deferred(Code):
+    """A code that is lowered when its body is first asked for; what stands in its head is known before."""
+
+    def __init__(
+        self,
+        name: str,
+        qualname: str,
+        span: Span,
+        params: tuple[Param, ...],
+        is_async: bool,
+        walks: bool,
+        make: Callable[[], Code],
+    ) -> None:
+        known = {"name": name, "qualname": qualname, "span": span, "params": params, "is_async": is_async}
+        self.__dict__.update(known, walks=walks, _make=make)
+
+    @cached_property
+    def _made(self) -> Code:
+        make: Callable[[], Code] = self.__dict__.pop("_make")
+        return make()
+
+    body = cached_property[Block](lambda self: self._made.body)
+    local_names = cached_property[frozenset[str]](lambda self: self._made.local_names)
+    captured = cached_property[frozenset[str]](lambda self: self._made.captured)
+    is_generator = cached_property[bool](lambda self: self._made.is_generator)
+    registers = cached_property[int](lambda self: self._made.registers)
+    annotated = cached_property[tuple[str, ...]](lambda self: self._made.annotated)
 
 
 @dataclass(frozen=True)
@@ -265,6 +303,14 @@ class MakeClass(Base):
     dst: Register
     code: Code
     bases: tuple[Arg, ...]
+
+
+@dataclass(frozen=True)
+class MakeType(Base):
+    """A type parameter, or what a `type` statement names: inert; what it stands for is computed when asked for."""
+
+    dst: Register
+    name: str
 
 
 @dataclass(frozen=True)
@@ -358,10 +404,14 @@ class Handler:
 
 @dataclass(frozen=True)
 class Try(Base):
+    """With `is_group`, the handlers are `except*`: each in turn takes its part of an exception group, and is given a
+    group; what none took is raised again behind the last, with what they raised."""
+
     body: Block
     handlers: tuple[Handler, ...]
     orelse: Block
     final: Block
+    is_group: bool = False
     live: Live = field(default=Live(), compare=False)
 
 
@@ -389,8 +439,8 @@ class Raise(Base):
 
 Instr: TypeAlias = (
     Const | Move | Load | Store | Delete | GetAttr | SetAttr | DelAttr | GetItem | SetItem | DelItem | Unary | Binary
-    | Compare | Call | Build | Append | Unpack | Import | MakeFunction | Decorate | MakeClass | Yield | Await | Opaque
-    | If | For | While | With | Try | Break | Continue | Return | Raise
+    | Compare | Call | Build | Append | Unpack | Import | MakeFunction | Decorate | MakeClass | MakeType | Yield | Await
+    | Opaque | If | For | While | With | Try | Break | Continue | Return | Raise
 )  # fmt: skip
 
 

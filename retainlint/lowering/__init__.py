@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from retainlint.ir import Program
+from typing import TYPE_CHECKING
+
 from retainlint.lowering.errors import LoweringError
+from retainlint.lowering.outline import Outline, outline
 from retainlint.source import Source
 
-__all__ = ["LoweringError", "lower"]
+if TYPE_CHECKING:
+    from retainlint.ir import Program
+
+__all__ = ["LoweringError", "Outline", "lower", "outline"]
 
 LONGEST = 30_000
 """Rows of the longest text that is read: beyond, libcst takes minutes and gigabytes."""
 
 
-def lower(source: Source) -> Program:
+def lower(source: Source, found: Outline | None = None, *, whole: bool = False) -> Program:
     """The program that `source` spells; what ir can't say is an `Opaque` in it, and listed in its gaps.
 
+    Functions in which no walk stands are lowered when their body is first asked for, unless `whole` is. `found` is the
+    source's outline, if the caller has it already.
     Raises LoweringError, and nothing else, for a text that isn't Python or is too deep to be read safely.
     """
     if len(source.row_starts) > LONGEST:
@@ -22,4 +29,4 @@ def lower(source: Source) -> Program:
         raise LoweringError(source, f"the file is too long to be checked: {rows:,} lines, more than {LONGEST:,}", 0)
     from retainlint.lowering.program import lower_source  # libcst costs a quarter of a second to import
 
-    return lower_source(source)
+    return lower_source(source, found or outline(source), whole)

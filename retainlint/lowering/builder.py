@@ -12,7 +12,7 @@ import libcst as cst
 
 from retainlint.ir import Block, Build, Const, Instr, Item, Kind, Literal, Load, Opaque, Register, Scope, Store
 from retainlint.lowering.positions import Offsets
-from retainlint.lowering.scopes import Names
+from retainlint.lowering.scopes import SEERS, Names
 from retainlint.source import Source, Span
 
 Value: TypeAlias = "Callable[[Builder, Any], Register]"
@@ -20,9 +20,6 @@ Value: TypeAlias = "Callable[[Builder, Any], Register]"
 
 Statement: TypeAlias = "Callable[[Builder, Any], None]"
 """Lowers one class of statement nodes."""
-
-_SEERS = frozenset({"locals", "globals", "vars", "eval", "exec"})
-"""Builtins that read names which nobody spells."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,7 @@ class Unit:
     values: Mapping[type[cst.CSTNode], Value]
     statements: Mapping[type[cst.CSTNode], Statement]
     walk_offsets: list[int]  # where the words stand that a walk is written with
+    aside: Mapping[int, int] = field(default_factory=dict)  # bodies for which a number stands in: their starts and ends
     gaps: list[Opaque] = field(default_factory=list)
 
     def walks(self, start: int, end: int) -> bool:
@@ -112,10 +110,10 @@ class Builder:
         self.out.append(Const(span, dst, value))
         return dst
 
-    def build(self, span: Span, kind: Kind, items: Iterable[Item]) -> Register:
+    def build(self, span: Span, kind: Kind, items: Iterable[Item], texts: tuple[str, ...] = ()) -> Register:
         built = tuple(items)  # whose own instructions come first
         dst = self.fresh()
-        self.out.append(Build(span, dst, kind, built))
+        self.out.append(Build(span, dst, kind, built, texts))
         return dst
 
     def opaque(self, span: Span, reason: str, dst: Register | None = None) -> None:
@@ -134,7 +132,7 @@ class Builder:
 
     def load(self, span: Span, name: str) -> Register:
         name, scope = self.names.resolve(name)
-        if scope is Scope.GLOBAL and name in _SEERS:
+        if scope is Scope.GLOBAL and name in SEERS:
             self.names.read_unspelled()
         dst = self.fresh()
         self.out.append(Load(span, dst, name, scope))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import libcst as cst
 
-from retainlint.ir import Code, Decorate, MakeClass, MakeFunction, Param, Register, Return
-from retainlint.lowering.builder import Builder, Statement, Value
+from retainlint.ir import Code, Decorate, Deferred, MakeClass, MakeFunction, MakeType, Opaque, Param, Register, Return
+from retainlint.lowering.builder import Builder, Statement, Unit, Value
+from retainlint.lowering.errors import LoweringError
 from retainlint.lowering.expressions import arguments
 from retainlint.lowering.liveness import with_liveness
+from retainlint.lowering.parse import no_collection, parse_body, room_to_recurse
 from retainlint.lowering.scopes import Bindings, Holder, Names, bindings_of, walruses_of
 from retainlint.source import Span
 
@@ -19,16 +23,59 @@ def _function(b: Builder, node: cst.FunctionDef) -> None:
     decorators = [(b.span(decorator.decorator), b.value(decorator.decorator)) for decorator in node.decorators]
     _enter_type_parameters(b, node.type_parameters)
     params = _params(b, node.params)
-    start, end = b.unit.offsets[id(node)]
-    bindings = bindings_of(node.body.body, b.unit.holds_walrus(start, end))
-    bindings.bound.update(param.name for param in params)
-    inner = _inside(b, Names(Holder.FUNCTION, bindings, b.names), name)
-    inner.run(node.body)
-    code = finish(inner, name, span, (start, end), params, is_async=node.asynchronous is not None)
+    head = _Head(name, _qualname(b, name), span, b.unit.offsets[id(node)], params, node.asynchronous is not None)
+    code = _later(b, node.body, head) or _function_code(b.unit, b.names, node.body, head)
     _leave_type_parameters(b, node.type_parameters)
     dst = b.fresh()
     b.emit(MakeFunction(span, dst, code))
     _bind(b, span, name, decorators, dst)
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What is known of a function without its body."""
+
+    name: str
+    qualname: str
+    span: Span
+    extent: tuple[int, int]
+    params: tuple[Param, ...]
+    is_async: bool
+
+
+def _function_code(unit: Unit, outer: Names, body: cst.BaseSuite, head: _Head) -> Code:
+    bindings = bindings_of(body.body, unit.holds_walrus(*head.extent))
+    bindings.bound.update(param.name for param in head.params)
+    inner = Builder(unit, Names(Holder.FUNCTION, bindings, outer), head.qualname)
+    inner.run(body)
+    return finish(inner, head.name, head.span, head.extent, head.params, head.is_async)
+
+
+def _later(b: Builder, body: cst.BaseSuite, head: _Head) -> Code | None:
+    """The code of a function whose body stands aside; None if it doesn't."""
+    first = body.body[0] if b.unit.aside else None
+    if isinstance(first, cst.SimpleStatementLine):
+        first = first.body[0]
+    start = b.unit.offsets[id(first.value)][0] if isinstance(first, cst.Expr) else -1
+    end = b.unit.aside.get(start)
+    if end is None:
+        return None
+    unit = replace(b.unit, offsets={}, gaps=[], aside={})  # the tree at hand needn't live as long as this
+    make = partial(_made, unit, b.names, head, start, end)
+    return Deferred(head.name, head.qualname, head.span, head.params, head.is_async, unit.walks(*head.extent), make)
+
+
+def _made(unit: Unit, outer: Names, head: _Head, start: int, end: int) -> Code:
+    """A function, lowered after the module that it stands in; unknown where it can't be read safely."""
+    try:
+        with room_to_recurse(), no_collection():
+            tree = parse_body(unit.source, start, end)
+            holder = tree.module.body[0]
+            assert isinstance(holder, cst.If)
+            return _function_code(replace(unit, offsets=tree.offsets), outer, holder.body, head)
+    except (LoweringError, RecursionError):
+        gap = Opaque(head.span, f"the body of `{head.name}` can't be read")
+        return Code(head.name, head.qualname, head.span, (gap,), head.params, is_async=head.is_async)
 
 
 def _lambda(b: Builder, node: cst.Lambda) -> Register:
@@ -51,7 +98,7 @@ def _class(b: Builder, node: cst.ClassDef) -> None:
     bases = arguments(b, (*node.bases, *node.keywords))
     start, end = b.unit.offsets[id(node)]
     bindings = bindings_of(node.body.body, b.unit.holds_walrus(start, end))
-    inner = _inside(b, Names(Holder.CLASS, bindings, b.names), name)
+    inner = _inside(b, Names(Holder.CLASS, bindings, b.names, private=name.lstrip("_")), name)
     inner.run(node.body)
     code = finish(inner, name, span, (start, end))
     _leave_type_parameters(b, node.type_parameters)
@@ -90,9 +137,13 @@ def finish(
 
 
 def _inside(b: Builder, names: Names, name: str) -> Builder:
+    return Builder(b.unit, names, _qualname(b, name))
+
+
+def _qualname(b: Builder, name: str) -> str:
     if b.names.holder is Holder.FUNCTION:
-        return Builder(b.unit, names, f"{b.qualname}.<locals>.{name}")
-    return Builder(b.unit, names, f"{b.qualname}.{name}" if b.qualname else name)
+        return f"{b.qualname}.<locals>.{name}"
+    return f"{b.qualname}.{name}" if b.qualname else name
 
 
 def _bind(b: Builder, span: Span, name: str, decorators: Sequence[tuple[Span, Register]], target: Register) -> None:
@@ -126,7 +177,7 @@ def _params(b: Builder, params: cst.Parameters) -> tuple[Param, ...]:
     for param, kind in _listed(params):
         default = b.value(param.default) if param.default is not None else None
         annotation = b.text(param.annotation.annotation) if param.annotation is not None else None
-        lowered.append(Param(param.name.value, kind, default, annotation, b.span(param.name)))
+        lowered.append(Param(b.names.spelt(param.name.value), kind, default, annotation, b.span(param.name)))
     return tuple(lowered)
 
 
@@ -140,7 +191,18 @@ def _enter_type_parameters(b: Builder, params: cst.TypeParameters | None) -> Non
     names = [param.param.name for param in params.params]
     b.names.aliases.append(b.names.rename(name.value for name in names))
     for name in names:
-        b.store(b.span(name), name.value, b.unknown(b.span(name), "a type parameter"))
+        _make_type(b, name)
+
+
+def _make_type(b: Builder, name: cst.Name) -> None:
+    """Bind a name to a type; its bound, default or value are computed by those who ask for them, and nobody does."""
+    dst = b.fresh()
+    b.emit(MakeType(b.span(name), dst, name.value))
+    b.store(b.span(name), name.value, dst)
+
+
+def _type_alias(b: Builder, node: cst.TypeAlias) -> None:
+    _make_type(b, node.name)
 
 
 def _leave_type_parameters(b: Builder, params: cst.TypeParameters | None) -> None:
@@ -149,4 +211,8 @@ def _leave_type_parameters(b: Builder, params: cst.TypeParameters | None) -> Non
 
 
 VALUES: dict[type[cst.CSTNode], Value] = {cst.Lambda: _lambda}
-STATEMENTS: dict[type[cst.CSTNode], Statement] = {cst.FunctionDef: _function, cst.ClassDef: _class}
+STATEMENTS: dict[type[cst.CSTNode], Statement] = {
+    cst.FunctionDef: _function,
+    cst.ClassDef: _class,
+    cst.TypeAlias: _type_alias,
+}

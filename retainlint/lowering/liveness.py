@@ -6,7 +6,7 @@ than will be read is safe, less is a bug: so where control may jump away, what i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -44,12 +44,17 @@ SWALLOWERS = ("suppress", "raises", "ignore", "catch", "swallow", "skip", "timeo
 """In the text of a `with` item that may go on behind its block after an exception; case doesn't matter."""
 
 
+def has_branches(body: Iterable[Instr]) -> bool:
+    """Whether anything in a body asks what is live."""
+    return any(isinstance(instr, _BRANCHING) for instr in body)
+
+
 def with_liveness(body: Block, kept: frozenset[str], own: Scope = Scope.LOCAL) -> Block:
     """`body` with `live` and `live_turn` filled in; the names in `kept` are live everywhere.
 
     `own` is the scope of the code's own names: GLOBAL in a module, whose `kept` are the names that inner codes use.
     """
-    if not any(isinstance(instr, _BRANCHING) for instr in body):
+    if not has_branches(body):
         return body
     return _Walk(kept, own).block(body, set(), _Landings(), filling=True)[1]
 
@@ -173,11 +178,13 @@ class _Walk:
             live, final = self.block(instr.final, ways_out, landings, filling)
             landings = landings.behind(live)
         caught: Alive = set(landings.raised)
-        handlers = []
-        for handler in instr.handlers:
-            before, handler = self._handler(handler, set(live), landings, filling)
+        handlers: list[Handler] = []
+        for handler in reversed(instr.handlers):
+            rest = frozenset(caught) if instr.is_group else _NONE  # which may run behind this one, however it ends
+            inside = replace(landings, raised=landings.raised | rest)
+            before, handler = self._handler(handler, live | rest, inside, filling)
             caught |= before
-            handlers.append(handler)
+            handlers.insert(0, handler)
         before, orelse = self.block(instr.orelse, live, landings, filling)
         before, body = self.block(instr.body, before, replace(landings, raised=frozenset(caught)), filling)
         if after is None:

@@ -10,6 +10,7 @@ def _present(*names: str) -> tuple[type[cst.CSTNode], ...]:
 
 
 INTERPOLATED = _present("FormattedString", "TemplatedString")
+TEMPLATES = _present("TemplatedString")
 INTERPOLATIONS = _present("FormattedStringExpression", "TemplatedStringExpression")
 UNPACKING_DICT_COMPREHENSIONS = _present("StarredDictComp")
 IMPORTS = _present("Import", "LazyImport")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ FRAMES = 12_000
 """Python frames that the deepest text which `too_deep` lets through may need."""
 
 _LONE_CARRIAGE = re.compile(r"\r(?!\n)")
+_NOT_GIVEN_BACK = "libcst doesn't give this text back, so no place in it can be told"
+_HOLD = "if 1:\n"
 _ERROR_PLACE = re.compile(r"error at (\d+):(\d+)")
 
 
@@ -37,22 +40,76 @@ def parse(source: Source) -> Tree:
     text = source.text
     if (null := text.find("\0")) >= 0:
         raise LoweringError(source, "the source contains a null byte", null)
-    if (deep := too_deep(text)) is not None:
-        raise LoweringError(source, "the code is nested too deeply to be checked", deep)
-    text = _LONE_CARRIAGE.sub("\n", text) if "\r" in text else text  # which libcst takes for a blank
-    try:
-        module = cst.parse_module(text)
-    except UnicodeEncodeError as error:
-        raise LoweringError(source, "the source contains a character that can't be encoded", error.start) from error
-    except Exception as error:  # libcst raises errors of its own, and those of its tokenizer and validation
-        raise _explained(source, error) from error
+    text, module = _module(source, text, 0)
     offsets, length = measure(module)
     if length == len(text):
         return Tree(module, offsets)
     aligned = align(module, text)
     if aligned is None:
-        raise LoweringError(source, "libcst doesn't give this text back, so no place in it can be told", 0)
+        raise LoweringError(source, _NOT_GIVEN_BACK, 0)
     return Tree(module, aligned)
+
+
+def parse_around(source: Source, aside: Mapping[int, int]) -> Tree | None:
+    """The tree of a text in which a number stands for each piece that is put aside, given by where it starts and ends.
+
+    None where that can't be told from its places, and where the text has to be read as a whole to say what is wrong.
+    """
+    pieces: list[str] = []
+    at = 0
+    for start in sorted(aside):
+        pieces += (source.text[at:start], "0")
+        at = aside[start]
+    pieces.append(source.text[at:])
+    try:
+        module = _module(source, "".join(pieces), 0)[1]
+    except LoweringError:
+        return None
+    offsets, end = measure(module, gaps=aside)
+    return Tree(module, offsets) if end == len(source.text) else None
+
+
+def parse_body(source: Source, start: int, end: int) -> Tree:
+    """The tree of a function's statements, as the body of an `if`, from the first on to the end of the last.
+
+    Raises LoweringError where they can't be read safely.
+    """
+    row = source.row_starts[source.place(start)[0] - 1]
+    at = row - len(_HOLD)
+    text, module = _module(source, _HOLD + source.text[row:end], at)
+    offsets, there = measure(module, at)
+    if there == end:
+        return Tree(module, offsets)
+    aligned = align(module, text)
+    if aligned is None:
+        raise LoweringError(source, _NOT_GIVEN_BACK, start)
+    return Tree(module, {node: (first + at, last + at) for node, (first, last) in aligned.items()})
+
+
+def _module(source: Source, text: str, at: int) -> tuple[str, cst.Module]:
+    """A text, which stands at an offset of the source, as libcst reads it, and its tree."""
+    if (deep := too_deep(text)) is not None:
+        raise LoweringError(source, "the code is nested too deeply to be checked", at + deep)
+    text = _LONE_CARRIAGE.sub("\n", text) if "\r" in text else text  # which libcst takes for a blank
+    try:
+        return text, cst.parse_module(text)
+    except UnicodeEncodeError as error:
+        place = at + error.start
+        raise LoweringError(source, "the source contains a character that can't be encoded", place) from error
+    except Exception as error:  # libcst raises errors of its own, and those of its tokenizer and validation
+        raise _explained(source, error) from error
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """A tree is all live objects and no garbage: looking for cycles in it takes a third of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TypeAlias
@@ -40,11 +41,11 @@ class _Recording(AbstractContextManager[None]):
 
 
 class _Counter(CodegenState):
-    """A code generator's state that writes nothing and counts characters."""
+    """A code generator's state that writes nothing and counts characters, from `at` on."""
 
-    def __init__(self, module: cst.Module) -> None:
+    def __init__(self, module: cst.Module, at: int = 0) -> None:
         super().__init__(module.default_indent, module.default_newline, tokens=[""])  # none at all means an empty file
-        self.at = 0
+        self.at = at
         self.offsets: Offsets = {}
         self.indentation = 0
 
@@ -67,16 +68,29 @@ class _Counter(CodegenState):
         return _Recording(self, node, start_node, end_node)
 
 
-def measure(module: cst.Module) -> tuple[Offsets, int]:
-    """The offsets of the nodes of `module`, and how many characters its code has.
+class _Jumper(_Counter):
+    """Counts on behind a gap, for which one character stands in, as if what stood there had been written."""
 
+    def __init__(self, module: cst.Module, gaps: Mapping[int, int]) -> None:
+        super().__init__(module)
+        self.behind = {start + 1: end for start, end in gaps.items()}
+
+    def add_token(self, value: str) -> None:
+        at = self.at + len(value)
+        self.at = self.behind.get(at, at)
+
+
+def measure(module: cst.Module, at: int = 0, gaps: Mapping[int, int] | None = None) -> tuple[Offsets, int]:
+    """The offsets of the nodes of `module`, whose code starts at the offset `at`, and where it ends.
+
+    `gaps` tells from where to where of the text there is but one character in the module's.
     Nodes for which PositionProvider records nothing but their extent with white space aren't in the answer.
     """
-    state = _Counter(module)
+    state = _Jumper(module, gaps) if gaps else _Counter(module, at)
     module._codegen(state)
     # A module that doesn't end its last line has that line end generated, then popped.
-    length = state.at if module.has_trailing_newline else state.at - len(module.default_newline)
-    return state.offsets, max(length, 0)
+    end = state.at if module.has_trailing_newline else state.at - len(module.default_newline)
+    return state.offsets, max(end, at)
 
 
 def align(module: cst.Module, text: str) -> Offsets | None:

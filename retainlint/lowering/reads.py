@@ -13,6 +13,8 @@ def _items(instr: ir.Build) -> Iterable[ir.Register]:
         yield item.value
         if item.key is not None:
             yield item.key
+        if isinstance(item.spec, int):
+            yield item.spec
 
 
 def _append(instr: ir.Append) -> Iterable[ir.Register]:
@@ -58,6 +60,7 @@ READS: dict[type, Callable[[Any], Iterable[ir.Register]]] = {
     ir.MakeFunction: _defaults,
     ir.Decorate: lambda instr: (instr.decorator, instr.target),
     ir.MakeClass: _class,
+    ir.MakeType: _nothing,
     ir.Yield: lambda instr: (instr.src,),
     ir.Await: lambda instr: (instr.src,),
     ir.Opaque: _nothing,

@@ -11,6 +11,9 @@ import libcst as cst
 from retainlint.ir import Scope
 from retainlint.lowering.nodes import IMPORTS, IMPORTS_FROM
 
+SEERS = frozenset({"locals", "globals", "vars", "eval", "exec"})
+"""Builtins that read names which nobody spells."""
+
 
 class Holder(Enum):
     """What kind of code holds the names."""
@@ -35,6 +38,7 @@ class Names:
 
     `aliases` are the names of comprehension variables and type parameters around the place that is being lowered,
     innermost last, and what they are called in this code; `comprehending` counts the comprehensions around it.
+    `private` is the name of the class around, without the underscores it starts with: names like `__x` belong to it.
     """
 
     holder: Holder
@@ -45,6 +49,21 @@ class Names:
     renamed: set[str] = field(default_factory=set)
     comprehending: int = 0
     all_read: bool = False
+    private: str | None = None  # None: that of the code around
+
+    def __post_init__(self) -> None:
+        if self.private is None:
+            self.private = "" if self.outer is None else self.outer.private
+        if self.private:
+            own = self.bindings
+            self.bindings = Bindings(
+                *({self.spelt(n) for n in names} for names in (own.bound, own.globals, own.nonlocals))
+            )
+
+    def spelt(self, name: str) -> str:
+        """What Python calls a name, or an attribute, that is written in this code: `__x` is `_C__x` in a class C."""
+        private = self.private and name.startswith("__") and not name.endswith("__") and "." not in name
+        return f"_{self.private}{name}" if private else name
 
     @property
     def own(self) -> Scope:
@@ -52,6 +71,7 @@ class Names:
 
     def resolve(self, name: str) -> tuple[str, Scope]:
         """What `name` is called, and where it lives."""
+        name = self.spelt(name)
         for renames in reversed(self.aliases):
             if name in renames:
                 return renames[name], self.own
@@ -93,10 +113,15 @@ class Names:
             names.all_read = names.all_read or names is self or names.holder is Holder.MODULE
             names = names.outer
 
+    def use_unseen(self, names: Iterable[str]) -> None:
+        """Note that codes of this module which are lowered later use these names of it."""
+        self.captured.update(names)
+        self.all_read = self.all_read or not SEERS.isdisjoint(names)
+
     def rename(self, names: Iterable[str]) -> dict[str, str]:
         """Fresh names, that no program can spell, for names that live only in a part of this code."""
         fresh = {}
-        for name in names:
+        for name in map(self.spelt, names):
             fresh[name] = f"{name}#{len(self.renamed)}"
             self.renamed.add(fresh[name])
         return fresh

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from retainlint.ir import (
@@ -54,6 +56,9 @@ _IN_PLACE: dict[type[cst.BaseAugOp], str] = {
 _INERT = (cst.SimpleString, cst.Ellipsis, cst.BaseNumber)
 """As statements, docstrings and place-holders: they do nothing."""
 
+_NO_FIELD = re.compile(r"""['"]?(?:\w+\.)?(?:ClassVar|KW_ONLY)\b""")
+"""Annotations of names that are no fields of a dataclass."""
+
 
 # -- simple statements --------------------------------------------------------------------------------------------
 
@@ -70,10 +75,16 @@ def _assign(b: Builder, node: cst.Assign) -> None:
 
 
 def _annotated(b: Builder, node: cst.AnnAssign) -> None:
-    if isinstance(node.target, cst.Name):
-        b.annotated.append(node.target.value)
+    """Annotations aren't computed: newer Pythons do so only when asked, and nobody asks."""
+    target = node.target
+    if isinstance(target, cst.Name) and not _NO_FIELD.match(b.text(node.annotation.annotation)):
+        b.annotated.append(b.names.spelt(target.value))
     if node.value is not None:
-        assign(b, node.target, b.value(node.value))
+        assign(b, target, b.value(node.value))
+    elif isinstance(target, (cst.Attribute, cst.Subscript)):  # whose object, and index, are computed all the same
+        b.value(target.value)
+        if isinstance(target, cst.Subscript):
+            index_of(b, target)
 
 
 def _augmented(b: Builder, node: cst.AugAssign) -> None:
@@ -90,8 +101,9 @@ def _augmented(b: Builder, node: cst.AugAssign) -> None:
         b.store(span, target.value, computed(b.value(target)))
     elif isinstance(target, cst.Attribute):
         obj, left = b.value(target.value), b.fresh()
-        b.emit(GetAttr(span, left, obj, target.attr.value))
-        b.emit(SetAttr(span, obj, target.attr.value, computed(left)))
+        name = b.names.spelt(target.attr.value)
+        b.emit(GetAttr(span, left, obj, name))
+        b.emit(SetAttr(span, obj, name, computed(left)))
     elif isinstance(target, cst.Subscript):
         obj = b.value(target.value)
         index, left = index_of(b, target), b.fresh()
@@ -132,19 +144,19 @@ def _assert(b: Builder, node: cst.Assert) -> None:
 def _import(b: Builder, node: cst.Import) -> None:
     for alias in node.names:
         span, dst = b.span(alias), b.fresh()
-        b.emit(Import(span, dst, _dotted(alias.name), None if alias.asname is None else ""))
+        b.emit(Import(span, dst, b.names.spelt(_dotted(alias.name)), None if alias.asname is None else ""))
         b.store(span, imported_name(alias), dst)
 
 
 def _import_from(b: Builder, node: cst.ImportFrom) -> None:
-    module = "" if node.module is None else _dotted(node.module)
+    module = "" if node.module is None else b.names.spelt(_dotted(node.module))
     level = len(node.relative)
     if isinstance(node.names, cst.ImportStar):
         b.emit(Import(b.span(node), b.fresh(), module, "*", level))
         return
     for alias in node.names:
         span, dst = b.span(alias), b.fresh()
-        b.emit(Import(span, dst, module, _dotted(alias.name), level))
+        b.emit(Import(span, dst, module, b.names.spelt(_dotted(alias.name)), level))
         b.store(span, imported_name(alias), dst)
 
 
@@ -155,10 +167,6 @@ def _dotted(name: cst.BaseExpression) -> str:
         name = name.value
     parts.append(name.value if isinstance(name, cst.Name) else "")
     return ".".join(reversed(parts))
-
-
-def _type_alias(b: Builder, node: cst.TypeAlias) -> None:
-    b.store(b.span(node.name), node.name.value, b.unknown(b.span(node), "a type alias"))
 
 
 def _nothing(b: Builder, node: cst.CSTNode) -> None:
@@ -225,12 +233,10 @@ def _with(b: Builder, node: cst.With, at: int = 0) -> None:
 
 def _try(b: Builder, node: cst.Try | cst.TryStar) -> None:
     span = Span(b.unit.source, b.span(node).start, b.span(node).start + len("try"))
-    if isinstance(node, cst.TryStar):
-        b.opaque(span, "except* may run several of its handlers, each on a part of an exception group")
     body = b.suite(node.body)
     handlers = tuple(_handler(b, handler) for handler in node.handlers)
     orelse = b.suite(node.orelse)
-    b.emit(Try(span, body, handlers, orelse, b.suite(node.finalbody)))
+    b.emit(Try(span, body, handlers, orelse, b.suite(node.finalbody), isinstance(node, cst.TryStar)))
 
 
 def _handler(b: Builder, node: cst.ExceptHandler | cst.ExceptStarHandler) -> Handler:
@@ -269,7 +275,6 @@ STATEMENTS: dict[type[cst.CSTNode], Statement] = {
     cst.Assert: _assert,
     **dict.fromkeys(IMPORTS, _import),
     **dict.fromkeys(IMPORTS_FROM, _import_from),
-    cst.TypeAlias: _type_alias,
     cst.Pass: _nothing,
     cst.Global: _nothing,
     cst.Nonlocal: _nothing,

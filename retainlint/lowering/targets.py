@@ -17,7 +17,7 @@ def assign(b: Builder, target: cst.CSTNode, src: Register) -> None:
         b.store(b.span(target), target.value, src)
     elif isinstance(target, cst.Attribute):
         obj = b.value(target.value)
-        b.emit(SetAttr(b.span(target), obj, target.attr.value, src))
+        b.emit(SetAttr(b.span(target), obj, b.names.spelt(target.attr.value), src))
     elif isinstance(target, cst.Subscript):
         obj = b.value(target.value)
         index = index_of(b, target)
@@ -43,7 +43,7 @@ def delete(b: Builder, target: cst.CSTNode) -> None:
         b.emit(Delete(b.span(target), name, scope))
     elif isinstance(target, cst.Attribute):
         obj = b.value(target.value)
-        b.emit(DelAttr(b.span(target), obj, target.attr.value))
+        b.emit(DelAttr(b.span(target), obj, b.names.spelt(target.attr.value)))
     elif isinstance(target, cst.Subscript):
         obj = b.value(target.value)
         index = index_of(b, target)

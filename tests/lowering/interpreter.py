@@ -10,7 +10,7 @@ import importlib
 import operator
 import types
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from retainlint import ir
 from retainlint.lowering import lower
@@ -225,6 +225,9 @@ def _build(instr: ir.Build, frame: Frame) -> None:
             _into(mapping, item, frame)
         frame.registers[instr.dst] = mapping
         return
+    if instr.kind is ir.Kind.STRING:
+        frame.registers[instr.dst] = _joined(instr, frame)
+        return
     for item in items:
         _into(values, item, frame)
     kinds: dict[ir.Kind, Callable[[list[Any]], Any]] = {
@@ -232,9 +235,18 @@ def _build(instr: ir.Build, frame: Frame) -> None:
         ir.Kind.LIST: list,
         ir.Kind.SET: set,
         ir.Kind.SLICE: lambda parts: slice(*parts),
-        ir.Kind.STRING: lambda parts: " ".join(map(str, parts)),
     }
     frame.registers[instr.dst] = kinds[instr.kind](values)
+
+
+def _joined(instr: ir.Build, frame: Frame) -> str:
+    """Formatted in the items' order, behind the computation of all: that can be seen by `__format__` alone."""
+    pieces = [instr.texts[0]]
+    conversions: dict[str, Callable[[Any], Any]] = {"": lambda value: value, "r": repr, "s": str, "a": ascii}
+    for item, text in zip(instr.items, instr.texts[1:], strict=True):
+        spec = item.spec if isinstance(item.spec, str) else frame.registers[item.spec]
+        pieces += (format(conversions[item.conversion](frame.registers[item.value]), spec), text)
+    return "".join(pieces)
 
 
 def _into(container: Any, item: ir.Item, frame: Frame) -> None:
@@ -275,7 +287,10 @@ def _import(instr: ir.Import, frame: Frame) -> None:
     elif instr.name == "":
         frame.registers[instr.dst] = module
     else:
-        frame.registers[instr.dst] = getattr(module, instr.name)
+        try:
+            frame.registers[instr.dst] = getattr(module, instr.name)
+        except AttributeError as error:
+            raise ImportError(instr.name) from error
 
 
 def _make_function(instr: ir.MakeFunction, frame: Frame) -> None:
@@ -373,6 +388,10 @@ def _binary(instr: ir.Binary, frame: Frame) -> None:
     frame.registers[instr.dst] = _BINARY[instr.op][instr.in_place](left, right)
 
 
+def _type(instr: ir.MakeType, frame: Frame) -> None:
+    frame.registers[instr.dst] = TypeVar(instr.name)
+
+
 def _opaque(instr: ir.Opaque, frame: Frame) -> None:
     if instr.dst is not None:
         frame.registers[instr.dst] = instr.reason
@@ -416,6 +435,7 @@ _PLAIN: dict[type, Callable[[Any, Frame], None]] = {
     ir.MakeFunction: _make_function,
     ir.MakeClass: _make_class,
     ir.Decorate: _decorate,
+    ir.MakeType: _type,
     ir.Opaque: _opaque,
 }
 
@@ -540,6 +560,8 @@ def _guarded(instr: ir.Try, frame: Frame) -> Run:
     try:
         signal = yield from _block(instr.body, frame)
     except BaseException as error:
+        if instr.is_group:
+            return (yield from _grouped(instr, frame, error))
         for handler in instr.handlers:
             yield from _block(handler.test, frame)
             if handler.type is None or isinstance(_original(error), frame.registers[handler.type]):
@@ -549,6 +571,35 @@ def _guarded(instr: ir.Try, frame: Frame) -> Run:
     if signal is None:
         signal = yield from _block(instr.orelse, frame)
     return signal
+
+
+def _grouped(instr: ir.Try, frame: Frame, error: BaseException) -> Run:
+    """`except*`: each handler has its part of a group, the rest is raised; what the handlers raise goes last."""
+    group: Any = vars(builtins)["BaseExceptionGroup"]  # since 3.11
+    rest: Any = _original(error)
+    naked = not isinstance(rest, group)
+    raised: list[BaseException] = []
+    for handler in instr.handlers:
+        yield from _block(handler.test, frame)
+        kind = frame.registers[handler.type or 0]
+        if rest is None:
+            continue
+        if naked:
+            part, rest = (group("", [rest]), None) if isinstance(rest, kind) else (None, rest)
+        else:
+            part, rest = rest.split(kind)
+        if part is not None:
+            frame.registers[handler.dst] = part
+            try:
+                yield from _block(handler.body, frame)
+            except BaseException as another:  # noqa: BLE001 -- whatever it raises is raised behind the last
+                raised.append(another)
+    raised += [] if rest is None else [rest]
+    if len(raised) > 1:
+        raise group("", raised)
+    if raised:
+        raise raised[0]
+    return None
 
 
 def _leave(kind: str) -> Callable[[Any, Frame], Run]:

@@ -50,6 +50,8 @@ def _instr(instr: ir.Instr | ir.Handler, indent: str) -> Iterator[str]:
             blocks.extend(("handler", (handler,)) for handler in value)
         elif each.type == "Register" or (each.type == "Register | None" and value is not None):
             plain.append(f"{each.name}=r{value}" if each.name != "dst" else f"r{value}")
+        elif each.name == "texts":
+            plain.extend(map(repr, value))
         elif value not in (None, False, 0) or each.name == "value":
             plain.append(_shown(value))
     yield f"{indent}{type(instr).__name__} {' '.join(plain)}".rstrip()
@@ -69,7 +71,9 @@ def _shown(value: object) -> str:
     if isinstance(value, ir.Arg):
         return "*" * value.star + (f"{value.name}=" if value.name else "") + f"r{value.value}"
     if isinstance(value, ir.Item):
-        return "*" * value.starred + (f"r{value.key}:" if value.key is not None else "") + f"r{value.value}"
+        spec = f":r{value.spec}" if isinstance(value.spec, int) else f":{value.spec}" * bool(value.spec)
+        form = f"!{value.conversion}" * bool(value.conversion) + spec
+        return "*" * value.starred + (f"r{value.key}:" if value.key is not None else "") + f"r{value.value}" + form
     if isinstance(value, tuple):
         return "(" + " ".join(f"r{each}" if isinstance(each, int) else _shown(each) for each in value) + ")"
     return repr(value)

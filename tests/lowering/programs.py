@@ -965,8 +965,64 @@ program(
 a, b = 3, "w"
 print(f"{a}" == "3", len(f"{a}{b}") > 0, len(f"none{a}") > 0, f"{a:>{a}}" != "")
 print("x" f"y" "z" == "xyz" or True)
-def spec(v, w): return f"{v!r:>{w}}", f"{v=}"
-print(len(spec("q", 5)))
+def spec(v, w): return f"{v!r:>{w}}", f"{v=}", f"{ v = }", f"{v=:>4}", f"{(v)=!s}"
+print(spec("q", 5))
+print(f"{{{a}}}\\t\\"'{b}\\\\", rf"\\{a}{{\\n", F"\\x41{a:0{a}d}", f'''{a}
+"'{b}''', "{a}" f"{a}" "{{}}", f"", f"{a:{'>'}{a}}", f"{a!a}", f"{{{{")
+print({f"{b}_loss": 1}["w_loss"])
+""",
+)
+
+program(
+    "private",
+    """
+__out = 1
+def take(**k): return sorted(k)
+class _Base:
+    __shared = 1
+    def __init__(self, __p=2): self.__x = __p; self.__dunder__ = 0
+    def __hidden(self): return "base"
+    def call(self): return self.__hidden(), take(__k=1), [__v for __v in (1, 2)], (lambda __z: __z)(3)
+    class __Inner:
+        def get(self, other): return other.__x
+class Derived(_Base):
+    def __hidden(self): return "derived"
+    def both(self):
+        def __local(): return self.__hidden()
+        self.__y: int = 4
+        self.__y += 1
+        try: print(self.__x)
+        except AttributeError as __e: print("AttributeError", __e)
+        try: from os import __path
+        except ImportError: print("ImportError")
+        for __i in range(2): pass
+        return __local(), sorted(vars(self)), __i
+    def outside(self):
+        global __made
+        __made = 1
+class __:
+    __x = 5
+    def get(self): return self.__x
+d = Derived()
+print(d.call(), d.both(), d._Base__x, _Base._Base__shared, d._Derived__hidden())
+d.outside()
+print(__out, "_Derived__made" in globals(), "__made" in globals(), __().get(), hasattr(_Base, "_Base__Inner"))
+try: _Base._Base__Inner().get(d)
+except AttributeError: print("AttributeError")
+print(Derived(_Base__p=7)._Base__x)
+""",
+)
+
+program(
+    "annotations",
+    """
+def say(x): print("say", x); return {}
+def f():
+    x: say("never")
+    say(1)[say]: int
+    try: return x
+    except UnboundLocalError: return "unbound"
+print(f())
 """,
 )
 
@@ -986,7 +1042,10 @@ def f[T](x: T) -> T:
     return x
 class Box[T]:
     def put(self, x: T): self.x = x; return self.x
-type Alias[K] = dict[K, int]
+type Alias[K] = dict[K, print("never")]
+type Late = late()
+def bounded[T: late()](x: T): return T.__name__
+print(bounded(1))
 print(f(2), Box().put(4), T)
 """
 
@@ -1001,4 +1060,33 @@ def run(kind):
     finally:
         print("final")
 run(0)
+"""
+GROUPS_THAT_RAISE = """
+def say(x): print("say", x.__name__); return x
+def run(error):
+    try:
+        try:
+            left = 1
+            if error: raise error
+        except* say(ValueError) as e:
+            left += len(e.exceptions)
+            print("values", type(e).__name__, left)
+        except* say(TypeError):
+            left += 10
+            print("types", left)
+            raise KeyError("k")
+        except* (OSError, IndexError) as e:
+            print("others", left)
+            raise
+        else: print("else")
+        finally: print("final")
+    except BaseException as e:
+        print(type(e).__name__, sorted(type(x).__name__ for x in getattr(e, "exceptions", ())))
+    print("on")
+run(None)
+run(ValueError(1))
+run(ZeroDivisionError(1))
+run(ExceptionGroup("g", [ValueError(1), ValueError(2), ZeroDivisionError()]))
+run(ExceptionGroup("g", [TypeError(1), ValueError(2)]))
+run(TypeError(1))
 """

@@ -11,6 +11,7 @@ from lowering.printer import printed
 
 from retainlint import ir
 from retainlint.lowering import lower
+from retainlint.lowering.program import _VALUES as VALUES
 from retainlint.source import Source
 
 TRAINING = """\
@@ -206,26 +207,58 @@ SNAPSHOTS = {
     code <module>(); local x y z
       Load r0 'a' global
       Load r1 'b' global
-      Build r2 string (r0 r1)
-      Store 'x' global src=r2
-      Const r3 'de'
-      Store 'y' global src=r3
-      Load r4 'a' global
-      Load r5 'b' global
-      Load r6 'c' global
-      Build r7 dict (*r4 r5:r6)
-      Store 'z' global src=r7""",
+      Build r2 string (r1) '>' ''
+      Build r3 string (r0!r:r2) '' 'c'
+      Store 'x' global src=r3
+      Const r4 'de'
+      Store 'y' global src=r4
+      Load r5 'a' global
+      Load r6 'b' global
+      Load r7 'c' global
+      Build r8 dict (*r5 r6:r7)
+      Store 'z' global src=r8""",
     "x = t'{a} {b:{c}}'; lazy_ = (*a, *b)": """\
     code <module>(); local lazy_ x
       Load r0 'a' global
       Load r1 'b' global
       Load r2 'c' global
-      Build r3 string (r0 r1 r2)
-      Store 'x' global src=r3
-      Load r4 'a' global
-      Load r5 'b' global
-      Build r6 tuple (*r4 *r5)
-      Store 'lazy_' global src=r6""",
+      Build r3 string (r2) '' ''
+      Build r4 template (r0 r1:r3) '' ' ' ''
+      Store 'x' global src=r4
+      Load r5 'a' global
+      Load r6 'b' global
+      Build r7 tuple (*r5 *r6)
+      Store 'lazy_' global src=r7""",
+    "class _C:\n    __x: int\n    def f(self, __p): self.__x += __p; del self.__y.__z__": """\
+    code <module>(); local _C
+      MakeClass r0 ()
+        code _C(); local _C__x f
+          MakeFunction r0
+            code _C.f(normal self, normal _C__p); local _C__p self
+              Load r0 'self' local
+              GetAttr r1 obj=r0 '_C__x'
+              Load r2 '_C__p' local
+              Binary r3 '+' left=r1 right=r2 True
+              SetAttr obj=r0 '_C__x' src=r3
+              Load r4 'self' local
+              GetAttr r5 obj=r4 '_C__y'
+              DelAttr obj=r5 '__z__'
+          Store 'f' local src=r0
+      Store '_C' global src=r0""",
+    "type X[T] = a[T]\ntry: b\nexcept* E: c\nd.e: f": """\
+    code <module>(); local X
+      MakeType r0 'X'
+      Store 'X' global src=r0
+      Try True
+       body:
+        Load r1 'b' global
+       handler:
+        Handler type=r3 r2
+         test:
+          Load r3 'E' global
+         body:
+          Load r4 'c' global
+      Load r5 'd' global""",
     "match a:\n    case B.c: d\n    case e if e: pass": """\
     code <module>(); local e
       Load r0 'a' global
@@ -253,7 +286,7 @@ SNAPSHOTS = {
 def test_becomes(text: str) -> None:
     if text.startswith("x = t'") and not hasattr(cst, "TemplatedString"):
         pytest.skip("libcst reads t-strings since 1.9")
-    assert printed(lower(Source("t.py", text)).module) == dedent(SNAPSHOTS[text])
+    assert printed(lower(Source("t.py", text), whole=True).module) == dedent(SNAPSHOTS[text])
 
 
 # -- spans --------------------------------------------------------------------------------------------------------
@@ -380,12 +413,20 @@ def outer(a, b, c, d):
     assert captured["outer.<locals>.middle"] == set() == captured["outer.<locals>.K"]
 
 
-def test_what_ir_cannot_say_is_listed() -> None:
-    program = lower(Source("t.py", "type X = int\ntry: pass\nexcept* E: pass\n"))
-    assert [(gap.span.text, gap.reason.split()[0]) for gap in program.gaps] == [
-        ("type X = int", "a"),
-        ("try", "except*"),
-    ]
+def test_what_ir_cannot_say_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(VALUES, cst.Await)
+    program = lower(Source("t.py", "async def f(): return await g()\n"))
+    assert [(gap.span.text, gap.reason) for gap in program.gaps] == [("await g()", "a Await expression")]
+
+
+def test_new_syntax_leaves_no_gap() -> None:
+    text = "type X[T: a = b] = c\ndef f[*A, **P](): pass\nclass K[T]: pass\ntry: pass\nexcept* E: pass\nx: int\n"
+    assert lower(Source("t.py", text)).gaps == ()
+
+
+def test_annotated_are_the_fields_of_a_dataclass() -> None:
+    text = "class K:\n    a: int\n    b: ClassVar[int] = 1\n    c: 'typing.ClassVar' = 2\n    e.f: int\n    __g: int = 1\n    ClassVars: X"
+    assert codes(text)["K"].annotated == ("a", "_K__g", "ClassVars")
 
 
 # -- liveness -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from io import StringIO
 
 import pytest
 from lowering.interpreter import execute
-from lowering.programs import EXCEPTION_GROUPS, PROGRAMS, STARRED_INDEX, TYPE_PARAMETERS
+from lowering.programs import EXCEPTION_GROUPS, GROUPS_THAT_RAISE, PROGRAMS, STARRED_INDEX, TYPE_PARAMETERS
 
 
 def in_python(text: str) -> str:
@@ -38,8 +38,13 @@ def test_type_parameters() -> None:
 
 
 def test_type_parameters_are_read_by_any_python() -> None:
-    assert as_ir(TYPE_PARAMETERS) == "2 4 outer\n"
+    assert as_ir(TYPE_PARAMETERS) == "T\n2 4 outer\n"
 
 
 def test_exception_groups_are_read_by_any_python() -> None:
     assert as_ir(EXCEPTION_GROUPS) == "else\nfinal\n"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exception groups are there since 3.11")
+def test_exception_groups() -> None:
+    assert as_ir(GROUPS_THAT_RAISE) == in_python(GROUPS_THAT_RAISE)

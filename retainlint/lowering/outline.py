@@ -1,0 +1,138 @@
+"""Where function bodies stand that can wait to be parsed, and which of the module's names they use, told by Python."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+import sys
+import warnings
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from retainlint.lowering.depth import too_deep
+from retainlint.source import Source
+from retainlint.walks import WALK
+
+SHORTEST = 20
+"""Characters of a body that is worth a parse of its own."""
+
+_CRASHES = sys.version_info < (3, 11)
+"""Whether `ast` takes what is nested as deeply as you like, and its process with it."""
+
+_FAR = sys.maxsize
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
+
+
+@dataclass(frozen=True)
+class Outline:
+    """`walks` are the offsets at which a walk is written; `bodies` tells of the functions that aren't inside of others
+    where each body starts and where it ends."""
+
+    walks: list[int]
+    bodies: list[tuple[int, int]]
+
+    def aside(self) -> dict[int, int]:
+        """The bodies in which no walk stands: from their starts to their ends."""
+        walks = sorted(self.walks)
+        return {start: end for start, end in self.bodies if bisect_left(walks, start) == bisect_left(walks, end)}
+
+
+def outline(source: Source) -> Outline | None:
+    """The outline of a text; None where this Python can't read it, or where its places can't be relied on."""
+    text = source.text
+    if "\f" in text or "\0" in text or (_CRASHES and too_deep(text) is not None):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    places = _Places(source)
+    rows = sorted({source.place(found.end() - 1)[0] for found in WALK.finditer(text)})
+    walks = [places.end(node) - 1 for node in _walks(tree, rows)] if rows else []
+    return Outline(walks, [body for function in _functions(tree) if (body := places.body(function)) is not None])
+
+
+def _walks(tree: ast.AST, rows: list[int]) -> Iterator[ast.expr]:
+    """The nodes in some rows that spell a walk: what is only spoken of, in a comment or a text, is none."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        for child in ast.iter_child_nodes(node):
+            last = getattr(child, "end_lineno", None)
+            first = min(
+                getattr(child, "lineno", 0), *(each.lineno for each in getattr(child, "decorator_list", ())), _FAR
+            )
+            if last is None or bisect_left(rows, first) < bisect_right(rows, last):
+                pending.append(child)
+        if isinstance(node, ast.Attribute) and node.attr.endswith("backward"):
+            yield node
+        elif isinstance(node, ast.Call) and _called(node.func):
+            yield node.func
+
+
+def _called(func: ast.expr) -> bool:
+    """Whether a call of this is a walk: of `autograd.grad`, or of what was imported by that name or a like one."""
+    name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+    return name == "grad" or (name.endswith("backward") and isinstance(func, ast.Name))
+
+
+def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Those of a module and of the classes in it; a class with type parameters lends them to its methods at once."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if getattr(node, "type_params", ()):
+            continue
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+            continue
+        for name in _BLOCKS:
+            pending += getattr(node, name, ())
+
+
+class _Places:
+    """Offsets of `ast`'s places, whose columns count bytes."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.is_ascii = source.text.isascii()
+
+    def body(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int] | None:
+        """Where the statements of a function start and end; None if they don't start a row."""
+        first = function.body[0]
+        decorators = getattr(first, "decorator_list", None)
+        head: ast.stmt | ast.expr = decorators[0] if decorators else first
+        start = self._offset(head.lineno, head.col_offset)
+        row = self.source.row_starts[head.lineno - 1]
+        before = self.source.text[row:start]
+        if before.strip(" \t") != ("@" if decorators else ""):
+            return None
+        start = row + len(before.rstrip("@")) if decorators else start
+        end = self.end(function.body[-1])
+        return (start, end) if end - start >= SHORTEST else None
+
+    def end(self, node: ast.stmt | ast.expr) -> int:
+        return self._offset(node.end_lineno or 0, node.end_col_offset or 0)
+
+    def _offset(self, row: int, column: int) -> int:
+        start = self.source.row_starts[row - 1]
+        if self.is_ascii:
+            return start + column
+        return start + len(self.source.row_text(row).encode()[:column].decode())
+
+
+def names_used(text: str) -> set[str]:
+    """The module's names, and builtins, that the functions of a text use which `ast` can read."""
+    found: set[str] = set()
+    pending = [(symtable.symtable(text, "<text>", "exec"), True)]
+    while pending:
+        table, of_module = pending.pop()
+        if isinstance(table, symtable.Function):
+            of_module = of_module and ".0" in table.get_parameters()  # a comprehension, which is part of the module's
+            if not of_module:
+                found.update(table.get_globals())
+        pending += [(inner, of_module) for inner in table.get_children()]
+    return found
