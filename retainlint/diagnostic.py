@@ -26,10 +26,11 @@ class Label:
 
 @dataclass(frozen=True)
 class Detach:
-    """Cut the graph off what is named `name`, at `span`."""
+    """Cut the graph off what is named `name`, at `span`; `turn` is the loop, or the method, that carries it on."""
 
     span: Span
     name: str
+    turn: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,46 @@ class MoveInto:
 
 
 @dataclass(frozen=True)
+class Clear:
+    """Empty the list called `name` after the walk at `walk`."""
+
+    walk: Span
+    name: str
+
+
+@dataclass(frozen=True)
+class DropWalk:
+    """Leave out the walk at `walk`, which the one at `first` makes needless."""
+
+    walk: Span
+    first: Span
+
+
+@dataclass(frozen=True)
+class ComputeAnew:
+    """Compute what stands at `built`, and what is made of it, again before the statement at `walk`."""
+
+    walk: Span
+    built: Span
+
+
+@dataclass(frozen=True)
+class ComputeWhereUsed:
+    """Compute what is bound to `name` at `span` in each function that reads it."""
+
+    span: Span
+    name: str
+
+
+@dataclass(frozen=True)
+class Uncut:
+    """Take away what cuts the graph at `span`: "detach", "data" or "no_grad"."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True)
 class WalkFirst:
     """Move the walk at `walk` before the change at `change`."""
 
@@ -76,7 +117,83 @@ class UnderNoGrad:
     span: Span
 
 
-Cure: TypeAlias = Detach | KeepGraph | SumLosses | MoveInto | WalkFirst | OutOfPlace | UnderNoGrad
+@dataclass(frozen=True)
+class DropRetain:
+    """Take `retain_graph=True` out of the call at `walk`; `value` is where its value stands."""
+
+    walk: Span
+    value: Span
+
+
+@dataclass(frozen=True)
+class AsNumber:
+    """Keep the number that the tensor at `span` holds: add `.item()` to it."""
+
+    span: Span
+
+
+@dataclass(frozen=True)
+class DropAssignment:
+    """Leave the call at `call` as a statement: what it returns is None. `span` is the whole assignment."""
+
+    span: Span
+    call: Span
+
+
+@dataclass(frozen=True)
+class RenameArgument:
+    """Give the keyword argument `old` of the call at `call` the name `new`; with "", take it out."""
+
+    call: Span
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class ZeroFirst:
+    """Zero the gradients of the optimiser written as `owner` before the walk at `walk`."""
+
+    walk: Span
+    owner: str
+
+
+@dataclass(frozen=True)
+class SwapZeroAndStep:
+    """Exchange the calls at `zero` and at `step`, so that the step comes first."""
+
+    zero: Span
+    step: Span
+
+
+@dataclass(frozen=True)
+class AssignDetach:
+    """Bind the result of the call at `span` to the name that it is called on: `name = name.detach()`."""
+
+    span: Span
+    name: str
+
+
+@dataclass(frozen=True)
+class RemoveVariable:
+    """Write the argument at `argument` in place of the call `Variable(argument)` at `call`."""
+
+    call: Span
+    argument: Span
+
+
+@dataclass(frozen=True)
+class RemoveSuppression:
+    """Put `left` in place of `span`: a comment that suppresses nothing with the blanks before it, or its list."""
+
+    span: Span
+    left: str
+
+
+Cure: TypeAlias = (
+    Detach | KeepGraph | SumLosses | MoveInto | WalkFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
+    | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
+    | RemoveSuppression | Clear | DropWalk | ComputeAnew | ComputeWhereUsed | Uncut
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ class Turn:
     """Turn number `number` (from 1) of the loop whose header is `loop`, or of a method that is called again.
 
     `is_call` tells the second: a trainer calls the method `loop` again and again. `depth` counts the calls around
-    the loop itself; `sure` is false if the program alone says how many turns it makes, and we can't read that.
+    the loop itself; `sure` is false if the program alone says how many turns it makes, and we can't read that; `few`
+    is true if they are known, and hardly more than a handful.
     """
 
     loop: Span
@@ -22,6 +23,7 @@ class Turn:
     is_call: bool = False
     depth: int = field(default=0, compare=False)
     sure: bool = field(default=True, compare=False)
+    few: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,8 @@ class Modified:
 @dataclass(frozen=True)
 class NoGraph:
     """A walk starts at a tensor without a graph. `cut` is where the graph was lost, `reason` how: "detach", "no_grad",
-    "data", "item", or "leaf" where nothing that went in requires grad."""
+    "data", "item", "create_graph" where a gradient was computed without it, "constant" where a gradient is a function of
+    nothing that requires grad, or "leaf" where nothing that went in does."""
 
     walk: Walk
     cut: Moment | None
@@ -148,7 +151,197 @@ class LeafModified:
         return self.modified.span
 
 
-Incident: TypeAlias = Freed | Modified | NoGraph | LeafModified
+# -- what runs, and wastes or misses the point --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Retained:
+    """A walk retained its graph, and nothing ever walks any part of it again; `value` is where `True` stands."""
+
+    walk: Walk
+    value: Span
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.walk.moment.span
+
+
+@dataclass(frozen=True)
+class Growing:
+    """In each turn of `loop` a retained walk passes through the graphs of all turns before; `built` is one of them."""
+
+    walk: Walk
+    earlier: Walk
+    built: Moment
+    loop: Span
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.walk.moment.span
+
+
+@dataclass(frozen=True)
+class Kept:
+    """In each turn of `loop`, a tensor with its graph is added to a total, or (with `stored`) put into a container.
+
+    `alive`: what these graphs saved is kept with them; else an earlier walk, `walk`, has freed it, and only their
+    nodes stay. `item` is where the tensor stands in the text, `holder` what it is added to.
+    """
+
+    kept: Moment
+    primary: Span
+    item: Span
+    holder: str
+    stored: bool
+    alive: bool
+    loop: Span
+    built: Moment
+    walk: Walk | None
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """`backward(create_graph=True)`: the parameters and their gradients hold each other, and nobody lets go."""
+
+    walk: Walk
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.walk.moment.span
+
+
+@dataclass(frozen=True)
+class NeverWalked:
+    """In each turn of `loop` a module's call builds a graph that nothing ever walks."""
+
+    built: Moment
+    loop: Span
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.built.span
+
+
+@dataclass(frozen=True)
+class ResultUsed:
+    """What `backward()` returned, which is None, is bound to `target`, or (with "") used otherwise."""
+
+    walk: Walk
+    target: Span | None
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.walk.moment.span
+
+
+@dataclass(frozen=True)
+class UnknownArgument:
+    """A walk is given an argument `name` that torch's `function` has not, or (with `deprecated`) will not have."""
+
+    call: Moment
+    function: str
+    name: str
+    value: Span | None
+    deprecated: bool
+    sure: bool  # that it is torch's function which is called
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.call.span
+
+
+@dataclass(frozen=True)
+class NeverZeroed:
+    """In each turn of `loop` a walk adds to the gradients that `step` uses, and nothing ever zeroes them."""
+
+    step: Moment
+    walk: Span
+    loop: Span
+    owner: str
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.step.span
+
+
+@dataclass(frozen=True)
+class ThrownAway:
+    """The gradients that `walk` computed are zeroed at `zeroed`, before `step` could use them."""
+
+    walk: Span
+    zeroed: Moment
+    step: Span
+    owner: str
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.zeroed.span
+
+
+@dataclass(frozen=True)
+class Discarded:
+    """`name.detach()` alone: its result is dropped, and `name` keeps its graph."""
+
+    call: Moment
+    name: str
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.call.span
+
+
+@dataclass(frozen=True)
+class OldVariable:
+    """`Variable(...)`, which has been the tensor itself since torch 0.4; `options` are the names it was given."""
+
+    call: Moment
+    argument: Span | None
+    options: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    assumptions: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def primary(self) -> Span:
+        return self.call.span
+
+
+Failure: TypeAlias = Freed | Modified | NoGraph | LeafModified
+Waste: TypeAlias = (
+    Retained | Growing | Kept | Cycle | NeverWalked
+    | ResultUsed | UnknownArgument | NeverZeroed | ThrownAway | Discarded | OldVariable
+)  # fmt: skip
+Incident: TypeAlias = Failure | Waste
 
 
 class Verdict(Enum):
@@ -168,10 +361,27 @@ class Gap:
 
 
 @dataclass(frozen=True)
+class Conduct:
+    """What a program did when it was run, to tell whether another text does the same.
+
+    `walks` are the places that walked, `leaves` those that made what a walk left a gradient in, `trained`
+    those of it that an optimiser's step then changed. `slips` are where a
+    path took what isn't there: a method of tensors from None, a number or a tuple, a name that nothing has bound.
+    """
+
+    walks: frozenset[Span] = frozenset()
+    leaves: frozenset[Span] = frozenset()
+    trained: frozenset[Span] = frozenset()
+    slips: frozenset[Span] = frozenset()
+
+
+@dataclass(frozen=True)
 class Exploration:
-    """All that one entry's exploration has to say."""
+    """All that one entry's exploration has to say: what fails, what couldn't be followed, and what runs in vain."""
 
     verdict: Verdict
     incidents: tuple[Incident, ...]
     gaps: tuple[Gap, ...]
     steps: int = 0
+    waste: tuple[Waste, ...] = ()
+    conduct: Conduct = Conduct()

@@ -19,18 +19,30 @@ class UnreadableSource(Exception):
         self.reason = reason
 
 
+def is_notebook(name: str) -> bool:
+    """Whether a file of that name holds cells in JSON."""
+    return name.lower().endswith(".ipynb")
+
+
+def is_markdown(name: str) -> bool:
+    """Whether a file of that name holds prose, with Python in fenced blocks."""
+    return name.lower().endswith((".md", ".markdown"))
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """A Python text and the name it is shown under.
 
     Rows are split where Python's tokenizer splits them: at `\\n`, `\\r\\n` and a lone `\\r`, never at a form feed.
     Two sources are equal only if they are the same object. A text made of several cells is one program; `cells` are the
-    offsets at which they start.
+    offsets at which they start. `shown` is what stands in the file, as long and with the same rows, where that isn't
+    all Python (rows of IPython, prose around a program); "" if it is `text`.
     """
 
     name: str
     text: str
     cells: tuple[int, ...] = ()
+    shown: str = ""
 
     @classmethod
     def of_cells(cls, name: str, cells: Sequence[str]) -> Source:
@@ -61,6 +73,23 @@ class Source:
             return cls(name, bare.decode("utf-8" if encoding == "utf-8-sig" else encoding))
         except (UnicodeError, LookupError) as error:
             raise UnreadableSource(f"not valid {encoding}: {error}") from error
+
+    def encoded(self, like: bytes) -> bytes:
+        """The text as a file's bytes, in the encoding and with the byte-order mark of `like`.
+
+        Raises UnicodeEncodeError for a character that this encoding hasn't.
+        """
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(like).readline)
+        mark = codecs.BOM_UTF8 if encoding == "utf-8-sig" else b""
+        return mark + self.text.encode("utf-8" if mark else encoding)
+
+    def as_bytes(self) -> bytes:
+        """The text as a file's bytes, in the encoding that its first rows name, else in UTF-8."""
+        plain = self.text.encode("utf-8", "surrogatepass")
+        try:
+            return plain if plain.startswith(codecs.BOM_UTF8) else self.encoded(plain)
+        except (SyntaxError, UnicodeError):
+            return plain
 
     @cached_property
     def row_starts(self) -> tuple[int, ...]:
@@ -97,9 +126,16 @@ class Source:
 
     def row_text(self, row: int) -> str:
         """The characters of a row, without its line end."""
+        return self._row_of(self.text, row)
+
+    def shown_row(self, row: int) -> str:
+        """The same, as it stands in the file."""
+        return self._row_of(self.shown or self.text, row)
+
+    def _row_of(self, text: str, row: int) -> str:
         start = self.row_starts[row - 1]
-        end = self.row_starts[row] if row < len(self.row_starts) else len(self.text)
-        return self.text[start:end].rstrip("\r\n")
+        end = self.row_starts[row] if row < len(self.row_starts) else len(text)
+        return text[start:end].rstrip("\r\n")
 
 
 @dataclass(frozen=True)
@@ -127,5 +163,16 @@ class Span:
     def text(self) -> str:
         return self.source.text[self.start : self.end]
 
+    @property
+    def line(self) -> str:
+        """`line 9`, or `cell 2, line 9` in a notebook."""
+        if not self.source.cells:
+            return f"line {self.row}"
+        cell, row, _ = self.source.place_in_cell(self.start)
+        return f"cell {cell}, line {row}"
+
     def __str__(self) -> str:
-        return f"{self.source.name}:{self.row}"
+        if not self.source.cells:
+            return f"{self.source.name}:{self.row}"
+        cell, row, _ = self.source.place_in_cell(self.start)
+        return f"{self.source.name}:cell {cell}:{row}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from retainlint.diagnostic import Diagnostic, Label, Severity
-from retainlint.incident import Condition, Witness
+from retainlint.incident import Condition, Exploration, Verdict, Witness
 from retainlint.lowering import LoweringError
 from retainlint.source import Source, Span
 
@@ -32,16 +32,17 @@ def finding(
 def fake_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every `bad.backward()` becomes an RTL101, found twice; `BUG` is a bug of ours; `((` can't be lowered."""
 
-    def lower(source: Source) -> Source:
+    def lower(source: Source, *_: object, **__: object) -> Source:
         if "((" in source.text:
             raise LoweringError(source, "never closed", source.text.index("(("))
         return source
 
-    def explore(program: Source) -> SimpleNamespace:
+    def explore(program: Source, **_: object) -> Exploration:
         if "BUG" in program.text:
             raise RecursionError("too deep")
         places = [span(program, "bad.backward()", nth) for nth in range(program.text.count("bad.backward()"))]
-        return SimpleNamespace(incidents=(*places[::-1], *places))
+        incidents: Any = (*places[::-1], *places)
+        return Exploration(Verdict.UNKNOWN, incidents, ())
 
     def diagnose(place: Span) -> Diagnostic:
         condition = Condition(Span(place.source, 0, 1), True)

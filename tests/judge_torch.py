@@ -30,24 +30,29 @@ TIMEOUT = 60.0
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What torch said: `line` is the innermost line of the program that the traceback names, counted from 1."""
+    """What torch said: `line` is the innermost line of the program that the traceback names, counted from 1; of a
+    project, `file` is the one it stands in."""
 
     raises: bool
     line: int | None
     error: str | None
     sentence: str | None
     stdout: str
+    file: str | None = None
 
 
-def judge(path: Path, timeout: float = TIMEOUT) -> Verdict:
-    """Run the program at `path` and return its verdict; `TimeoutError` if it takes longer than `timeout` seconds."""
+def judge(path: Path, timeout: float = TIMEOUT, project: Path | None = None) -> Verdict:
+    """Run the program at `path` and return its verdict; `TimeoutError` if it takes longer than `timeout` seconds.
+
+    With `project`, the directory of the modules that it imports, it runs there, as a script of that project.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     receiving, sending = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(receiving)
-        _answer(path, sending)
+        _answer(path, sending, project)
     os.close(sending)
     try:
         text = _receive(receiving, time.monotonic() + timeout)
@@ -78,18 +83,24 @@ def _receive(descriptor: int, deadline: float) -> bytes | None:
     return None
 
 
-def _answer(path: Path, descriptor: int) -> NoReturn:
+def _answer(path: Path, descriptor: int, project: Path | None) -> NoReturn:
     """In the child: run the program, write its verdict as JSON, and leave without the parent's exit handlers."""
     try:
         torch.set_num_threads(1)
         with os.fdopen(descriptor, "w", encoding="utf-8") as pipe:
-            json.dump(dataclasses.asdict(_run(path)), pipe)
+            json.dump(dataclasses.asdict(_run(path, project)), pipe)
     finally:
         os._exit(0)
 
 
-def _run(path: Path) -> Verdict:
+def _run(path: Path, project: Path | None) -> Verdict:
     sys.argv = [str(path)]
+    files = [path]
+    if project is not None:
+        os.chdir(project)
+        sys.path[:0] = [str(path.parent), str(project), str(project / "src")]
+        sys.dont_write_bytecode = True
+        files = sorted(project.rglob("*.py"))
     stdout = io.StringIO()
     with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -97,25 +108,25 @@ def _run(path: Path) -> Verdict:
             runpy.run_path(str(path), run_name="__main__")
         except SystemExit as stop:
             if stop.code not in (None, 0):
-                return _failure(path, stop, stdout.getvalue())
+                return _failure(files, stop, stdout.getvalue())
         except Exception as error:  # noqa: BLE001 -- whatever the program raises is its verdict
-            return _failure(path, error, stdout.getvalue())
+            return _failure(files, error, stdout.getvalue())
     return Verdict(raises=False, line=None, error=None, sentence=None, stdout=stdout.getvalue())
 
 
-def _failure(path: Path, error: BaseException, stdout: str) -> Verdict:
-    line = _innermost_line(error.__traceback__, str(path))
-    return Verdict(True, line, type(error).__name__, first_sentence(str(error)), stdout)
+def _failure(files: list[Path], error: BaseException, stdout: str) -> Verdict:
+    file, line = _innermost_line(error.__traceback__, {str(path) for path in files})
+    return Verdict(True, line, type(error).__name__, first_sentence(str(error)), stdout, file)
 
 
-def _innermost_line(traceback: TracebackType | None, filename: str) -> int | None:
+def _innermost_line(traceback: TracebackType | None, files: set[str]) -> tuple[str | None, int | None]:
     """The innermost line of the program itself; what the engine calls back (a Function's backward) is inside the walk."""
-    line = None
+    file, line = None, None
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if code.co_filename == filename:
+        if code.co_filename in files:
             if code.co_name == "backward" and "ctx" in code.co_varnames:
                 break
-            line = traceback.tb_lineno
+            file, line = code.co_filename, traceback.tb_lineno
         traceback = traceback.tb_next
-    return line
+    return file, line

@@ -191,4 +191,165 @@ l = deep(w, 2).sum()
 l.backward()
 l.backward()  #!
 """,
+    "a walk in a try, of a parameter, inside a function": """
+p = nn.Parameter(torch.randn(()))
+def learn():
+    l = p.exp()
+    try:
+        l.backward()
+    except RuntimeError:
+        pass
+    l.backward()  #!
+learn()
+""",
+    "a walk in a try, from an item of a list": """
+def walk(objective):
+    objective.backward()  #!
+def main():
+    memory = [x.index_put((torch.tensor([0, 2, 1]),), w)]
+    try:
+        F.binary_cross_entropy_with_logits(memory[0], x).backward()
+    except RuntimeError as failure:
+        pass
+    walk(memory[0].sum())
+main()
+""",
+    "a walk in a try that fails for want of a gradient": """
+h = nn.Linear(3, 2)(x).pow(2)
+try:
+    h.backward()
+except RuntimeError:
+    print("not a number")
+h.mean().backward()
+""",
+    "a walk in a try, then one that is given its gradient": """
+def shown(h):
+    try:
+        h.backward()
+    except RuntimeError:
+        print("not a number")
+    h.backward(torch.ones_like(h))
+shown(nn.Linear(3, 2)(x.reshape(-1, 3)).pow(2))
+""",
+    "a walk that is asserted to fail": """
+import unittest
+class Refusals(unittest.TestCase):
+    def runTest(self):
+        h = nn.Linear(3, 2)(x.reshape(-1, 3)).pow(2)
+        with self.assertRaises(RuntimeError):
+            h.backward()
+        h.sum().backward()
+Refusals().runTest()
+""",
+    "recursion as deep as a number says": """
+def unroll(t, depth):
+    if depth == 0:
+        return t
+    return unroll(t, depth - 1)
+l = w.exp().sum()
+l.backward()
+unroll(l, 12).backward()  #!
+""",
+    "recursion that computes anew": """
+def unroll(depth):
+    return w.exp().sum() if depth == 0 else unroll(depth - 1)
+unroll(5).backward()
+unroll(5).backward()
+""",
+    "recursion over a list": """
+def folded(parts):
+    return parts[0] if len(parts) == 1 else parts[0] * folded(parts[1:])
+parts = [w.sum(), w.mean(), w.sin().sum(), w[0].sum()]
+folded(parts).backward()
+parts[2].backward()  #!
+""",
+    "recursion down a structure": """
+class Block(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.inner = Block(depth - 1) if depth > 0 else None
+    def forward(self, t):
+        return t if self.inner is None else self.inner(t)
+l = w.exp().sum()
+l.backward()
+Block(6)(l).backward()  #!
+""",
+    "two functions that call each other": """
+def even(n, t):
+    return t if n == 0 else odd(n - 1, t)
+def odd(n, t):
+    return even(n - 1, t)
+l = w.exp().sum()
+l.backward()
+even(20, l).backward()  #!
+""",
+    "a handler behind what can't raise": """
+loss = w.sum().exp()
+loss.backward()
+try:
+    loss = w.sum().exp()
+except RuntimeError:
+    print("no")
+loss.backward()
+""",
+    "a handler behind what always raises": """
+loss = w.sum().exp()
+loss.backward()
+try:
+    w.add_(1)
+    loss = w.sum().exp()
+except RuntimeError:
+    print("no")
+loss.backward()  #!
+""",
+    "a gradient that is a function of nothing": """
+l = w.median()
+(g,) = torch.autograd.grad(l, w, create_graph=True)
+l.backward()
+(g * (w + 1)).sum().backward()
+""",
+    "a gradient that has no graph": """
+(g,) = torch.autograd.grad(w.amax(), w, create_graph=True)
+g.sum().backward()  #!
+""",
+    "a gradient behind a step has none either": """
+(g,) = torch.autograd.grad(w.ceil().exp().sum(), w, create_graph=True)
+(g * w).sum().backward()
+(g * w).sum().backward()
+""",
+    "a gradient computed without create_graph": """
+(g,) = torch.autograd.grad(w.exp().sum(), w)
+(g.norm() - 1).pow(2).backward()  #!
+""",
+    "a gradient that leads to the leaf alone": """
+l = w.sin().sum()
+(g,) = torch.autograd.grad(l, w, create_graph=True)
+l.backward()
+g.sum().backward()
+""",
+    "a gradient that leads through the saved result": """
+l = w.tanh().sum()
+(g,) = torch.autograd.grad(l, w, create_graph=True)
+l.backward()
+g.sum().backward()  #!
+""",
+    "a number over a tensor saves the result": """
+h = w + 1
+y = 1 / h
+h.mul_(2)
+y.sum().backward()
+""",
+    "a view made under no_grad is a leaf of its own": """
+h = w.exp()
+h.sum().backward()
+with torch.no_grad():
+    v = h[0]
+v.sum().backward()
+v.sum().backward()
+""",
+    "a copy made under no_grad has no graph": """
+with torch.no_grad():
+    v = w[0] * 2
+v.sum().backward()  #!
+""",
 }

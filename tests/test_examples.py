@@ -94,6 +94,7 @@ def _examples(kind: str) -> list[ParameterSet]:
     return [
         pytest.param(rule, example, id=f"{rule.code}-{example.title.replace(' ', '-')}")
         for rule in RULES
+        if rule.code < "RTL200"  # what doesn't raise is judged by what it keeps, in rules/test_waste.py
         for example in getattr(rule, kind)
     ]
 

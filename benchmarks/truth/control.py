@@ -256,6 +256,40 @@ def without_grad(pen: Pen, scope: Scope) -> None:
             variable.solid = False
 
 
+_HANDLERS = ("except RuntimeError:", "except RuntimeError as failure:", "except Exception:", "except:")
+
+
+def needless(pen: Pen, scope: Scope) -> None:
+    """A `try` around what can't raise: its handler never runs, whatever stands there."""
+    if scope.depth >= DEEPEST:
+        return
+    pen.tag("needless try")
+    with pen.page.block("try:"):
+        inner = scope.inner()
+        inner.calm = True
+        before = len(inner.variables)
+        pen.body(inner, pen.dice.number(1, 2))
+        pen.write("pass")
+    with pen.page.block(pen.dice.pick(_HANDLERS)):
+        pen.write("print('never')")
+    for variable in inner.variables[before:]:
+        if variable.name.isidentifier() and variable in inner.born:
+            scope.add(variable)
+
+
+def suppressed(pen: Pen, scope: Scope) -> None:
+    """A walk whose failure is passed over."""
+    if scope.depth >= DEEPEST:
+        return
+    pen.tag("suppress")
+    pen.write("import contextlib")
+    with pen.page.block("with contextlib.suppress(RuntimeError):"):
+        inner = scope.inner()
+        with slipping(pen, 0.6):
+            walk(pen, inner)
+    scope.spend()
+
+
 def attempt(pen: Pen, scope: Scope) -> None:
     """A walk that may fail, and is expected to."""
     if scope.depth >= DEEPEST:
@@ -266,10 +300,16 @@ def attempt(pen: Pen, scope: Scope) -> None:
         with slipping(pen, 0.6):
             pen.body(inner, pen.dice.number(0, 1))
             walk(pen, inner)
-    with pen.page.block(
-        pen.dice.pick(("except RuntimeError:", "except RuntimeError as failure:", "except Exception:"))
-    ):
-        pen.write(pen.dice.pick(("print('not again')", "pass", "print('failed')")))
+    with pen.page.block(pen.dice.pick(_HANDLERS)):
+        if pen.dice.chance(0.2):
+            pen.tag("handler walks")
+            walk(pen, scope.inner())
+        else:
+            pen.write(pen.dice.pick(("print('not again')", "pass", "print('failed')")))
+    if pen.dice.chance(0.15):
+        pen.tag("try else")
+        with pen.page.block("else:"):
+            walk(pen, scope.inner())
     if pen.dice.chance(0.2):
         with pen.page.block("finally:"):
             pen.write("print('done')")

@@ -75,6 +75,31 @@ def recursion(pen: Pen, scope: Scope) -> None:
     scope.callables.append(Operation((), "A", f"{name}({{A}}, {turns})", thin=True, passes=False))
 
 
+def descent(pen: Pen, scope: Scope) -> None:
+    """A function that walks, and calls itself with a smaller number or a shorter list."""
+    if scope.depth != 0 or not scope.grad:
+        return
+    name, loss = pen.name("descend"), pen.name("goal")
+    pen.tag("recursion", "descent")
+    if pen.dice.chance(0.5):
+        depth = pen.dice.number(1, 4)
+        with pen.page.block(f"def {name}({loss}, depth={depth}):"), pen.page.block("if depth > 0:"):
+            retain = pen.dice.pick(("depth > 1", "depth > 1", "depth > 0", "True", "depth != 2", "False"))
+            pen.write(f"{loss}.backward(retain_graph={retain})")
+            pen.write(f"{name}({loss}, depth - 1)")
+        scope.procedures.append(Procedure(name, ("S",)))
+        return
+    with pen.page.block(f"def {name}({loss}):"):
+        with pen.page.block(f"if len({loss}) == 0:"):
+            pen.write("return")
+        pen.write(f"{loss}[0].backward({keep(pen, scope)[0]})")
+        pen.write(f"{name}({loss}[1:])")
+    goals = [expression(pen, scope, "S", LIVE, 2).text for _ in range(pen.dice.number(1, 3))]
+    pen.write(f"{name}([{', '.join(goals)}])")
+    if not pen.dice.chance(pen.slips):
+        scope.spend()
+
+
 def guarded(pen: Pen, scope: Scope) -> None:
     """A context manager of the program's own around a walk."""
     if scope.depth > 1 or not scope.grad:

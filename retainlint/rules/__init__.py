@@ -15,7 +15,20 @@ from retainlint.rules.rtl110_step_before_walk import StepBeforeWalk
 from retainlint.rules.rtl111_saved_tensor_modified import SavedTensorModified
 from retainlint.rules.rtl112_walk_without_graph import WalkWithoutGraph
 from retainlint.rules.rtl113_leaf_modified_in_place import LeafModifiedInPlace
+from retainlint.rules.rtl201_needless_retain_graph import NeedlessRetainGraph
+from retainlint.rules.rtl202_growing_graph import GrowingGraph
+from retainlint.rules.rtl203_accumulated_graph import AccumulatedGraph
+from retainlint.rules.rtl204_stored_graph import StoredGraph
+from retainlint.rules.rtl205_create_graph_backward import CreateGraphBackward
+from retainlint.rules.rtl206_graph_never_walked import GraphNeverWalked
+from retainlint.rules.rtl301_backward_result_used import BackwardResultUsed
+from retainlint.rules.rtl302_unknown_backward_argument import UnknownBackwardArgument
+from retainlint.rules.rtl303_gradients_never_zeroed import GradientsNeverZeroed
+from retainlint.rules.rtl304_gradients_zeroed_before_step import GradientsZeroedBeforeStep
+from retainlint.rules.rtl305_discarded_detach import DiscardedDetach
+from retainlint.rules.rtl306_deprecated_variable import DeprecatedVariable
 from retainlint.rules.rtl900_file_not_checked import FileNotChecked
+from retainlint.rules.rtl901_unused_suppression import UnusedSuppression
 from retainlint.rules.rule import Example, Rule
 
 __all__ = ["RULES", "Example", "Rule", "diagnose", "rule"]
@@ -32,10 +45,24 @@ _FIRST_THAT_HOLDS: tuple[Rule, ...] = (
     SavedTensorModified(),
     WalkWithoutGraph(),
     LeafModifiedInPlace(),
+    NeedlessRetainGraph(),
+    GrowingGraph(),
+    AccumulatedGraph(),
+    StoredGraph(),
+    CreateGraphBackward(),
+    GraphNeverWalked(),
+    BackwardResultUsed(),
+    UnknownBackwardArgument(),
+    GradientsNeverZeroed(),
+    GradientsZeroedBeforeStep(),
+    DiscardedDetach(),
+    DeprecatedVariable(),
 )
 """The one table that decides: an incident is explained by the first rule here that matches it."""
 
-RULES: tuple[Rule, ...] = tuple(sorted((*_FIRST_THAT_HOLDS, FileNotChecked()), key=lambda rule: rule.code))
+RULES: tuple[Rule, ...] = tuple(
+    sorted((*_FIRST_THAT_HOLDS, FileNotChecked(), UnusedSuppression()), key=lambda rule: rule.code)
+)
 """Every rule, by code."""
 
 

@@ -57,6 +57,8 @@ class Rule(ABC):
     name: ClassVar[str]
     """The bad pattern in kebab-case; it reads well after "allow"."""
     severity: ClassVar[Severity] = Severity.ERROR
+    on_by_default: ClassVar[bool] = True
+    """False for a rule that must be selected."""
     bad: ClassVar[tuple[Example, ...]] = ()
     good: ClassVar[tuple[Example, ...]] = ()
 

@@ -58,9 +58,9 @@ def listed(parts: Sequence[str], most: int = 3) -> str:
 
 
 def place(span: Span, home: Source) -> str:
-    """`line 9`, or `model.py:9` where that is another file than the finding's."""
+    """`line 9` (`cell 2, line 9`), or `model.py:9` where that is another file than the finding's."""
     if span.source is home:
-        return f"line {span.row}"
+        return span.line
     text = short(str(span), 1000)
     return text if len(text) <= WIDTH else f"…{text[1 - WIDTH :]}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from retainlint.source import Span
+from retainlint.symbolic import deeds, imports
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import dispatch, unknown
@@ -14,10 +15,13 @@ from retainlint.symbolic.values import (
     ClassObj,
     Closure,
     Const,
+    DictObj,
     External,
     Instance,
     LayerObj,
+    ListObj,
     Method,
+    Module,
     Partial,
     Ref,
     Super,
@@ -30,10 +34,14 @@ from retainlint.symbolic.values import (
 
 def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Results:
     """`obj.name`."""
+    if _lacks(state, obj, name):
+        machine.slips.add(span)
     if isinstance(obj, External) and name == "__name__":
         return [(state, Const(obj.path.rpartition(".")[2]))]
     if isinstance(obj, External):
         return [(state, External(dispatch.canonical(f"{obj.path}.{name}")))]
+    if isinstance(obj, Module):
+        return [(state, imports.member(machine, state, obj, name, span))]
     if isinstance(obj, Super):
         found = find(state, obj.obj, name, after=obj.owner)
         if found is None:
@@ -58,6 +66,15 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
     return [(state, dispatch.attribute(machine, state, obj, name, span))]
 
 
+def _lacks(state: State, obj: Value, name: str) -> bool:
+    """Whether it is sure that Python finds no such attribute: that of a tensor on None, a number, a tuple, a list."""
+    if isinstance(obj, Const):
+        return not hasattr(obj.value, name)
+    if isinstance(obj, Tuple):
+        return name not in obj.names and not hasattr((), name)
+    return isinstance(state.get(obj), DictObj | ListObj) and name in ("backward", "detach", "item")
+
+
 def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, name: str, span: Span) -> Results:
     found = find(state, obj, name)
     if isinstance(found, Wrapped) and found.kind == "property":
@@ -80,6 +97,7 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     assert isinstance(obj, Ref)
     hint = "submodule" if is_module(state, obj) else ""
     missing = unknown.fresh(state, span, name=name, hint=hint)
+    machine.unset.add(missing.id)
     state.set(obj, Instance(held.cls, {**held.attrs, name: missing}))
     return [(state, missing)]
 
@@ -109,6 +127,9 @@ def _bound(machine: Machine, state: State, obj: Value, found: Value, span: Span)
 
 def write(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
     """`obj.name = value`."""
+    if isinstance(obj, Module):
+        imports.assign(machine, state, obj, name, value, span)
+        return [state]
     held = state.get(obj)
     assert held is None or isinstance(obj, Ref)
     match held:
@@ -121,6 +142,9 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
         case LayerObj():
             state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
         case UnknownObj():
+            machine.waste.give(unknown.edges_in(machine, state, (value,)))
+            if name == "grad":
+                deeds.zeroed(machine.waste, state, None, span, to_none=value == Const(None))
             state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
         case _:
             dispatch.set_attribute(machine, state, obj, name, value, span)

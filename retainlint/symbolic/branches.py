@@ -20,9 +20,11 @@ def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
         truth = not only_raises(instr.then)
         settle(state, cond, truth)
     if truth is not None:
+        machine.waste.arms.take(instr, truth)
         return machine.run(instr.then if truth else instr.orelse, [state])
     after: list[State] = []
     for arm, taken in machine.branch(state, cond, instr.span):
+        machine.waste.arms.take(instr, taken)
         after += machine.run(instr.then if taken else instr.orelse, [arm])
     return settled(machine, after, instr.live)
 

@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import attributes
+from retainlint.symbolic import attributes, keeping, recursion
 from retainlint.symbolic.classes import ancestry, find, is_module
-from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.context import Args, Machine, OutOfSteps, Results
 from retainlint.symbolic.merge import join
 from retainlint.symbolic.models import dispatch, modules, unknown
-from retainlint.symbolic.state import Frame, State
+from retainlint.symbolic.state import Choice, Frame, State
 from retainlint.symbolic.values import (
     NONE,
+    TRUE,
     Bound,
     ClassObj,
     Closure,
@@ -34,14 +35,16 @@ from retainlint.symbolic.values import (
     Wrapped,
 )
 
-BUILTINS = frozenset(dir(builtins)) | {"__file__", "reveal_type"}
+BUILTINS = frozenset(dir(builtins)) | {"__file__", "reveal_type", "ExceptionGroup", "BaseExceptionGroup"}
 
 
-DEEPEST = 24
+ALLOWANCE = 8_000
+"""Steps that a call of another module may take before it is given up, unless it walks."""
 
 
-RECURSION = 2
-"""So many calls of one function may stand on the stack; the next one is cut."""
+SHARE, SHARE_OF_FILE = 12_000, 50_000
+"""Steps that an entry, and all entries before it, may spend on calls of functions of other modules that hold no walk (an
+entry twice as many where the module holds one); those behind are not followed."""
 
 
 def arguments(state: State, instr: ir.Call) -> Args:
@@ -113,18 +116,25 @@ def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Sp
         case ClassObj():
             return instantiate(machine, state, func, args, span)
         case LayerObj():
-            return modules.hooked(machine, dispatch.layer_call(machine, state, func, args, span), func, args, span)
+            results = modules.hooked(machine, dispatch.layer_call(machine, state, func, args, span), func, args, span)
+            return _noted(machine, results, span)
         case Instance():
             for name in ("forward", "__call__") if is_module(state, func) else ("__call__",):
                 method = find(state, func, name)
                 if method is not None:
-                    return modules.hooked(
-                        machine, call(machine, state, Bound(method, func), args, span), func, args, span
-                    )
+                    called = call(machine, state, Bound(method, func), args, span)
+                    return _noted(machine, modules.hooked(machine, called, func, args, span), span)
             unknown.forget(machine, state, func)
             return [(state, unknown.called(machine, state, func, args, span))]
         case _:
             return [(state, unknown.called(machine, state, func, args, span))]
+
+
+def _noted(machine: Machine, results: Results, span: Span) -> Results:
+    """Remember what a module's call built: somebody should walk it."""
+    for state, value in results:
+        keeping.called(machine.waste, state, value, span)
+    return results
 
 
 def _memoised(machine: Machine, state: State, inner: Value, memo: Value, args: Args, span: Span) -> Results:
@@ -173,20 +183,77 @@ def run_body(
 ) -> Results:
     """Run a function's body in a frame of its own; `consumer` is what each yielded value is given to."""
     code = func.code
-    on_stack = sum(state.frames[id].code is code for id in state.stack)
-    if on_stack >= RECURSION or len(state.stack) >= DEEPEST:
+    sizes = tuple(recursion.size(state, value) for value in args.all)
+    if recursion.too_deep(machine, state, code, sizes):
         machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed")
         return [(state, unknown.called(machine, state, func, args, span))]
+    if code.span.source is state.frame.code.span.source or consumer is not None:
+        return _joined(machine, _entered(machine, state, func, args, span, consumer))
+    since = state.choices
+    return _joined(machine, _crossed(machine, state, func, args, span), since)
+
+
+def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
+    """Run a function of another module. One that takes too long, and walks nothing meanwhile, is left unseen."""
+    code, imports = func.code, machine.imports
+    if imports.crossing or code.walks:
+        return _entered(machine, state, func, args, span)
+    module = state.frames[imports.of[code.span.source]].code
+    spent = imports.spent > SHARE * (1 + module.walks) or imports.spent_before > SHARE_OF_FILE
+    if spent or imports.closed or code in imports.endless:
+        if code not in imports.told:
+            machine.gap(span, f"`{code.qualname}` was not followed: calls into other modules take too many steps")
+        imports.told.add(code)
+        return _unseen(machine, state, func, args, span)
+    before, start, budget, walks = state.fork(), machine.steps, machine.budget, len(machine.waste.walks)
+    machine.budget = min(budget, start + ALLOWANCE)
+    imports.crossing = True
+    try:
+        return _entered(machine, state, func, args, span)
+    except OutOfSteps:
+        if machine.steps > budget:
+            raise
+    finally:
+        machine.budget, imports.crossing = budget, False
+        imports.spent += machine.steps - start
+    if len(machine.waste.walks) > walks:
+        return _entered(machine, before, func, args, span)
+    imports.endless.add(code)
+    imports.told.add(code)
+    machine.gap(span, f"`{code.qualname}` was not followed: it takes more than {ALLOWANCE} steps")
+    return _unseen(machine, before, func, args, span)
+
+
+def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
+    """A call that we could run, and don't."""
+    made = args.pos[0] if args.pos else NONE
+    if func.code.name in ("forward", "__call__") and is_module(state, made):
+        rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
+        return [(state, unknown.called(machine, state, made, rest, span))]
+    return [(state, unknown.called(machine, state, func, args, span))]
+
+
+def _entered(
+    machine: Machine,
+    state: State,
+    func: Closure,
+    args: Args,
+    span: Span,
+    consumer: Callable[[State, Value], list[State]] | None = None,
+) -> Results:
+    """Run a function's body, and leave it."""
+    code = func.code
     machine.entered.add(code)
     frame_id = state.push(code, func.frame, span)
     frame = state.frames[frame_id]
     frame.cls = func.owner
     frame.consumer = consumer
+    frame.sizes, frame.assumed = tuple(recursion.size(state, value) for value in args.all), state.choices
     bind(machine, state, frame, func, args, span)
     results: Results = []
     for after in machine.run(code.body, [state]):
         results.append((after, _leave(after, frame_id, code, span)))
-    return _joined(machine, results)
+    return results
 
 
 def _leave(state: State, frame_id: int, code: ir.Code, span: Span) -> Value:
@@ -204,14 +271,14 @@ def _leave(state: State, frame_id: int, code: ir.Code, span: Span) -> Value:
     return value
 
 
-def _joined(machine: Machine, results: Results) -> Results:
-    """Merge the ways through a call that ended alike."""
+def _joined(machine: Machine, results: Results, since: tuple[Choice, ...] | None = None) -> Results:
+    """Merge the ways through a call that ended alike; `since` is what was chosen before a call of another module."""
     if len(results) < 2:
         return results
     for state, value in results:
         if state.flow is None:
             state.writable().registers[-1] = value
-    joined = join(machine.graphs, [state for state, _ in results])
+    joined = join(machine.graphs, [state for state, _ in results], since)
     return [(state, state.writable().registers.pop(-1, NONE)) for state in joined]
 
 
@@ -244,6 +311,8 @@ def instantiate(machine: Machine, state: State, cls: Ref, args: Args, span: Span
     obj = state.heap[cls.id]
     assert isinstance(obj, ClassObj)
     made = state.new(Instance(cls, {}))
+    if not args.open and is_module(state, made):  # who makes one with arguments that we don't know may have changed it
+        state.set(made, Instance(cls, {"training": TRUE}))
     init = find(state, made, "__init__")
     if init is not None:
         return [(after, made) for after, _ in call(machine, state, Bound(init, made), args, span)]

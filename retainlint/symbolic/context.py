@@ -7,11 +7,19 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from retainlint import ir
+from retainlint.autograd.graph import Node
 from retainlint.incident import Incident, Witness
 from retainlint.source import Span
 from retainlint.symbolic.graphs import Graphs
+from retainlint.symbolic.project import Imports
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import NONE, Value
+from retainlint.symbolic.waste import Account
+
+
+class OutOfSteps(Exception):
+    """The budget is spent."""
+
 
 Results: TypeAlias = list[tuple[State, Value]]
 
@@ -49,7 +57,19 @@ class Machine(Protocol):
     """The interpreter, as its models see it. Calls may fork, so they return a list of (state, value)."""
 
     graphs: Graphs
+    waste: Account  # what was kept or built for nothing
+    imports: Imports
+    steps: int
+    budget: int
     entered: set[ir.Code]  # the codes of the program that were run
+    unset: set[int]  # records that stand for attributes which were read, and set elsewhere if at all
+    deep: dict[ir.Code, int]  # how often a function called itself more deeply than is usual
+    tells_caught: bool  # failures count that a `try` around them catches
+    watching: int  # how many bodies of `try` are being run
+    passed: set[Node]  # that a walk which leaves gradients has passed
+    trained: set[Node]  # leaves that a step has changed
+    slips: set[Span]  # where something was taken that isn't there
+    risks: int  # how much was run in them that may have raised for a reason that nobody sees
 
     def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:
         """Run a block on each state; what ended early (`flow`) comes back with the rest."""

@@ -46,11 +46,13 @@ def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -
     before = state.grad if mode.restores is None else mode.restores
     state.grad = before if mode.guards else mode.enabled
     state.guards += mode.guards
+    state.expects += mode.expects
     state.write(instr.dst, mode, instr.span)
     after = machine.run(instr.body, [state])
     for each in after:
         each.grad = before
         each.guards -= mode.guards
+        each.expects -= mode.expects
         if mode.guards and each.flow is not None and each.flow.kind == "raise":
             each.flow = None
     return settled(machine, after, instr.live)

@@ -6,7 +6,7 @@ from retainlint import ir
 from retainlint.source import Span
 from retainlint.symbolic.calls import call
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import dispatch, unknown
+from retainlint.symbolic.imports import resolve
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
@@ -80,7 +80,8 @@ def make_class(machine: Machine, state: State, instr: ir.MakeClass) -> list[Stat
     for after in machine.run(instr.code.body, [state]):
         frame = after.frames[frame_id]
         ref = after.new(ClassObj(instr.code.name, bases, {}, instr.code))
-        attrs = {name: _owned(value, ref) for name, value in frame.names.items()}
+        names = {name: resolve(machine, after, value, instr.span) for name, value in frame.names.items()}
+        attrs = {name: _owned(value, ref) for name, value in names.items()}
         after.set(ref, ClassObj(instr.code.name, bases, attrs, instr.code))
         after.pop(None)
         if after.flow is None:
@@ -95,14 +96,3 @@ def _owned(value: Value, owner: Ref) -> Value:
     if isinstance(value, Wrapped):
         return Wrapped(value.kind, _owned(value.func, owner))
     return value
-
-
-def imported(state: State, module: str, name: str | None, level: int, span: Span) -> Value:
-    """What an import binds. Relative modules are the project's own: unknown so far."""
-    if level:
-        return unknown.fresh(state, span, name=name or module)
-    if name is None:
-        return External(module.partition(".")[0])
-    if name == "":
-        return External(dispatch.canonical(module))
-    return External(dispatch.canonical(f"{module}.{name}"))

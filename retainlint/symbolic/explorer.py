@@ -2,30 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from retainlint import ir
-from retainlint.incident import Condition, Exploration, Incident, Turn, Verdict
+from retainlint.incident import (
+    Condition,
+    Conduct,
+    Exploration,
+    Freed,
+    Incident,
+    LeafModified,
+    Modified,
+    NoGraph,
+    Turn,
+    Verdict,
+)
+from retainlint.source import Source
 from retainlint.symbolic import calls
 from retainlint.symbolic.classes import ancestry, find
-from retainlint.symbolic.context import Args
-from retainlint.symbolic.machine import Interpreter, OutOfSteps, Report
+from retainlint.symbolic.context import Args, OutOfSteps
+from retainlint.symbolic.machine import Interpreter, Report
+from retainlint.symbolic.project import Project
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Bound, ClassObj, Closure, Const, External, Ref, Value, Wrapped
+from retainlint.symbolic.values import Bound, ClassObj, Closure, Const, External, Instance, Ref, Value, Wrapped
 
 BUDGET = 80_000
 """Steps an entry may take: the same on any machine."""
+FRAMES = 3_000
 TWICE = 2
 """A method that a trainer calls again and again is run so often on one object."""
 
 
-def explore(program: ir.Program, budget: int = BUDGET) -> Exploration:
-    """Run a module and every function in it that may walk and wasn't reached from elsewhere."""
-    machine = Interpreter(program, budget)
+def explore(
+    program: ir.Program, budget: int = BUDGET, project: Project | None = None, *, tells_caught: bool = False
+) -> Exploration:
+    """Run a module and every function in it that may walk and wasn't reached from elsewhere.
+
+    `project` is asked for the modules that it imports; what it doesn't know, and all without it, stays unknown.
+    With `tells_caught`, a failure that a `try` catches is one.
+    """
+    with _room_to_recurse():
+        return _explore(Interpreter(program, budget, project, tells_caught=tells_caught))
+
+
+@contextmanager
+def _room_to_recurse() -> Iterator[None]:
+    """Lift the recursion limit for a while: a call of the program takes a dozen of ours."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _explore(machine: Interpreter) -> Exploration:
+    program = machine.program
     for gap in program.gaps:
         machine.gap(gap.span, gap.reason)
+    machine.waste.spoilt.clear()  # what can't be expressed spoils the entries that come there
     steps = 0
     start = _module(machine)
     objects: Objects = {}
@@ -36,26 +75,55 @@ def explore(program: ir.Program, budget: int = BUDGET) -> Exploration:
         machine.steps = 0
         _entry(machine, start, code, owner, objects)
         steps += machine.steps
+    steps += machine.imports.wasted
     incidents = tuple(distinct(machine.reports))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
-    return Exploration(verdict, incidents, tuple(machine.gaps), steps)
+    wasted = distinct(Report(incident, None) for incident in machine.waste.incidents(program))
+    waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
+    return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine))
+
+
+def _conduct(machine: Interpreter) -> Conduct:
+    births = machine.graphs.births
+    leaves = (births[node].moment.span for node in machine.passed if births[node].operation == "leaf")
+    trained = (births[node].moment.span for node in machine.trained)
+    return Conduct(frozenset(machine.walked), frozenset(leaves), frozenset(trained), frozenset(machine.slips))
 
 
 def _module(machine: Interpreter) -> State:
     """Run the module's body; the state that later entries start from."""
-    state = State()
-    machine.module_frame = state.push(machine.program.module, None, None)
+    imports = machine.imports
+    state = State(imports.base)
+    state.opened = machine.waste.opened
+    frame = imports.of[machine.program.source] = state.push(machine.program.module, None, None)
+    if imports.project is not None:
+        imports.frames[imports.project.entry] = frame
     state.frame.names["__name__"] = Const("__main__")
     begun = state.fork()
     try:
         ended = machine.run(machine.program.module.body, [state])
     except OutOfSteps:
-        _say_spent(machine, machine.program.module)
-        ended = []
+        ended = _again(machine, lambda: machine.run(machine.program.module.body, [begun.fork()])) or []
     after = next((s for s in ended if s.flow is None), None) or (ended[0] if ended else begun)
     after.flow, after.grad, after.guards = None, True, 0
     after.turns, after.calls, after.stack = (), (), after.stack[:1]
     return after
+
+
+def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
+    """Run what took too many steps once more, if calls into other modules are to blame, and leave these unseen. A name
+    that is imported costs nothing that would be found without it."""
+    imports, code = machine.imports, machine.running
+    try:
+        if imports.spent:
+            imports.closed, imports.wasted, machine.steps = True, imports.wasted + machine.steps, 0
+            return run()
+    except OutOfSteps:
+        pass
+    finally:
+        imports.closed = False
+    _say_spent(machine, code)
+    return None
 
 
 def _say_spent(machine: Interpreter, code: ir.Code) -> None:
@@ -90,36 +158,58 @@ def _codes(block: ir.Block) -> Iterator[tuple[ir.Code, bool]]:
                     yield from _codes(handler.body)
 
 
+Result = TypeVar("Result")
 Objects: TypeAlias = "dict[ir.Code, tuple[list[State], Value]]"
 
 
 def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
     """Run one function with unknown arguments; a method on an object of its class, which is made once."""
-    state = start.fork()
-    state.choices = ()
+    machine.running = code
+    machine.imports.spent_before += machine.imports.spent
+    machine.imports.spent = 0
     try:
-        if owner is None:
-            func = _held(state, machine, code)
-            if func is not None:
-                _inner(machine, machine.call(state, func, Args(), code.span), code)
-            return
-        cls = _class_of(state, owner)
-        if cls is None or _is_autograd_function(state, cls):
-            return
-        if owner not in objects:
-            made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
-            objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
-        states, receiver = [s.fork() for s in objects[owner][0]], objects[owner][1]
-        method = find(states[0], receiver, code.name) if states else None
-        if method is None:
-            return
-        for number in range(1, TWICE + 1):
-            for each in states:
-                each.turns = (Turn(code.span, number, is_call=True),)
-            states = [s for each in states for s, _ in _invoke(machine, each, method, receiver, code)]
-            states = [s for s in states if s.flow is None][:6]
+        _run_entry(machine, start, code, owner, objects)
     except OutOfSteps:
-        _say_spent(machine, code)
+        machine.waste.spoil()
+        _again(machine, lambda: _run_entry(machine, start, code, owner, objects))
+
+
+def _run_entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
+    state = start.fork()
+    state.choices, state.deeds = (), ()
+    machine.waste.begin()
+    if owner is None:
+        func = _held(state, machine, code)
+        if func is not None:
+            results = machine.call(state, func, Args(), code.span)
+            machine.waste.leave(results)
+            _inner(machine, results, code)
+        return
+    cls = _class_of(state, owner)
+    if cls is None or _is_autograd_function(state, cls):
+        return
+    if owner not in objects:
+        made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
+        objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
+    states, receiver = [s.fork() for s in objects[owner][0]], objects[owner][1]
+    method = find(states[0], receiver, code.name) if states else None
+    if method is None:
+        return
+    for number in range(1, TWICE + 1):
+        for each in states:
+            each.turns = (Turn(code.span, number, is_call=True),)
+            _forget_unset(machine, each, receiver)
+        results = [way for each in states for way in _invoke(machine, each, method, receiver, code)]
+        machine.waste.leave(results, receiver)
+        states = [s for s, _ in results if s.flow is None][:6]
+
+
+def _forget_unset(machine: Interpreter, state: State, receiver: Value) -> None:
+    """Between two calls, others may have set the attributes that nothing seen so far has set."""
+    held = state.get(receiver)
+    if isinstance(held, Instance) and isinstance(receiver, Ref):
+        known = {name: v for name, v in held.attrs.items() if not (isinstance(v, Ref) and v.id in machine.unset)}
+        state.set(receiver, Instance(held.cls, known))
 
 
 def _invoke(
@@ -139,13 +229,14 @@ def _inner(machine: Interpreter, results: list[tuple[State, Value]], code: ir.Co
 
 def _held(state: State, machine: Interpreter, code: ir.Code) -> Value | None:
     """The function value of a module-level def, decorated as it is."""
-    found = state.frames[machine.module_frame].names.get(code.name)
+    frame = machine.imports.of[machine.program.source]
+    found = state.frames[frame].names.get(code.name)
     inner = found
     while isinstance(inner, Wrapped):
         inner = inner.func
     if isinstance(inner, Closure) and inner.code is code:
         return found
-    return Closure(code, machine.module_frame)
+    return Closure(code, frame)
 
 
 def _class_of(state: State, owner: ir.Code) -> Ref | None:
@@ -165,9 +256,10 @@ def _is_autograd_function(state: State, cls: Ref) -> bool:
 
 def distinct(reports: Iterable[Report]) -> list[Incident]:
     """One incident a place: the one that needs the fewest conditions, proven."""
-    places: dict[tuple[int, type], list[Report]] = {}
+    places: dict[tuple[Source, int, type], list[Report]] = {}
     for report in reports:
-        places.setdefault((report.incident.primary.start, type(report.incident)), []).append(report)
+        place = report.incident.primary
+        places.setdefault((place.source, place.start, type(report.incident)), []).append(report)
     return [_simplest(found) for found in places.values()]
 
 

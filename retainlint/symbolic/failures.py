@@ -37,10 +37,11 @@ EXPECTED = ("RuntimeError", "Exception", "BaseException", "GraphError")
 
 def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     entry = state.fork() if instr.handlers and _may_matter(instr) else None
-    catches = any(_may_catch(state, handler) for handler in instr.handlers)
+    catches = not machine.tells_caught and any(_may_catch(state, handler) for handler in instr.handlers)
     state.guards += catches
     after: list[State] = []
-    for each in machine.run(instr.body, [state]):
+    ended, risky = _watched(machine, instr.body, state)
+    for each in ended:
         each.guards -= catches
         if each.flow is not None and each.flow.kind == "raise" and instr.handlers:
             after += _handle(machine, instr, each)
@@ -48,11 +49,22 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
             after += machine.run(instr.orelse, [each])
         else:
             after.append(each)
-    if entry is not None:
+    if entry is not None and risky:
         entry.truths = dict(entry.truths)
         entry.choices += (Choice(Condition(instr.handlers[0].span, True), Symbol(ticket())),)
-        after += _enter(machine, instr.handlers[0], entry, Failure(""))
+        after += _enter(machine, instr.handlers[0], entry, Failure(GROUPS[0] if instr.is_group else ""))
     return settled(machine, _finally(machine, instr, after), instr.live)
+
+
+def _watched(machine: Machine, body: ir.Block, state: State) -> tuple[list[State], bool]:
+    """Run what a `try` guards; and whether anything in it may have raised for a reason that we don't see."""
+    before = machine.risks
+    machine.watching += 1
+    try:
+        ended = machine.run(body, [state])
+    finally:
+        machine.watching -= 1
+    return ended, machine.risks > before
 
 
 def _finally(machine: Machine, instr: ir.Try, states: list[State]) -> list[State]:
@@ -108,6 +120,8 @@ def _handle(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     raised = state.flow.value
     kind = raised.type if isinstance(raised, Failure) else ""
     state.flow = None
+    if instr.is_group:
+        return _handle_group(machine, instr.handlers, state, raised or Failure(""))
     for handler in instr.handlers:
         for tested in machine.run(handler.test, [state]):
             names = _caught(tested, handler)
@@ -116,6 +130,55 @@ def _handle(machine: Machine, instr: ir.Try, state: State) -> list[State]:
             state = tested
     state.flow = Flow("raise", raised)
     return [state]
+
+
+GROUPS = ("ExceptionGroup", "BaseExceptionGroup")
+
+
+def _handle_group(machine: Machine, handlers: tuple[ir.Handler, ...], state: State, raised: Value) -> list[State]:
+    """Send what was raised to `except*` handlers: one exception to the first that takes it, one that we don't know to
+    each of them, a group to some, one after the other; what none takes is raised on."""
+    kind = raised.type if isinstance(raised, Failure) else ""
+    if kind in GROUPS:
+        return _some_of(machine, handlers, state)
+    if not kind:
+        forks = [*(state.fork() for _ in handlers[1:]), state]
+        return [
+            after
+            for handler, each in zip(handlers, forks)
+            for after in _enter(machine, handler, _chosen(each, handler, handlers), Failure(GROUPS[0]))
+        ]
+    for handler in handlers:
+        (state,) = machine.run(handler.test, [state])[:1]
+        names = _caught(state, handler)
+        if names is None or kind in names or {"Exception", "BaseException"} & set(names):
+            return _enter(machine, handler, state, Failure(GROUPS[0]), tested=True)
+    state.flow = Flow("raise", raised)
+    return [state]
+
+
+def _some_of(machine: Machine, handlers: tuple[ir.Handler, ...], state: State) -> list[State]:
+    """Run every choice of `except*` handlers but none; what one raises goes on behind the last."""
+    paths: list[tuple[State, bool, Flow | None]] = [(state, False, None)]
+    for number, handler in enumerate(handlers):
+        behind: list[tuple[State, bool, Flow | None]] = []
+        for each, taken, flow in paths:
+            if taken or number + 1 < len(handlers):
+                behind.append((each.fork(), taken, flow))
+            for after in _enter(machine, handler, _chosen(each, handler, handlers), Failure(GROUPS[0])):
+                behind.append((after, True, after.flow or flow))
+                after.flow = None
+        paths = behind
+    for each, _, flow in paths:
+        each.flow = flow
+    return [each for each, _, _ in paths]
+
+
+def _chosen(state: State, handler: ir.Handler, handlers: tuple[ir.Handler, ...]) -> State:
+    """Note that the path takes this handler, where it might have taken another."""
+    if len(handlers) > 1:
+        state.choices += (Choice(Condition(handler.span, True), Symbol(ticket())),)
+    return state
 
 
 def _enter(machine: Machine, handler: ir.Handler, state: State, raised: Value, *, tested: bool = False) -> list[State]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
-from retainlint.autograd.saves import RESULT, UNCHECKED, rows
+from retainlint.autograd.saves import RESULT, UNCHECKED, Row, Slot, rows
 from retainlint.incident import Moment
 from retainlint.source import Span
 from retainlint.symbolic.state import State, ticket
@@ -19,7 +19,9 @@ UNSEEN = "UnseenBackward"
 @dataclass(frozen=True)
 class Birth:
     """Where a node was made and how sure we are of it: that it exists, that a gradient passes each edge, that each
-    slot is filled. `operands` are where the inputs stand in the text; `assumed` words what level 1 rests on."""
+    slot is filled. `operands` are where the inputs stand in the text; `assumed` words what level 1 rests on.
+    `serves` tells of each slot for which of the node's edges the gradient is a function of it, None for all; of a
+    node that isn't a row of the saves table nobody knows."""
 
     moment: Moment
     exists: int
@@ -30,6 +32,7 @@ class Birth:
     assumed: str = ""
     from_call: bool = False
     in_init: bool = False  # made while an `__init__` ran
+    serves: tuple[tuple[int, ...] | None, ...] | None = None
 
 
 class Graphs:
@@ -46,8 +49,8 @@ class Graphs:
         if isinstance(obj, UnknownObj) and not obj.plain and obj.hint in ("", "tensor"):
             if obj.edge is None:
                 assert isinstance(value, Ref)
-                edge = self.unseen(state, (), state.moment(obj.made), GUESS, "", from_call=False)
-                state.set(value, UnknownObj(obj.made, edge, obj.hint, obj.name, obj.attrs))
+                edge = self.unseen(state, (), state.moment(obj.made), GUESS, "", from_call=False, fed=obj.fed)
+                state.set(value, replace(obj, edge=edge))
                 return edge
             return obj.edge
         return None
@@ -63,14 +66,24 @@ class Graphs:
         return Edge(node)
 
     def unseen(
-        self, state: State, inputs: Sequence[Edge], moment: Moment, level: int, assumed: str, *, from_call: bool = True
+        self,
+        state: State,
+        inputs: Sequence[Edge],
+        moment: Moment,
+        level: int,
+        assumed: str,
+        *,
+        from_call: bool = True,
+        fed: bool = False,
     ) -> Edge:
         """What a call that we can't see returns: a fresh graph over the tensors that went in, which saves them."""
         saved = (SavedTensor("inputs", edge=inputs[0] if inputs else None),)
         node = Node(UNSEEN, saved, tuple(inputs), state.ledger.next_order())
         passes = tuple(max(level, self.exists(edge)) for edge in inputs)
         inside = state.in_init
-        self.births[node] = Birth(moment, level, passes, (level,), (), "unseen", assumed, from_call, inside)
+        self.births[node] = Birth(
+            moment, level, passes, (level,), (), "data" if fed else "unseen", assumed, from_call, inside
+        )
         return Edge(node)
 
     def build(
@@ -97,47 +110,46 @@ class Graphs:
         if not any(edges):
             return None
         row = rows()[operation]
-        node, birth = self._node(state, operation, operands, edges, storage, in_place)
+        filled = self._filled(row, operands, edges)
+        node = self._node(state, filled, row.node, operands, edges, storage, in_place)
         passes = tuple(max(doubt, self.exists(edge)) for edge in edges if edge is not None)
-        slots = tuple(max(doubt, level) for level in birth)
+        slots = tuple(max(doubt, PROVEN if s.condition is None else self.exists(edges[s.condition])) for s in filled)
         operand_spans = tuple(spans[i] if i < len(spans) else None for i, e in enumerate(edges) if e is not None)
-        born = Birth(
-            state.moment(span), min(passes), passes, slots, operand_spans, row.operation, assumed, False, state.in_init
-        )
-        self.births[node] = born
+        self.births[node] = Birth(
+            state.moment(span), min(passes), passes, slots, operand_spans, row.operation, assumed, False,
+            state.in_init, _serving(filled, edges),
+        )  # fmt: skip
         return Edge(node)
+
+    def _filled(self, row: Row, operands: Sequence[Value], edges: Sequence[Edge | None]) -> tuple[Slot, ...]:
+        """The slots that are filled for these operands."""
+        many = bool(row.inputs) and row.inputs[-1].endswith("*")
+        there = 0 if many else len(operands)
+        return tuple(slot for slot in row.saved([edge is not None for edge in edges]) if slot.source < there)
 
     def _node(
         self,
         state: State,
-        operation: str,
+        filled: tuple[Slot, ...],
+        name: str,
         operands: Sequence[Value],
         edges: tuple[Edge | None, ...],
         storage: int | None,
         in_place: bool,
-    ) -> tuple[Node, tuple[int, ...]]:
-        row = rows()[operation]
-        many = bool(row.inputs) and row.inputs[-1].endswith("*")
+    ) -> Node:
         saved: list[SavedTensor] = []
-        levels: list[int] = []
-        for slot in row.slots:
-            condition = slot.condition
-            if condition is not None and (condition >= len(edges) or edges[condition] is None):
-                continue
-            levels.append(PROVEN if condition is None else self.exists(edges[condition]))
+        for slot in filled:
             if slot.source == UNCHECKED:
                 saved.append(SavedTensor(slot.name))
             elif slot.source == RESULT:
                 version = state.ledger.version(storage) + in_place
                 saved.append(SavedTensor(slot.name, storage, version, None, is_result=True))
-            elif slot.source < len(operands) and not many:
+            else:
                 overwritten = in_place and slot.source == 0  # torch then saves a clone
                 held = None if overwritten else storage_of(state, operands[slot.source])
                 saved.append(SavedTensor(slot.name, held, state.ledger.version(held), edges[slot.source]))
-            else:
-                levels.pop()
         following = tuple(edge for edge in edges if edge is not None)
-        return Node(row.node, tuple(saved), following, state.ledger.next_order()), tuple(levels)
+        return Node(name, tuple(saved), following, state.ledger.next_order())
 
     def reach(self, roots: Iterable[Edge]) -> dict[Node, int]:
         """Every node that the roots lead to, with the least level of a way there: the largest on that way."""
@@ -175,6 +187,14 @@ class Graphs:
             way.append(step)
             step = came[step]
         return tuple(reversed(way))
+
+
+def _serving(filled: Sequence[Slot], edges: Sequence[Edge | None]) -> tuple[tuple[int, ...] | None, ...] | None:
+    """For which of a node's edges the gradient is a function of each slot; None where a slot hides its graph."""
+    if any(slot.computed for slot in filled):
+        return None
+    at = {number: place for place, number in enumerate(n for n, edge in enumerate(edges) if edge is not None)}
+    return tuple(None if s.serves is None else tuple(at[n] for n in s.serves if n in at) for s in filled)
 
 
 def storage_of(state: State, value: Value) -> int | None:

@@ -11,6 +11,7 @@ from retainlint.symbolic.models import containers, operations, unknown
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
+    ClassObj,
     Const,
     DictObj,
     External,
@@ -49,6 +50,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             return [(state, _from_sequence(state, children, index, span))]
         case TensorObj():
             return [(state, operations.index(machine, state, obj, index, span))]
+        case ClassObj():
+            return [(state, obj)]  # Box[int]
         case Instance():
             getter = find(state, obj, "__getitem__")
             if getter is not None:
@@ -99,6 +102,7 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
             if setter is not None:
                 return [s for s, _ in machine.call(state, Bound(setter, obj), Args((index, value)), span)]
         case UnknownObj():
+            machine.waste.give(unknown.edges_in(machine, state, (value,)))
             unknown.set_item(state, obj, index, value)
     return [state]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retainlint.source import Span
 from retainlint.symbolic import facts
@@ -18,10 +18,12 @@ from retainlint.symbolic.values import (
     IteratorObj,
     LayerObj,
     ListObj,
+    Ref,
     Symbol,
     TensorObj,
     Term,
     Tuple,
+    UnknownObj,
     Value,
 )
 
@@ -106,6 +108,8 @@ def _source(machine: Machine, state: State, value: Value, span: Span) -> _Source
         return _sequence(value.items, span)
     if isinstance(value, Const) and isinstance(value.value, str):
         return _sequence(tuple(Const(c) for c in value.value[:99]), span)
+    if isinstance(value, Const) and not hasattr(value.value, "__iter__"):
+        machine.slips.add(span)
     obj = state.get(value)
     match obj:
         case ListObj(items=items, open=False):
@@ -124,7 +128,15 @@ def _source(machine: Machine, state: State, value: Value, span: Span) -> _Source
             return _object(machine, value, span)
         case TensorObj(length=length):
             return _Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
-    return _Source(None, lambda s, i: [(s, unknown.item(s, value, span))])
+    return _Source(None, lambda s, i: [(s, _fed(s, unknown.item(s, value, span)))])
+
+
+def _fed(state: State, item: Value) -> Value:
+    """An item of a loader, or of something else that nobody sees."""
+    held = state.get(item)
+    if isinstance(held, UnknownObj) and isinstance(item, Ref) and not held.fed:
+        state.set(item, replace(held, fed=True))
+    return item
 
 
 def _placed(items: tuple[Value, ...], index: Value) -> Value:

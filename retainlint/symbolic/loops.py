@@ -54,7 +54,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
     for number in range(1, plan.turns + 1):
         turn: list[State] = []
         for each in live:
-            each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls), sure=plan.sure))
+            each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls), sure=plan.sure, few=plan.exact))
             for current, item in plan.item(each, number):
                 if current.flow is None:
                     current.write(instr.item, item, instr.span)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from retainlint import ir
+from retainlint.autograd.graph import Node
 from retainlint.incident import Gap, Incident, Witness
 from retainlint.source import Span
 from retainlint.symbolic import (
@@ -17,22 +18,22 @@ from retainlint.symbolic import (
     facts,
     failures,
     generators,
+    imports,
     items,
     loops,
+    risks,
 )
-from retainlint.symbolic.context import Args, Results
+from retainlint.symbolic.context import Args, OutOfSteps, Results
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.merge import join
 from retainlint.symbolic.models import containers, operations, unknown
+from retainlint.symbolic.project import Imports, Project
 from retainlint.symbolic.state import Flow, Frame, State
 from retainlint.symbolic.values import Const, External, Failure, Term, Value
+from retainlint.symbolic.waste import Account
 
 WIDEST = 24
 """How many states may run side by side; more are dropped, and that is said."""
-
-
-class OutOfSteps(Exception):
-    """The entry's budget is spent."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,28 @@ class Report:
 class Interpreter:
     """The machine. One for each exploration; states carry all that differs between paths."""
 
-    def __init__(self, program: ir.Program, budget: int) -> None:
+    def __init__(
+        self, program: ir.Program, budget: int, project: Project | None = None, *, tells_caught: bool = False
+    ) -> None:
         self.program = program
+        self.tells_caught = tells_caught
+        self.imports = Imports(project)
         self.graphs = Graphs()
+        self.waste = Account(self.graphs)
         self.budget = budget
         self.steps = 0
         self.reports: list[Report] = []
         self.gaps: dict[Gap, None] = {}
         self.walked: set[Span] = set()
-        self.module_frame = 0
+        self.passed: set[Node] = set()
+        self.trained: set[Node] = set()
+        self.slips: set[Span] = set()
         self.entered: set[ir.Code] = set()
+        self.running = program.module  # the entry
+        self.unset: set[int] = set()
+        self.deep: dict[ir.Code, int] = {}
+        self.watching = 0
+        self.risks = 0
 
     # -- what models ask for --------------------------------------------------------------------------------------
 
@@ -70,12 +83,15 @@ class Interpreter:
 
     def gap(self, span: Span, reason: str) -> None:
         self.gaps[Gap(span, reason)] = None
+        self.risks += 1  # what was not followed may raise
+        self.waste.spoil()
 
     def covered(self, span: Span) -> None:
         self.walked.add(span)
 
     def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
-        self.reports.append(Report(incident, proof))
+        if not self.imports.loading:
+            self.reports.append(Report(incident, proof))
 
     def set_attribute(self, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
         return attributes.write(self, state, obj, name, value, span)
@@ -88,8 +104,8 @@ class Interpreter:
         while isinstance(value, Term) and value.op == "not":
             value, negated = value.args[0], not negated
         other = state.fork()
-        state.assume(value, not negated, span)
-        other.assume(value, negated, span)
+        state.assume(value, not negated, span, True)
+        other.assume(value, negated, span, False)
         return [(state, True), (other, False)]
 
     # -- running --------------------------------------------------------------------------------------------------
@@ -104,6 +120,8 @@ class Interpreter:
                 self.steps += 1
                 if self.steps > self.budget:
                     raise OutOfSteps
+                if self.watching:
+                    self.risks += risks.may_raise(state, instr)
                 for after in self.step(instr, state):
                     (done if after.flow is not None else following).append(after)
             if len(following) > WIDEST:
@@ -208,10 +226,12 @@ class Interpreter:
             case ir.Unpack(dsts=dsts):
                 for dst, value in zip(dsts, items.unpack(self, state, instr), strict=True):
                     state.write(dst, value, span)
-            case ir.Import(dst=dst, module=module, name=name, level=level):
-                state.write(dst, definitions.imported(state, module, name, level, span), span)
+            case ir.Import(dst=dst):
+                state.write(dst, imports.imported(self, state, instr), span)
             case ir.MakeFunction(dst=dst, code=code):
                 state.write(dst, definitions.make_function(state, code), span)
+            case ir.MakeType(dst=dst, name=name):
+                state.write(dst, External(f"typing.{name}"), span)
             case ir.Await(dst=dst, src=src):
                 state.write(dst, state.read(src), span)
             case ir.Opaque(dst=opaque, reason=reason):
@@ -232,9 +252,13 @@ class Interpreter:
         if scope is ir.Scope.LOCAL:
             return state.writable()
         if scope is ir.Scope.GLOBAL:
-            return state.writable(self.module_frame)
+            return state.writable(self.module_frame(state))
         holder = self.holder(state, name)
-        return state.writable(holder if holder is not None else self.module_frame)
+        return state.writable(holder if holder is not None else self.module_frame(state))
+
+    def module_frame(self, state: State) -> int:
+        """The frame of the module in whose text the running code stands."""
+        return self.imports.of[state.frame.code.span.source]
 
     def holder(self, state: State, name: str) -> int | None:
         """The nearest frame around the running one that has `name` as a local."""
@@ -248,6 +272,11 @@ class Interpreter:
 
     def load(self, state: State, name: str, scope: ir.Scope, span: Span) -> Value | None:
         """The value of a name; None where this path has not bound a name of its own, and so can't come here."""
+        found = self.bound(state, name, scope, span)
+        return found if found is None else imports.resolve(self, state, found, span)
+
+    def bound(self, state: State, name: str, scope: ir.Scope, span: Span) -> Value | None:
+        """What a name is bound to."""
         if scope is ir.Scope.LOCAL:
             if name in state.frame.names:
                 return state.frame.names[name]
@@ -255,11 +284,15 @@ class Interpreter:
             holder = self.holder(state, name)
             if holder is not None and name in state.frames[holder].names:
                 return state.frames[holder].names[name]
-        names = state.frames[self.module_frame].names
+        module = self.module_frame(state)
+        names = state.frames[module].names
         if name in names:
             return names[name]
         if name in calls.BUILTINS:
             return External(f"builtins.{name}")
+        if (starred := imports.from_star(self, state, module, name, span)) is not None:
+            return starred
+        self.slips.add(span)
         if scope is not ir.Scope.ENCLOSING and name in state.frame.code.local_names:
             return None
         missing = unknown.fresh(state, span, name=name)

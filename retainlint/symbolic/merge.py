@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.ir import Code, Live
-from retainlint.symbolic import reach
+from retainlint.symbolic import deeds, reach
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.state import Choice, Frame, State
 from retainlint.symbolic.values import (
@@ -18,6 +18,7 @@ from retainlint.symbolic.values import (
     DictObj,
     External,
     HeapObj,
+    Instance,
     ListObj,
     Ref,
     Symbol,
@@ -47,14 +48,22 @@ PRESSURE = 2
 """From so many states on, those that differ only in numbers, texts and plain lists count as alike."""
 
 
-def join(graphs: Graphs, states: list[State]) -> list[State]:
-    """Merge what is equivalent; a merged state forgets the condition that told its halves apart."""
+def join(graphs: Graphs, states: list[State], since: tuple[Choice, ...] | None = None) -> list[State]:
+    """Merge what is equivalent; a merged state forgets the condition that told its halves apart.
+
+    With `since`, the choices before a call into another module, its flags count as little as its numbers where there are
+    many states, and what it chose is forgotten where they merge.
+    """
     kept: list[State] = []
     lenient = len(states) > PRESSURE
+    blind = lenient and since is not None
+    hints: list[Hint] = []
     for state in states:
         for index, other in enumerate(kept):
-            if equivalent(graphs, other, state, lenient=lenient):
-                kept[index] = _merged(other, state)
+            if equivalent(graphs, other, state, lenient=lenient, blind=blind, hints=hints):
+                kept[index] = merged = _merged(other, state)
+                if blind and since is not None:
+                    merged.choices = tuple(choice for choice in merged.choices if choice in since)
                 break
         else:
             kept.append(state)
@@ -63,16 +72,17 @@ def join(graphs: Graphs, states: list[State]) -> list[State]:
 
 def _merged(a: State, b: State) -> State:
     choices = resolve(a.choices, b.choices)
-    winner = max((a, b), key=lambda state: (len(state.frame.names), -len(state.choices)))
+    winner = max((a, b), key=lambda s: (len(s.frame.names), len(s.ledger.graded), -len(s.choices)))
     winner.truths = {term: truth for term, truth in a.truths.items() if b.truths.get(term) == truth}
     winner.choices = choices if choices is not None else winner.choices
+    winner.retained = tuple(dict.fromkeys(a.retained + b.retained)) if a.retained != b.retained else a.retained
+    winner.deeds = deeds.merged(a.deeds, b.deeds)
     return winner
 
 
 def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] | None:
     """The choices without the one in which both differ only by its answer; None if they differ by more."""
-    left = [choice for choice in a if choice not in b]
-    right = [choice for choice in b if choice not in a]
+    left, right = _without(a, b), _without(b, a)
     if not left and len(right) <= 1:
         return a
     if not right and len(left) <= 1:
@@ -82,8 +92,18 @@ def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] 
     return None
 
 
-def equivalent(graphs: Graphs, a: State, b: State, *, lenient: bool = False) -> bool:
+def _without(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> list[Choice]:
+    """Those of `a` that aren't in `b`; most are the same object in both, which is cheap to tell."""
+    shared = set(map(id, b))
+    return [choice for choice in a if id(choice) not in shared and choice not in b]
+
+
+def equivalent(
+    graphs: Graphs, a: State, b: State, *, lenient: bool = False, blind: bool = False, hints: list[Hint] | None = None
+) -> bool:
     """Whether both will go on alike. Ignored: identities, histories, what one of them assumed.
+
+    `hints` tells where others like them differed, and is added to; it decides nothing but the time it takes.
 
     With `lenient`, numbers, texts and what holds nothing else are ignored too: dropping one of two real paths costs
     at most a finding, never a false one.
@@ -92,14 +112,48 @@ def equivalent(graphs: Graphs, a: State, b: State, *, lenient: bool = False) -> 
         return False
     if (a.flow is None) != (b.flow is None) or (a.flow and b.flow and a.flow.kind != b.flow.kind):
         return False
-    return _Comparison(graphs, a, b, lenient).run()
+    return _Comparison(graphs, a, b, lenient, blind, [] if hints is None else hints).run()
+
+
+Hint: TypeAlias = tuple[bool, int, str]
+"""A name in a frame (True) or in a record on the heap."""
+
+_SIMPLE = frozenset({Const, External, Term, Symbol})
+
+Held = TypeVar("Held")
+
+
+def _changed(a: Mapping[int, Held], b: Mapping[int, Held], base: Mapping[int, Held]) -> list[tuple[int, Held, Held]]:
+    """What both states know of and differ in, be it that only one of them has changed what the base holds."""
+    get = b.get
+    found = [(id, left, right) for id, left in a.items() if (right := get(id)) is not left and right is not None]
+    if base:
+        found += [(id, a[id], b[id]) for id in a.keys() ^ b.keys() if id in base and a[id] is not b[id]]
+    return found
+
+
+_NAMES: dict[type, tuple[str, ...]] = {}
+
+
+def _names_of(kind: type) -> tuple[str, ...]:
+    """The names of a dataclass's fields."""
+    if kind not in _NAMES:
+        _NAMES[kind] = tuple(each.name for each in fields(kind))
+    return _NAMES[kind]
+
+
+def _attributes(a: HeapObj, b: HeapObj) -> tuple[Mapping[str, Value], Mapping[str, Value]] | None:
+    """What both hold by name, if they are such objects."""
+    if isinstance(a, Instance) and isinstance(b, Instance):
+        return a.attrs, b.attrs
+    return (a.attrs, b.attrs) if isinstance(a, UnknownObj) and isinstance(b, UnknownObj) else None
 
 
 class _Comparison:
     """One comparison; `ids` and `nodes` are the bijections found so far."""
 
-    def __init__(self, graphs: Graphs, a: State, b: State, lenient: bool) -> None:
-        self.graphs, self.a, self.b, self.lenient = graphs, a, b, lenient
+    def __init__(self, graphs: Graphs, a: State, b: State, lenient: bool, blind: bool, hints: list[Hint]) -> None:
+        self.graphs, self.a, self.b, self.lenient, self.blind, self.hints = graphs, a, b, lenient, blind, hints
         self.ids: dict[int, int] = {}
         self.back: dict[int, int] = {}
         self.nodes: dict[Node, Node] = {}
@@ -107,21 +161,53 @@ class _Comparison:
 
     def run(self) -> bool:
         a, b = self.a, self.b
+        if any(map(self.apart_at, self.hints)):
+            return False
         if a.flow is not None and b.flow is not None and not self.optional(a.flow.value, b.flow.value):
             return False
-        if not all(self.frame(id) for id in a.frames.keys() & b.frames.keys() if a.frames[id] is not b.frames[id]):
-            return False
-        shared = a.heap.keys() & b.heap.keys()
-        for id in shared:
-            if a.heap[id] is not b.heap[id] and not self.value(Ref(id), Ref(id)):
+        frames = _changed(a.frames, b.frames, a.base.frames)
+        for id, left, right in frames:
+            if (name := self.apart(left.names, right.names)) is not None:
+                self.hints.append((True, id, name))
                 return False
+        records = _changed(a.heap, b.heap, a.base.heap)
+        for id, one, other in records:
+            held = _attributes(one, other)
+            if held is not None and (name := self.apart(*held)) is not None:
+                self.hints.append((False, id, name))
+                return False
+        if not all(self.frame(left, right) for _, left, right in frames):
+            return False
+        if not all(self.refs(id, id) for id, _, _ in records):
+            return False
         while self.pending:
             if not self.heap(*self.pending.pop()):
                 return False
         return self.ledgers()
 
-    def frame(self, id: int) -> bool:
-        a, b = self.a.frames[id], self.b.frames[id]
+    def apart(self, a: Mapping[str, Value], b: Mapping[str, Value]) -> str | None:
+        """A name under which both hold a flag, a number or the like, and differ: most states do, so it is asked first."""
+        for name, left in a.items():
+            right = b.get(name, left)
+            if left is not right and type(left) in _SIMPLE and not self.value(left, right):
+                return name
+        return None
+
+    def apart_at(self, hint: Hint) -> bool:
+        """Whether both differ where others did."""
+        is_frame, id, name = hint
+        held: tuple[Mapping[str, Value], Mapping[str, Value]] | None = None
+        if is_frame:
+            left, right = self.a.frames.get(id), self.b.frames.get(id)
+            held = (left.names, right.names) if left is not None and right is not None else None
+        elif (one := self.a.heap.get(id)) is not None and (other := self.b.heap.get(id)) is not None:
+            held = _attributes(one, other)
+        if held is None or name not in held[0] or name not in held[1]:
+            return False
+        a, b = held[0][name], held[1][name]
+        return a is not b and type(a) in _SIMPLE and not self.value(a, b)
+
+    def frame(self, a: Frame, b: Frame) -> bool:
         return self.names(a, b) and self.mapping(a.registers, b.registers) and self.values(a.yielded, b.yielded)
 
     def names(self, a: Frame, b: Frame) -> bool:
@@ -172,17 +258,20 @@ class _Comparison:
     def plain(self, state: State, value: Value) -> bool:
         """Whether a value can hold no graph and is no flag."""
         if isinstance(value, Const):
-            return self.lenient and not isinstance(value.value, (bool, type(None)))
+            return self.lenient and (self.blind or not isinstance(value.value, (bool, type(None))))
         if isinstance(value, Ref):
-            held = state.heap[value.id]
-            if isinstance(held, UnknownObj):
-                return (held.plain or self.weak(state, held)) and not held.attrs
-            if isinstance(held, TensorObj):
-                return self.weak(state, held)
-            if isinstance(held, ListObj):
-                return self.lenient and all(self.plain(state, item) for item in held.items)
-            return False
+            return self.bare(state, state.heap[value.id])
         return isinstance(value, Term | Symbol) or (isinstance(value, External) and not value.path.startswith("torch"))
+
+    def bare(self, state: State, held: HeapObj) -> bool:
+        """The same of what a reference leads to."""
+        if isinstance(held, UnknownObj):
+            return not held.attrs and (held.plain or self.weak(state, held))
+        if isinstance(held, TensorObj):
+            return self.weak(state, held)
+        if isinstance(held, ListObj):
+            return self.lenient and all(self.plain(state, item) for item in held.items)
+        return False
 
     def weak(self, state: State, held: TensorObj | UnknownObj) -> bool:
         """Whether a tensor's graph is at most a guess, and was not walked."""
@@ -203,9 +292,9 @@ class _Comparison:
         """Compare two records of one type field by field."""
         if not is_dataclass(a):
             return a == b
-        for each in fields(a):
-            left, right = getattr(a, each.name), getattr(b, each.name)
-            if left is right and not isinstance(left, Ref | tuple):
+        for name in _names_of(type(a)):
+            left, right = getattr(a, name), getattr(b, name)
+            if left is right and not isinstance(left, (Ref, tuple)):
                 continue
             if isinstance(left, tuple) and isinstance(right, tuple):
                 if len(left) != len(right) or not all(self.part(x, y) for x, y in zip(left, right, strict=True)):
@@ -224,12 +313,13 @@ class _Comparison:
         return a == b
 
     def refs(self, a: int, b: int) -> bool:
-        if self.plain(self.a, Ref(a)) and self.plain(self.b, Ref(b)):
+        left, right = self.a.heap[a], self.b.heap[b]
+        if self.bare(self.a, left) and self.bare(self.b, right):
             return True
         if a in self.ids or b in self.back:
             return self.ids.get(a) == b and self.back.get(b) == a
         self.ids[a], self.back[b] = b, a
-        if a != b or self.a.heap[a] is not self.b.heap[b]:
+        if a != b or left is not right:
             self.pending.append((a, b))
         return True
 
@@ -254,9 +344,9 @@ class _Comparison:
         return all(self.value(a.attrs[key], b.attrs[key]) for key in a.attrs.keys() & b.attrs.keys())
 
     def records(self, a: HeapObj, b: HeapObj) -> bool:
-        for each in fields(a):
-            left, right = getattr(a, each.name), getattr(b, each.name)
-            if left is right and not isinstance(left, Mapping | tuple | Ref):
+        for name in _names_of(type(a)):
+            left, right = getattr(a, name), getattr(b, name)
+            if left is right and not isinstance(left, (Mapping, tuple, Ref)):
                 continue
             if isinstance(left, Mapping):
                 if not self.attributes(left, right):
@@ -296,7 +386,7 @@ class _Comparison:
                 continue
             if left.is_leaf and right.is_leaf:
                 graded = left.variable in self.a.ledger.graded, right.variable in self.b.ledger.graded
-                if graded[0] != graded[1]:
+                if graded[0] != graded[1] and not self.lenient:
                     return False
             if left.op != right.op or len(left.next) != len(right.next) or len(left.saved) != len(right.saved):
                 return False
@@ -338,7 +428,7 @@ class _Comparison:
         if not freed and not changed and not graded:
             return True
         left, right = reach.nodes(self.a), reach.nodes(self.b)
-        if any(node.variable in graded for node in left & right if node.is_leaf):
+        if not self.lenient and any(node.variable in graded for node in left & right if node.is_leaf):
             return False
         if any(node in left and node in right for node in freed):
             return False  # what only one side reaches was compared where it is held

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from retainlint.autograd.graph import Node
-from retainlint.symbolic.state import Heap, State
+from retainlint.symbolic.state import Frames, Heap, State
 from retainlint.symbolic.values import (
     Bound,
     ClassObj,
@@ -58,13 +58,15 @@ _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
 
 
 def records(state: State) -> tuple[set[int], set[int]]:
-    """The heap records and the frames that a state's running calls lead to."""
-    heap, frames = state.heap, state.frames
+    """The heap records and the frames that a state's running calls lead to. Those of the base that this path hasn't
+    changed are not looked into: what it has changed is reached anyway."""
+    heap, frames, base = state.heap, state.frames, state.base
     found: set[int] = set()
-    seen: set[int] = set()
-    entering = [*state.stack, *state.suspended]
+    seen: set[int] = base.frames.keys() - frames.keys()
+    entering = [*state.stack, *state.suspended, *(base.frames.keys() & frames.keys())]
     stack: list[Any] = [] if state.flow is None else [state.flow.value]
     stack.append(state.cache)
+    stack.extend(Ref(id) for id in base.heap.keys() & heap.keys())
     while stack or entering:
         while entering:
             id = entering.pop()
@@ -85,6 +87,8 @@ def records(state: State) -> tuple[set[int], set[int]]:
             if value.id in found:
                 continue
             found.add(value.id)
+            if value.id in base.heap and value.id not in heap:
+                continue
             value = heap[value.id]
             kind = type(value)
         elif kind is Closure:
@@ -99,7 +103,7 @@ def nodes(state: State) -> set[Node]:
     """Every node that some value of the state leads to; what lies below a freed node no walk gets at."""
     stack = [
         obj.edge.node
-        for id in records(state)[0]
+        for id in records(state)[0] | state.base.graphs
         if isinstance(obj := state.heap[id], TensorObj | UnknownObj) and obj.edge is not None
     ]
     found: set[Node] = set()
@@ -116,7 +120,7 @@ def sweep(state: State) -> None:
     """Forget the heap records and frames that nothing leads to."""
     alive, frames = records(state)
     if len(frames) < len(state.frames):
-        state.frames = {id: frame for id, frame in state.frames.items() if id in frames}
+        state.frames = Frames(state.base, ((id, frame) for id, frame in state.frames.items() if id in frames))
     alive.update(term.id for term in state.truths if isinstance(term, Ref))
     if len(alive) < len(state.heap) * 2 // 3:
-        state.heap = Heap((id, obj) for id, obj in state.heap.items() if id in alive)
+        state.heap = Heap(state.base, ((id, obj) for id, obj in state.heap.items() if id in alive))

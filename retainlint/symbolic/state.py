@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -40,6 +40,8 @@ class WalkRecord:
     roots: tuple[Edge, ...]
     targets: tuple[Edge, ...] | None = None
     accumulate: bool = True
+    creates: bool = False  # the gradients have graphs of their own
+    hoped: bool = False  # it ran in a `try`, and is only supposed to have succeeded
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,19 @@ class Step:
 
     owned: frozenset[Hashable]
     created: int
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What was done to gradients: a "walk", a "zero", a "step", or "other": set by hand, or something unseen.
+
+    `owner` is the optimiser, None where it is no optimiser's; `text` is how it is written.
+    """
+
+    kind: str
+    moment: Moment
+    owner: Value | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,13 +99,50 @@ class Frame:
     receiver: Value | None = None
     yielded: tuple[Value, ...] = ()
     consumer: Callable[[State, Value], list[State]] | None = None  # the body of the loop over this generator
+    sizes: tuple[int | None, ...] = ()  # the numbers that it was called with, and how long the sequences were
+    assumed: tuple[Choice, ...] = ()  # what this path took for granted when it was called
+
+
+@dataclass
+class Base:
+    """What the imported modules hold, shared by all paths: one that changes any of it has a record of its own."""
+
+    heap: dict[int, HeapObj] = field(default_factory=dict)
+    frames: dict[int, Frame] = field(default_factory=dict)
+    graphs: set[int] = field(default_factory=set)  # the records that hold a graph
+    versions: dict[Hashable, int] = field(default_factory=dict)  # of the storages that they changed in place
+    created: int = -1_000_000_000  # their nodes count as older than those of any path
+    missing: dict[Value, Ref] = field(default_factory=dict)  # names that were imported and not found
 
 
 class Heap(dict[int, HeapObj]):
-    """Records by their number. What was swept, because no variable leads to it, is unknown if it is asked for."""
+    """Records by their number, above those of the base. What was swept, because no variable leads to it, is unknown if
+    it is asked for."""
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: Base, records: Iterable[tuple[int, HeapObj]] | Mapping[int, HeapObj] = ()) -> None:
+        super().__init__(records)
+        self.base = base
 
     def __missing__(self, id: int) -> HeapObj:
-        return UnknownObj(_NOWHERE)
+        return self.base.heap.get(id) or UnknownObj(_NOWHERE)
+
+
+class Frames(dict[int, Frame]):
+    """Frames by their number, above those of the base."""
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: Base, frames: Iterable[tuple[int, Frame]] | Mapping[int, Frame] = ()) -> None:
+        super().__init__(frames)
+        self.base = base
+
+    def __missing__(self, id: int) -> Frame:
+        return self.base.frames[id]
+
+    def __contains__(self, id: object) -> bool:
+        return super().__contains__(id) or id in self.base.frames
 
 
 _NOWHERE = Span(Source("", ""), 0, 0)
@@ -100,11 +152,14 @@ class State:
     """All that one path knows. Mutable; `fork` gives a second one that goes its own way."""
 
     __slots__ = (
+        "base",
         "cache",
         "calls",
         "changes",
         "choices",
         "deciding",
+        "deeds",
+        "expects",
         "flow",
         "frames",
         "grad",
@@ -112,8 +167,10 @@ class State:
         "heap",
         "ledger",
         "me",
+        "opened",
         "pending",
         "reported",
+        "retained",
         "stack",
         "steps",
         "suspended",
@@ -122,16 +179,18 @@ class State:
         "walks",
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, base: Base | None = None) -> None:
         self.me = ticket()
-        self.frames: dict[int, Frame] = {}
+        self.base = base or Base()
+        self.frames = Frames(self.base)
         self.stack: tuple[int, ...] = ()
         self.calls: tuple[Span, ...] = ()
         self.turns: tuple[Turn, ...] = ()
-        self.heap = Heap()
+        self.heap = Heap(self.base)
         self.ledger = Ledger()
         self.truths: dict[Value, bool] = {}
         self.deciding: set[int] = set()  # runs of loops whose turn number decided something; shared by all forks
+        self.opened: set[Node] = set()  # of whose graphs unseen parts were taken, by items; shared by all forks
         self.choices: tuple[Choice, ...] = ()
         self.flow: Flow | None = None
         self.cache: Ref | None = None  # inside `parametrize.cached()`: the weights computed so far
@@ -139,22 +198,26 @@ class State:
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
         self.grad = True
         self.guards = 0
+        self.expects = 0  # contexts in which a failure isn't only caught, but asserted
         self.walks: tuple[WalkRecord, ...] = ()
         self.changes: tuple[Change, ...] = ()
         self.steps: tuple[Step, ...] = ()
+        self.retained: tuple[WalkRecord, ...] = ()  # walks that kept their graph, of paths that went into this one too
+        self.deeds: tuple[Deed, ...] = ()
         self.reported: frozenset[Node | tuple[Node, Hashable]] = frozenset()
 
     def fork(self) -> State:
-        other = State()
-        other.frames = dict(self.frames)
+        other = State(self.base)
+        other.frames = Frames(self.base, self.frames)
         other.stack, other.calls, other.turns = self.stack, self.calls, self.turns
-        other.heap = Heap(self.heap)
+        other.heap = Heap(self.base, self.heap)
         other.ledger = self.ledger.fork()
-        other.truths, other.deciding = dict(self.truths), self.deciding
+        other.truths, other.deciding, other.opened = dict(self.truths), self.deciding, self.opened
         other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
         other.suspended, other.cache = self.suspended, self.cache
-        other.grad, other.guards = self.grad, self.guards
+        other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
         other.walks, other.changes, other.steps, other.reported = self.walks, self.changes, self.steps, self.reported
+        other.retained, other.deeds = self.retained, self.deeds
         self.me = ticket()  # neither side owns the shared frames now
         return other
 
@@ -177,7 +240,7 @@ class State:
         if frame.owner != self.me:
             frame = Frame(
                 frame.code, frame.parent, self.me, dict(frame.names), dict(frame.registers), dict(frame.spans),
-                frame.cls, frame.receiver, frame.yielded, frame.consumer,
+                frame.cls, frame.receiver, frame.yielded, frame.consumer, frame.sizes, frame.assumed,
             )  # fmt: skip
             self.frames[id] = frame
         return frame
@@ -225,7 +288,7 @@ class State:
     def moment(self, span: Span) -> Moment:
         return Moment(span, self.turns, self.calls)
 
-    def assume(self, term: Value, answer: bool, span: Span) -> None:
-        """Take a side of a condition that can't be decided."""
+    def assume(self, term: Value, answer: bool, span: Span, taken: bool) -> None:
+        """Take a side of a condition that can't be decided: its term's answer, and what then holds of its text."""
         self.truths[term] = answer
-        self.choices += (Choice(Condition(span, answer), term),)
+        self.choices += (Choice(Condition(span, taken), term),)

@@ -28,7 +28,11 @@ def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second:
         name=name or (second.walk.root if second.walk.root.isidentifier() and len(way) == 1 else ""),
         same_root=set(first.roots) == set(second.roots),
         conditions=_conditions(state),
-        assumptions=(*_assumptions(machine.graphs, (*way, node)), *_turns(first.walk.moment, second.walk.moment)),
+        assumptions=(
+            *_assumptions(machine.graphs, (*way, node)),
+            *_turns(first.walk.moment, second.walk.moment),
+            *((f"the walk on {first.walk.moment.span.line} succeeds, inside its `try`",) if first.hoped else ()),
+        ),
         in_closure=_in_closure(birth.moment, second.walk.moment),
         in_init=_in_init(birth, first.walk.moment, second.walk.moment),
         foreign=_foreign(machine.graphs, state, node, first, second),
@@ -69,7 +73,7 @@ def _saved(graphs: Graphs, node: Node) -> tuple[str, ...]:
 def _via(graphs: Graphs, way: tuple[Node, ...], first: WalkRecord) -> tuple[tuple[Moment, ...], str]:
     """Where the later walk's way enters what the first had freed: the operand that leads there, and its name."""
     for above, below in zip(way, way[1:], strict=False):
-        if below in first.freed and above not in first.freed:
+        if below in first.reach and above not in first.reach:
             birth = graphs.births[above]
             for edge, span in zip(above.next, birth.operands, strict=False):
                 if edge is not None and edge.node is below and span is not None:
@@ -90,7 +94,7 @@ def _assumptions(graphs: Graphs, nodes: tuple[Node, ...]) -> tuple[str, ...]:
 def _turns(freed: Moment, reused: Moment) -> tuple[str, ...]:
     """What is taken for granted of a loop whose count we can't read."""
     later = next((b for a, b in zip(freed.turns, reused.turns, strict=False) if a != b), None)
-    return () if later is None or later.sure else (f"the loop on line {later.loop.row} makes more than one turn",)
+    return () if later is None or later.sure else (f"the loop on {later.loop.line} makes more than one turn",)
 
 
 def _in_closure(built: Moment, reused: Moment) -> bool:
@@ -104,6 +108,8 @@ def _in_init(birth: Birth, freed: Moment, reused: Moment) -> bool:
     built = birth.moment
     if birth.in_init:
         return True
+    if built.span.source is not freed.span.source and not built.frames and not built.turns:
+        return True  # another module's body
     if built.frames or built.turns or not freed.frames:
         return False
     if freed.frames != reused.frames:
@@ -124,4 +130,5 @@ def _foreign(graphs: Graphs, state: State, node: Node, first: WalkRecord, second
     shared = shared or {n.variable for n in below if n.is_leaf}
     everything = {n.variable for n in first.reach if n.is_leaf}
     owned = between[0].owned
-    return bool(owned & everything) and not owned & shared
+    lost = {n.variable for n in below if n.is_leaf}  # what a cut here would keep the optimiser from training
+    return bool(owned & everything) and not owned & (shared | lost)

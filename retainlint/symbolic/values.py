@@ -133,10 +133,12 @@ class Super:
 
 @dataclass(frozen=True)
 class GradMode:
-    """A context or decorator that turns gradients on or off; `guards` is one that expects a failure."""
+    """A context or decorator that turns gradients on or off; `guards` is one that catches a failure, and with
+    `expects` insists on one."""
 
     enabled: bool
     guards: bool = False
+    expects: bool = False
     restores: bool | None = None  # what a statement that set it found before
 
 
@@ -145,6 +147,21 @@ class Failure:
     """An exception object; `type` is its class's name, "" if unknown."""
 
     type: str
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of the project, by its place."""
+
+    place: str
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What `from module import name` bound: looked for when it is used. Only variables hold it, never registers."""
+
+    place: str
+    name: str
 
 
 # -- on the heap --------------------------------------------------------------------------------------------------
@@ -184,6 +201,7 @@ class UnknownObj:
     name: str = ""
     attrs: Mapping[str, Value] = field(default_factory=lambda: _EMPTY)
     plain: bool = False  # surely no tensor: a count, a text, a device
+    fed: bool = False  # came out of a loop over something unknown: data, if it is given to a network
 
 
 @dataclass(frozen=True)
@@ -270,7 +288,7 @@ class IteratorObj:
 
 Value: TypeAlias = (
     Const | Ref | Term | Symbol | Tuple | Slice | External | Closure | Bound | Method | Wrapped | Partial | Super
-    | GradMode | Failure
+    | GradMode | Failure | Module | Imported
 )  # fmt: skip
 HeapObj: TypeAlias = (
     TensorObj | UnknownObj | ListObj | DictObj | ClassObj | Instance | LayerObj | OptimizerObj | IteratorObj

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -11,9 +11,10 @@ from retainlint.autograd.errors import FreedError, GraphError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import NoGraph, Walk
 from retainlint.source import Span
-from retainlint.symbolic import story, witness
+from retainlint.symbolic import deeds, misuse, retaining, story, witness
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.graphs import UNSEEN, Birth, Graphs
+from retainlint.symbolic.gradients import Gradients, Mark
+from retainlint.symbolic.graphs import UNSEEN
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import Flow, State, WalkRecord, ticket
 from retainlint.symbolic.values import (
@@ -43,6 +44,7 @@ class Request:
     targets: tuple[Edge, ...] | None
     accumulate: bool
     seeds: tuple[Edge | None, ...] = ()  # the graphs of the gradients that the walk starts from
+    written: retaining.Flags = retaining.UNWRITTEN
 
 
 # -- the calls ----------------------------------------------------------------------------------------------------
@@ -51,6 +53,8 @@ class Request:
 def backward(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
     """`root.backward(gradient, retain_graph, create_graph, inputs)`."""
     text = span.text.partition(".backward")[0].strip() or "loss"
+    misuse.arguments(machine, state, "Tensor.backward", (root,), args, span)
+    misuse.result(machine, state, Walk(state.moment(span), text), (root,))
     return [(s, NONE) for s, _ in _requested(machine, state, (root,), text, args, span, 1, 3)]
 
 
@@ -65,6 +69,8 @@ def autograd_backward(machine: Machine, state: State, args: Args, span: Span) ->
     """`torch.autograd.backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)`."""
     roots = _tensors(state, args.get(0, "tensors"))
     text = _text(args, 0)
+    misuse.arguments(machine, state, "torch.autograd.backward", roots, args, span)
+    misuse.result(machine, state, Walk(state.moment(span), text), roots)
     return [(s, NONE) for s, _ in _requested(machine, state, roots, text, args, span, 2, 5)]
 
 
@@ -79,7 +85,8 @@ def _requested(
     seeds = tuple(machine.graphs.edge(state, value) for value in _tensors(state, given))
     found: Results = []
     for each, retain, create in flags(machine, state, args, at, span):
-        request = Request(roots, text, span, retain, create, targets, accumulate=True, seeds=seeds)
+        written = _written(args, at)
+        request = Request(roots, text, span, retain, create, targets, True, seeds, written)
         execute(machine, each, request)
         found.append((each, NONE))
     return found
@@ -88,13 +95,17 @@ def _requested(
 def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
     """`torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ...)`: the gradients."""
     roots = _tensors(state, args.get(0, "outputs"))
+    misuse.arguments(machine, state, "torch.autograd.grad", roots, args, span)
     wanted = _tensors(state, args.get(1, "inputs"))
     edges = [machine.graphs.edge(state, value) for value in wanted]
+    if any(edge is None and isinstance(state.get(value), TensorObj) for value, edge in zip(wanted, edges, strict=True)):
+        machine.slips.add(span)
     seeds = tuple(machine.graphs.edge(state, value) for value in _tensors(state, args.get(2, "grad_outputs")))
     found: Results = []
     for each, retain, create in flags(machine, state, args, 3, span):
         targets = tuple(edge for edge in edges if edge is not None)
-        request = Request(roots, _text(args, 0), span, retain, create, targets, accumulate=False, seeds=seeds)
+        written = _written(args, 3)
+        request = Request(roots, _text(args, 0), span, retain, create, targets, False, seeds, written)
         grads = dict(zip(targets, execute(machine, each, request), strict=False))
         values = tuple(_gradient(each, grads.get(edge) if edge else None, create, span) for edge in edges)
         open_ = not values or isinstance(args.get(1, "inputs"), Const)
@@ -103,17 +114,20 @@ def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
     return found
 
 
-def _gradient(state: State, edge: Edge | None, create: bool, span: Span) -> Value:
+def _gradient(state: State, mark: Mark | None, create: bool, span: Span) -> Value:
     """What grad returns for one input. With create_graph, one whose graph we can't see may have one all the same."""
-    if edge is None and create:
+    edge = mark.edge if mark is not None else None
+    if edge is None and create and (mark is None or mark.hidden):
         return unknown.fresh(state, span)
-    return state.new(TensorObj(edge, ticket()))
+    cut = None if edge is not None else ("constant" if create else "create_graph", span)
+    return state.new(TensorObj(edge, ticket(), cut=cut))
 
 
 def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> list[tuple[State, bool, bool]]:
     """`retain_graph` and `create_graph`, forking where they aren't known; retaining defaults to creating."""
     found: list[tuple[State, bool, bool]] = []
-    retain, create = args.get(at, "retain_graph"), args.get(at + 1, "create_graph", FALSE)
+    retain = args.get(at, "retain_graph", args.get(-1, "retain_variables"))
+    create = args.get(at + 1, "create_graph", FALSE)
     places = dict(args.places)
     for s, creates in machine.branch(state, create, places.get("create_graph", span)):
         if retain == NONE:
@@ -121,6 +135,15 @@ def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> li
         else:
             found += [(t, keeps, creates) for t, keeps in machine.branch(s, retain, places.get("retain_graph", span))]
     return found
+
+
+def _written(args: Args, at: int) -> retaining.Flags:
+    """The flags as they stand in the text of the call."""
+    places = dict(args.places)
+    retain = places.get("retain_graph") or (args.spans[at] if at < len(args.spans) else None)
+    create = places.get("create_graph") or (args.spans[at + 1] if at + 1 < len(args.spans) else None)
+    is_true = retain is not None and retain.text == "True"
+    return retaining.Flags(retain if is_true else None, create is not None and create.text != "False")
 
 
 def _tensors(state: State, value: Value) -> tuple[Value, ...]:
@@ -138,52 +161,6 @@ def _text(args: Args, index: int) -> str:
 
 
 # -- the walk -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A symbolic gradient: it is there, and with create_graph it has a graph of its own."""
-
-    edge: Edge | None = None
-
-
-class _Gradients:
-    """The engine's arithmetic over marks."""
-
-    def __init__(self, graphs: Graphs, state: State, request: Request) -> None:
-        self.graphs, self.state, self.request = graphs, state, request
-
-    def apply(self, node: Node, grads: list[Mark | None]) -> Sequence[Mark | None]:
-        given = [grad for grad in grads if grad is not None]
-        if not given:
-            return [None] * len(node.next)
-        if not self.request.create:
-            return [Mark()] * len(node.next)
-        edges = [grad.edge for grad in given if grad.edge is not None]
-        for saved in node.saved:
-            inner = Edge(node) if saved.is_result else saved.edge
-            edges += [inner] if inner is not None else []
-        return [Mark(self._combine(tuple(dict.fromkeys(edges)), f"{node.op}Backward"))] * len(node.next)
-
-    def add(self, left: Mark, right: Mark) -> Mark:
-        edges = tuple(mark.edge for mark in (left, right) if mark.edge is not None)
-        if len(edges) < 2:
-            return Mark(edges[0] if edges else None)
-        return Mark(self._combine(edges, "AddBackward0", saves=False))
-
-    def _combine(self, edges: tuple[Edge, ...], op: str, *, saves: bool = True) -> Edge | None:
-        if not edges:
-            return None
-        saved = (SavedTensor("self"),) if saves else ()
-        node = Node(op, saved, edges, self.state.ledger.next_order())
-        passes = tuple(self.graphs.exists(edge) for edge in edges)
-        moment = self.state.moment(self.request.span)
-        slots = (max(CONVENTIONAL, min(passes)),) * len(saved)
-        self.graphs.births[node] = Birth(moment, min(passes), passes, slots, operation="double")
-        return Edge(node)
-
-    def accumulate(self, variable: Hashable, grad: Mark) -> None:
-        """The engine's ledger remembers that the leaf has a gradient now."""
 
 
 class _Refused(Exception):
@@ -227,6 +204,8 @@ class _Watch(engine.Observer):
         level = max(
             self.reach.get(node, GUESS), record.reach.get(node, GUESS), birth.exists, min(birth.slots, default=PROVEN)
         )
+        if record.hoped and self.request.seeds:  # it may have failed for want of them
+            return GUESS
         if level == GUESS and node.op == UNSEEN and set(self.roots) == set(record.roots):
             above = self.machine.graphs.way(self.roots[0], node, GUESS)
             if node is self.roots[0].node or (birth.from_call and all(not n.saved for n in above[:-1])):
@@ -249,24 +228,31 @@ class _Watch(engine.Observer):
         request = self.request
         freed = frozenset(self.newly_freed)
         created = self.state.ledger.created
-        return WalkRecord(self.walk, self.reach, freed, created, self.roots, request.targets, request.accumulate)
+        return WalkRecord(
+            self.walk, self.reach, freed, created, self.roots, request.targets, request.accumulate, request.create
+        )
 
 
-def execute(machine: Machine, state: State, request: Request) -> list[Edge | None]:
-    """Run a walk on a path; the graphs of the gradients at the targets."""
+def execute(machine: Machine, state: State, request: Request) -> list[Mark | None]:
+    """Run a walk on a path; the gradients at the targets."""
     machine.covered(request.span)
     walk = Walk(state.moment(request.span), request.text, request.retain)
     edges = [machine.graphs.edge(state, root) for root in request.roots]
     if not edges or any(edge is None for edge in edges):
         _no_graph(machine, state, request, walk, edges)
+        machine.waste.give(edge for edge in edges if edge is not None)
+        machine.waste.spoil()
         return []
     roots = tuple(edge for edge in edges if edge is not None)
     watch = _Watch(machine, state, request, roots, walk)
+    told = state.reported
+    if request.accumulate:
+        deeds.walked(state, walk.moment)
     try:
         marks = engine.walk(
             [(edge, Mark(seed)) for edge, seed in zip_longest(roots, request.seeds[: len(roots)])],
             state.ledger,
-            _Gradients(machine.graphs, state, request),
+            Gradients(machine.graphs, state, request.create, request.span),
             watch,
             retain=request.retain,
             inputs=request.targets,
@@ -275,20 +261,26 @@ def execute(machine: Machine, state: State, request: Request) -> list[Edge | Non
     except _Refused:
         state.flow = Flow("raise", Failure("RuntimeError"))
         state.walks += (watch.record(),)
+        retaining.walked(machine.waste, state, state.walks[-1], request.written, failed=True)
         return []
+    if request.accumulate:
+        machine.passed.update(watch.reach if request.targets is None else (edge.node for edge in request.targets))
     record = watch.record()
+    retaining.walked(machine.waste, state, record, request.written, failed=state.reported is not told)
     if watch.failed:  # one cure heals them all: later failures at what this walk freed are the same bug
         state.reported |= record.freed
-    if state.guards and not _is_scalar(state, request):  # it may have failed for another reason than a graph
-        record = replace(record, reach=dict.fromkeys(record.reach, GUESS))
-    state.walks += (record,)
-    return [mark.edge if mark is not None else None for mark in marks]
+    state.walks += (_hoped(machine, state, request, record) if state.guards else record,)
+    return marks
 
 
-def _is_scalar(state: State, request: Request) -> bool:
-    """Whether the walk surely starts from scalars, or was given its gradients."""
-    roots = [state.get(root) for root in request.roots]
-    return bool(request.seeds) or all(isinstance(held, TensorObj) and held.ndim == 0 for held in roots)
+def _hoped(machine: Machine, state: State, request: Request, record: WalkRecord) -> WalkRecord:
+    """A walk in a `try`: it may have failed for another reason than a graph, though a program means it to succeed."""
+    ndims = {held.ndim if isinstance(held, TensorObj) else None for root in request.roots for held in [state.get(root)]}
+    if request.seeds or ndims == {0}:
+        return record
+    machine.risks += 1
+    level = CONVENTIONAL if ndims <= {0, None} and not state.expects else GUESS
+    return replace(record, reach={node: max(known, level) for node, known in record.reach.items()}, hoped=True)
 
 
 def _no_graph(machine: Machine, state: State, request: Request, walk: Walk, edges: Sequence[Edge | None]) -> None:
@@ -301,7 +293,7 @@ def _no_graph(machine: Machine, state: State, request: Request, walk: Walk, edge
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
     reason, span = held.cut or ("leaf", None)
-    kind = reason if reason in ("detach", "no_grad", "data", "item", "leaf") else "detach"
+    kind = reason if reason in ("detach", "no_grad", "data", "item", "leaf", "create_graph", "constant") else "detach"
     cut = None if span is None else state.moment(span)
     incident = NoGraph(walk, cut, kind, tuple(choice.condition for choice in state.choices), ())
     machine.report(incident, lambda: witness.of_no_graph(incident))

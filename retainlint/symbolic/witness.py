@@ -58,7 +58,7 @@ class _Script:
     ledger: Ledger = field(default_factory=Ledger)
 
     def say(self, code: str, span: Span | None, what: str = "") -> None:
-        place = "" if span is None else f"{_one_line(span.source.name)}:{span.row}: {_one_line(span.text)}"
+        place = "" if span is None else f"{_one_line(str(span))}: {_one_line(span.text)}"
         note = "  ".join(part for part in (place, what) if part)
         self.lines.append(f"{code}  # {note}" if note else code)
 
@@ -101,6 +101,8 @@ class _Script:
     def _spelt(self, operation: str, node: Node, names: list[str]) -> str:
         if any(saved.storage is not None and saved.edge is None and not saved.is_result for saved in node.saved):
             return " + ".join([f"{self._constant(node)} * {names[0]}", *names[1:]])
+        if operation == "add" and len(names) > 2:  # a sum
+            return " + ".join(names)
         if operation in _BINARY or operation in ("linear", "mse_loss"):
             left, right = (*names, self._constant(node))[:2] if len(names) == 1 else names[:2]
             if operation in _BINARY:

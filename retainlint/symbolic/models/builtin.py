@@ -79,7 +79,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, _named_tuple(state, args, span))]
         case "object":
             return [(state, unknown.fresh(state, span, plain=True))]
-    if name.endswith(("Error", "Exception", "Warning", "Interrupt", "Iteration", "Exit")):
+    if name.endswith(("Error", "Exception", "Warning", "Interrupt", "Iteration", "Exit", "ExceptionGroup")):
         return [(state, Failure(name))]
     if name in ("int", "float", "str", "bool") and args.pos and facts.is_scalar(args.pos[0]):
         return [(state, _cast(name, args.pos[0]))]

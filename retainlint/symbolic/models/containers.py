@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import NoneType
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import iteration
+from retainlint.symbolic import iteration, keeping
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import State
@@ -29,6 +30,8 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
     if instr.kind is ir.Kind.SLICE:
         return Slice(tuple(state.read(item.value) for item in instr.items))
     if instr.kind is ir.Kind.STRING:
+        return _text(state, instr)
+    if instr.kind is ir.Kind.TEMPLATE:
         return Term("text", tuple(state.read(item.value) for item in instr.items)[:4])
     if instr.kind is ir.Kind.DICT:
         return _build_dict(state, instr)
@@ -45,6 +48,26 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
     if instr.kind is ir.Kind.TUPLE and not open_:
         return Tuple(tuple(items))
     return state.new(ListObj(tuple(items), open_, "set" if instr.kind is ir.Kind.SET else "list"))
+
+
+LONGEST = 1000
+"""How long a text may be to be told letter by letter."""
+
+
+def _text(state: State, instr: ir.Build) -> Value:
+    """An f-string: known where its parts are and nothing but their plain text is asked for."""
+    values = [state.read(item.value) for item in instr.items]
+    pieces = [instr.texts[0]]
+    for value, item, text in zip(values, instr.items, instr.texts[1:]):
+        plain = not item.spec and not item.conversion
+        if not (plain and isinstance(value, Const) and isinstance(value.value, (str, int, float, bool, NoneType))):
+            break
+        pieces += (str(value.value), text)
+    else:
+        if sum(map(len, pieces)) <= LONGEST:
+            return Const("".join(pieces))
+    shape = [f"{text}{{{item.conversion}:{item.spec}}}" for text, item in zip(instr.texts, instr.items)]
+    return Term("text", (Const("".join(shape) + instr.texts[-1]), *values[:4]))
 
 
 def _build_dict(state: State, instr: ir.Build) -> Value:
@@ -116,6 +139,9 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
     assert isinstance(held, ListObj)
     match name:
         case "append" | "add":
+            keeping.stored(
+                machine.waste, state, ref, args.get(0, "object"), span, args.spans[0] if args.spans else None
+            )
             append(state, ref, args.get(0, "object"))
         case "appendleft":
             state.set(ref, replace(held, items=(args.get(0, "x"), *held.items)))
@@ -128,6 +154,7 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             items = held.items + tuple(more or (iteration.any_item(machine, state, args.get(0, "iterable"), span),))
             state.set(ref, replace(held, items=items, open=held.open or more is None))
         case "pop" | "popleft":
+            machine.waste.shrunk.add(ref.id)
             return [(state, _pop(state, ref, held, args, span, left=name == "popleft"))]
         case "clear":
             state.set(ref, replace(held, items=(), open=False))

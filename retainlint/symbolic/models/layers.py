@@ -113,8 +113,62 @@ MarginRankingLoss=clamp
 CosineEmbeddingLoss=norm
 CTCLoss=nll_loss
 MultiLabelSoftMarginLoss=mse_loss
-GaussianNLLLoss=mse_loss
-PoissonNLLLoss=mse_loss
+GaussianNLLLoss=l1_loss
+PoissonNLLLoss=l1_loss
+HingeEmbeddingLoss=where
+MultiLabelMarginLoss=l1_loss
+MultiMarginLoss=nll_loss
+SoftMarginLoss=mse_loss
+NLLLoss2d=nll_loss
+PairwiseDistance=norm
+TripletMarginWithDistanceLoss=l1_loss
+GLU=silu
+Hardshrink=silu
+Softshrink=silu
+Softsign=abs
+Tanhshrink=where
+Threshold=relu
+RReLU=leaky_relu
+CircularPad1d=copy_slices
+CircularPad2d=copy_slices
+CircularPad3d=copy_slices
+ConstantPad1d=pad
+ConstantPad3d=pad
+ZeroPad1d=pad
+ZeroPad3d=pad
+ChannelShuffle=flip
+PixelUnshuffle=flip
+Fold=flip
+Unfold=flip
+AdaptiveAvgPool3d=adaptive_pool
+AdaptiveMaxPool1d=max_pool
+AdaptiveMaxPool3d=max_pool
+AvgPool3d=avg_pool
+MaxPool3d=max_pool
+FractionalMaxPool2d=max_pool
+FractionalMaxPool3d=max_pool
+MaxUnpool1d=index_select
+MaxUnpool2d=index_select
+MaxUnpool3d=index_select
+LPPool1d=norm
+LPPool2d=norm
+LPPool3d=norm
+LocalResponseNorm=abs
+FeatureAlphaDropout=dropout
+InstanceNorm3d=batch_norm
+LazyLinear=linear weight bias
+LazyConv1d=convolution weight bias
+LazyConv2d=convolution weight bias
+LazyConv3d=convolution weight bias
+LazyConvTranspose1d=convolution weight bias
+LazyConvTranspose2d=convolution weight bias
+LazyConvTranspose3d=convolution weight bias
+LazyBatchNorm1d=batch_norm weight bias
+LazyBatchNorm2d=batch_norm weight bias
+LazyBatchNorm3d=batch_norm weight bias
+LazyInstanceNorm1d=batch_norm
+LazyInstanceNorm2d=batch_norm
+LazyInstanceNorm3d=batch_norm
 """
 
 
@@ -204,7 +258,7 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
             return [(state, args.get(0, "input"))]
         case "RNN" | "GRU" | "LSTM" | "RNNCell" | "GRUCell" | "LSTMCell":
             return [(state, _recurrent(machine, state, layer, args, span))]
-        case "Dropout" | "Dropout1d" | "Dropout2d" | "Dropout3d" | "AlphaDropout":
+        case "Dropout" | "Dropout1d" | "Dropout2d" | "Dropout3d" | "AlphaDropout" | "FeatureAlphaDropout":
             rate = layer.attrs.get("_p", layer.attrs.get("_0", Const(0.5)))
             if not layer.training or rate in (Const(0), Const(0.0)):
                 return [(state, args.get(0, "input"))]

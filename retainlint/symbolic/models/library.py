@@ -66,7 +66,7 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         case "random.choice":
             return [(state, iteration.any_item(machine, state, args.get(0, "seq"), span))]
         case "contextlib.suppress" | "pytest.raises":
-            return [(state, GradMode(True, guards=True))]
+            return [(state, GradMode(True, guards=True, expects=name == "raises"))]
         case "sys.exit" | "os._exit":
             state.flow = Flow("raise", Failure("SystemExit"))
             return [(state, NONE)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from retainlint.source import Span
+from retainlint.symbolic import deeds
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.models.operations import bump
@@ -90,6 +91,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             _set_training(state, obj, mode)
         case "zero_grad":
             clear(state, owned(state, obj)[0], args, 0)
+            deeds.zeroed(machine.waste, state, None, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
             return [(state, NONE)]
         case "requires_grad_":
             _require(machine, state, obj, args.get(0, "requires_grad", TRUE), span)
@@ -268,6 +270,8 @@ def unknown_method(
     if name in ("to", "cuda", "cpu", "float", "double", "half", "train", "eval", "requires_grad_", "apply"):
         if name in _PROOFS and held.hint in ("", "instance", "submodule"):
             state.set(obj, replace(held, hint="module"))
+        elif name == "requires_grad_" and held.plain and args.get(0, "requires_grad", TRUE) != FALSE:
+            state.set(obj, replace(held, plain=False))  # a tensor, and from now on one that may have a graph
         return [(state, obj)]
     if name not in _PROOFS or held.hint in ("tensor",):
         return None

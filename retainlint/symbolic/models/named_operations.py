@@ -7,6 +7,7 @@ from dataclasses import replace
 from retainlint.source import Span
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import operations, unknown
+from retainlint.symbolic.models.measured import RESULTS
 from retainlint.symbolic.models.names import LISTS, ONE, OPERATIONS, REDUCTIONS, SEVERAL, TWO
 from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import State, ticket
@@ -16,6 +17,7 @@ from retainlint.symbolic.values import (
     TRUE,
     Const,
     ListObj,
+    Ref,
     TensorObj,
     Tuple,
     UnknownObj,
@@ -41,12 +43,19 @@ def operands(machine: Machine, state: State, args: Args) -> tuple[tuple[Value, .
     return tuple(values), tuple(spans)
 
 
+_NORMS = {"layer_norm": (0, 2, 3), "batch_norm": (0, 3, 4), "group_norm": (0, 2, 3)}
+"""Where the input, the weight and the bias stand among the arguments."""
+
+
 def operation(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
     """A function or method named in OPERATIONS; `args` begin with the tensor itself."""
     values, spans = operands(machine, state, args)
     row = OPERATIONS[name]
     if name == "where":
         values, spans = values[1:], spans[1:]
+    elif row in _NORMS:
+        values = tuple(args.get(at, key) for at, key in zip(_NORMS[row], ("input", "weight", "bias"), strict=True))
+        spans = args.spans[:1]
     elif name in ONE or name in ("gather", "masked_fill"):
         values, spans = values[:1], spans[:1]
     elif row in ("scatter", "scatter_add", "index_put"):
@@ -78,9 +87,20 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
         return [(state, uncertain(machine, state, row, values, span, spans))]
     result = operate(machine, state, row, values, span, spans=spans)
     held = state.get(result)
+    if name in RESULTS:
+        return [(state, _results(state, result, RESULTS[name]))]
     if isinstance(held, TensorObj) and _reduces(name, args):
         state.set(result, replace(held, ndim=0))
     return [(state, result)]
+
+
+def _results(state: State, result: Ref, count: int) -> Value:
+    """Several tensors of one node."""
+    held = state.get(result)
+    if not isinstance(held, TensorObj):
+        return result
+    more = tuple(state.new(replace(held, storage=ticket(), ndim=None)) for _ in range(count - 1))
+    return Tuple((result, *more))
 
 
 def _reduces(name: str, args: Args) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from retainlint.symbolic.models import measured
+
 _ONE = """
 neg negative=neg reciprocal floor ceil round trunc sign sum mean cumsum trace max min amax amin median prod var std
 norm logsumexp nansum cumprod exp expm1 log log2 log10 log1p sqrt rsqrt square sin cos tan abs absolute=abs clamp
 clip=clamp clamp_min=clamp clamp_max=clamp relu leaky_relu elu selu gelu silu softplus sigmoid log_sigmoid
 logsigmoid=log_sigmoid tanh hardtanh erf softmax log_softmax relu6=hardtanh softsign=abs hardsigmoid=hardtanh mish=silu
-celu=elu glu=sigmoid logit=log nan_to_num=where sinh cosh asin acos atan normalize=norm cosine=norm
+celu=elu logit=log sinh cosh asin acos atan cosine=norm
 view reshape t transpose permute expand repeat squeeze unsqueeze flatten narrow unbind split diag diagonal=select flip roll triu tril
 clone alias swapaxes=transpose movedim=permute view_as=view expand_as=expand reshape_as=reshape tile=repeat
 unflatten=view ravel=view broadcast_to=expand repeat_interleave=index unfold=slice moveaxis=permute
@@ -15,29 +17,29 @@ adaptive_avg_pool2d=adaptive_pool adaptive_avg_pool1d=adaptive_pool avg_pool2d=a
 max_pool2d=max_pool max_pool1d=max_pool adaptive_max_pool2d=max_pool interpolate pad pixel_shuffle upsample=interpolate
 sort topk kthvalue=sort mode=sort cummax=sort cummin=sort msort=sort nanmedian=median
 index_select gather masked_select select masked_fill index_fill=masked_fill take=gather chunk=split logcumsumexp=logsumexp
-renorm=norm inverse pinverse=exp det=prod logdet cholesky matrix_exp=exp fft=alias conj=alias real=alias
+inverse inv=inverse det=prod logdet cholesky fft=alias conj=alias real=alias
 """
 
 
 _TWO = """
 add sub subtract=sub mul multiply=mul div divide=div true_divide=div pow remainder fmod maximum minimum fmax=maximum
 fmin=minimum atan2 matmul mm mv dot bmm inner=dot outer=mul ger=mul cross cdist where masked_scatter=where
-hypot=atan2 mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy=bce_loss
+mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy=bce_loss
 binary_cross_entropy_with_logits=bce_logits_loss nll_loss cross_entropy=nll_loss bce_loss
-bce_with_logits=bce_logits_loss gaussian_nll_loss=mse_loss poisson_nll_loss=mse_loss cosine_similarity=norm
-pairwise_distance=norm soft_margin_loss=mse_loss hinge_embedding_loss=where multi_margin_loss=nll_loss
-margin_ranking_loss=clamp cosine_embedding_loss=norm ctc_loss=nll_loss kron=mul floor_divide=floor
+bce_with_logits=bce_logits_loss
+pairwise_distance=norm solve soft_margin_loss=mse_loss hinge_embedding_loss=where multi_margin_loss=nll_loss
+cosine_embedding_loss=norm ctc_loss=nll_loss kron=mul floor_divide=floor
 """
 
 
 _MORE = """
 addmm addmv=addmm addbmm=addmm baddbmm=addmm addcmul addcdiv lerp lerp_tensor linear bilinear prelu einsum=bmm
 conv1d=convolution conv2d=convolution conv3d=convolution conv_transpose1d=convolution conv_transpose2d=convolution
-triplet_margin_loss=norm scatter scatter_add index_put index_add=scatter index_copy=scatter
+scatter scatter_add index_put index_add=scatter index_copy=scatter
 layer_norm group_norm batch_norm instance_norm=batch_norm scaled_dot_product_attention=bmm tensordot=bmm
 multi_head_attention_forward=bmm embedding embedding_bag=embedding cat stack concat=cat concatenate=cat hstack=cat
 vstack=cat dstack=cat column_stack=cat block_diag=cat meshgrid=expand broadcast_tensors=expand chain_matmul=bmm
-grid_sample affine_grid local_response_norm=norm
+grid_sample affine_grid
 """
 
 
@@ -45,7 +47,7 @@ def _table(text: str) -> dict[str, str]:
     return {name: row or name for name, _, row in (word.partition("=") for word in text.split())}
 
 
-ONE, TWO, MORE = _table(_ONE), _table(_TWO), _table(_MORE)
+ONE, TWO, MORE = _table(_ONE) | measured.ONE, _table(_TWO) | measured.TWO, _table(_MORE) | measured.MORE
 
 
 OPERATIONS = ONE | TWO | MORE
@@ -58,16 +60,23 @@ REDUCTIONS = {"sum", "mean", "max", "min", "norm", "prod", "std", "var", "median
 SEVERAL = {"max", "min", "median", "sort", "topk", "kthvalue", "mode", "cummax", "cummin"}
 
 
-LISTS = {"split", "chunk", "unbind", "broadcast_tensors", "meshgrid", "tensor_split"}
+LISTS = {
+    "split", "chunk", "unbind", "broadcast_tensors", "meshgrid", "tensor_split", "split_with_sizes", "hsplit", "vsplit",
+    "dsplit", "unsafe_split", "unsafe_chunk",
+}  # fmt: skip
 
 
 CUTS = {
     "argmax", "argmin", "argsort", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "all", "any",
-    "nonzero", "long", "int", "bool", "byte", "short", "char", "numpy", "tolist", "multinomial", "bernoulli",
+    "nonzero", "long", "int", "bool", "byte", "short", "char", "numpy", "tolist", "multinomial",
     "count_nonzero", "allclose", "equal", "isclose", "logical_not", "logical_and", "logical_or", "searchsorted",
     "bincount", "unique", "histc", "new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "is_tensor",
     "zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like", "randint_like", "get_device",
-    "greater", "less", "one_hot", "logical_xor", "cov", "corrcoef", "new",
+    "greater", "less", "one_hot", "logical_xor", "new", "greater_equal", "less_equal", "not_equal", "argwhere",
+    "bucketize", "isin", "isneginf", "isposinf", "isreal", "signbit", "matrix_rank", "unique_consecutive", "histogram",
+    "heaviside", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift",
+    "bitwise_right_shift", "new_empty_strided", "nonzero_static", "is_nonzero", "result_type", "can_cast",
+    "promote_types", "broadcast_shapes", "unravel_index", "binomial",
 }  # fmt: skip
 
 
@@ -95,8 +104,26 @@ OVERWRITES = {"zero_", "fill_", "copy_", "normal_", "uniform_", "random_", "bern
 ATTRIBUTES = {"data", "grad", "shape", "T", "mT", "H", "grad_fn", "requires_grad", "is_leaf", "device", "dtype", "ndim"}
 
 
+FUNCTIONAL = frozenset(
+    """leaky_relu elu selu gelu silu softplus log_sigmoid logsigmoid hardtanh relu6 softsign hardsigmoid mish celu glu
+    normalize cosine alias adaptive_avg_pool2d adaptive_avg_pool1d avg_pool2d avg_pool1d max_pool2d max_pool1d
+    adaptive_max_pool2d interpolate pad pixel_shuffle upsample inv fft cdist mse_loss l1_loss smooth_l1_loss huber_loss
+    kl_div binary_cross_entropy nll_loss cross_entropy bce_loss linear bilinear einsum conv1d conv2d conv3d layer_norm
+    group_norm batch_norm instance_norm embedding cat stack concat solve fold threshold grid_sample""".split()
+)
+"""Functions of those names that are no methods; what an unknown holds under them is anything."""
+
+
+_ANYTHING = frozenset(
+    "angle diff dist frac fix fill index values indices lu normal poisson convolution quantile".split()
+)
+"""Methods whose names are often attributes of something else."""
+
+
 def is_method(name: str) -> bool:
-    """Whether tensors have such a method."""
+    """Whether tensors have such a method, so that it is what an unknown has under that name."""
+    if name in _ANYTHING or name in FUNCTIONAL:
+        return False
     return name in OPERATIONS or name in CUTS or name in NUMBERS or name in KEEPS or name in SPECIAL or in_place(name)
 
 

@@ -8,17 +8,18 @@ from dataclasses import replace
 from retainlint import ir
 from retainlint.incident import LeafModified
 from retainlint.source import Span
-from retainlint.symbolic import facts, witness
+from retainlint.symbolic import facts, keeping, witness
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
-from retainlint.symbolic.state import Change, State, ticket
+from retainlint.symbolic.state import Change, Flow, State, ticket
 from retainlint.symbolic.values import (
     PROVEN,
     Bound,
     Closure,
     Const,
     External,
+    Failure,
     Instance,
     ListObj,
     Method,
@@ -47,6 +48,10 @@ _SAME_SHAPE = frozenset(
     addcmul addcdiv maximum minimum atan2 clone to alias exp expm1 log log2 log10 log1p sqrt rsqrt square sin cos tan
     abs relu leaky_relu elu selu gelu silu softplus sigmoid log_sigmoid tanh hardtanh erf softmax log_softmax clamp
     dropout where masked_fill sinh cosh asin acos atan t""".split()
+)
+_SHAPED_AS_FIRST = frozenset(
+    """linear convolution layer_norm batch_norm group_norm native_dropout avg_pool max_pool adaptive_pool adaptive_pool_1
+    prelu""".split()
 )
 _KEEP_SIGN = VIEWS | {"sum", "mean", "max", "min", "max_dim", "clone", "index", "to"}
 
@@ -82,6 +87,8 @@ def operate(
     base = None
     if view and isinstance(first, TensorObj):
         base = first.base or (operands[0] if isinstance(operands[0], Ref) else None)
+        if not state.grad and first.edge is not None:  # torch then makes a leaf of the view
+            edge = machine.graphs.leaf(state.moment(span), machine.graphs.exists(first.edge))
     cut = None
     if edge is None and not state.grad and any(machine.graphs.edge(state, value) for value in operands):
         cut = ("no_grad", span)
@@ -99,7 +106,7 @@ def operate(
 def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int | None]:
     """The row that a product really is, and how many dimensions a result has, as far as both are known."""
     known: list[int] = []
-    for value in operands:
+    for value in operands[:1] if row in _SHAPED_AS_FIRST else operands:
         held = state.get(value)
         if isinstance(held, TensorObj) and held.ndim is not None:
             known.append(held.ndim)
@@ -113,7 +120,7 @@ def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int
         )
     if row in ("dot", "trace"):
         return row, 0
-    return row, max(known) if row in _SAME_SHAPE and known else None
+    return row, max(known) if row in _SAME_SHAPE | _SHAPED_AS_FIRST and known else None
 
 
 def row_of(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
@@ -159,10 +166,17 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         row = "pow_tensor" if isinstance(lheld, TensorObj | UnknownObj) else "rpow"
         operands: tuple[Value, ...] = (left, right) if row == "pow_tensor" else (right,)
         return [(state, _numeric(machine, state, row, operands, span, spans))]
+    if instr.op == "/" and facts.is_scalar(left) and isinstance(rheld, TensorObj):
+        turned = _numeric(machine, state, "reciprocal", (right,), span, spans[1:])
+        return [(state, _numeric(machine, state, "mul", (turned, left), span, ()))]
     if instr.in_place and isinstance(lheld, TensorObj):
         change(machine, state, left, row, (right,), span, spans=spans)
-        return [(state, left)]
-    return [(state, _numeric(machine, state, row, (left, right), span, spans))]
+        total = left
+    else:
+        total = _numeric(machine, state, row, (left, right), span, spans)
+    if row in ("add", "sub"):
+        keeping.added(machine.waste, state, total, span, spans)
+    return [(state, total)]
 
 
 def _numeric(
@@ -309,7 +323,10 @@ def leaf_modified(machine: Machine, state: State, leaf: TensorObj, span: Span, *
     """In-place on a leaf that requires grad, outside no_grad: torch refuses."""
     assert leaf.edge is not None
     birth = machine.graphs.births[leaf.edge.node]
-    if birth.exists > PROVEN or state.guards:
+    if birth.exists > PROVEN:
+        return
+    if state.guards:
+        state.flow = Flow("raise", Failure("RuntimeError"))
         return
     conditions = tuple(choice.condition for choice in state.choices)
     incident = LeafModified(name, birth.moment, state.moment(span), view, conditions, ())

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from retainlint.incident import Turn
 from retainlint.source import Span
-from retainlint.symbolic import iteration
+from retainlint.symbolic import deeds, iteration
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import modules, unknown
 from retainlint.symbolic.models.operations import bump
 from retainlint.symbolic.state import State, Step
 from retainlint.symbolic.values import (
+    FALSE,
     NONE,
+    TRUE,
     Const,
     DictObj,
     ListObj,
@@ -72,9 +74,10 @@ def method(machine: Machine, state: State, obj: Ref, name: str, args: Args, span
     assert isinstance(held, OptimizerObj)
     match name:
         case "step":
-            return _step(machine, state, held, args, span)
+            return _step(machine, state, obj, held, args, span)
         case "zero_grad":
             modules.clear(state, held.params or (), args, 0)
+            deeds.zeroed(machine.waste, state, obj, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
             _note(state, held)
         case "add_param_group":
             group = args.get(0, "param_group")
@@ -86,9 +89,13 @@ def method(machine: Machine, state: State, obj: Ref, name: str, args: Args, span
     return [(state, NONE)]
 
 
-def _step(machine: Machine, state: State, held: OptimizerObj, args: Args, span: Span) -> Results:
+def _step(machine: Machine, state: State, obj: Ref, held: OptimizerObj, args: Args, span: Span) -> Results:
     closure = args.get(0, "closure")
     results: Results = [(state, NONE)]
+    if closure == NONE:
+        deeds.stepped(machine.waste, state, obj, span)
+    else:
+        deeds.hidden(machine.waste, state, span)
     if closure != NONE:
         results = _closure(machine, state, closure, span, held.evaluations, held)
     else:
@@ -124,6 +131,7 @@ def step(machine: Machine, state: State, held: OptimizerObj, span: Span) -> None
         tensor = state.get(value)
         if isinstance(tensor, TensorObj) and tensor.edge is not None:
             if tensor.edge.node.variable in state.ledger.graded:
+                machine.trained.add(tensor.edge.node)
                 bump(machine, state, tensor.storage, span, by_step=True)
     _note(state, held)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from retainlint.source import Span
-from retainlint.symbolic import walking
+from retainlint.symbolic import deeds, misuse, walking
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import UNSEEN
 from retainlint.symbolic.models import operations, unknown
@@ -43,6 +43,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name == "backward":
         return walking.backward(machine, state, obj, args, span)
     if name in ("detach", "detach_"):
+        if name == "detach":
+            misuse.detached(machine, state, obj, span)
         return [(state, detach(machine, state, obj, held, span, in_place=name.endswith("_")))]
     if name in OPERATIONS:
         return operation(machine, state, name, everything, span)
@@ -115,7 +117,10 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
         case "data":
             return state.new(TensorObj(None, ticket(), cut=("data", span)))
         case "grad":
+            deeds.read(state, span)
             graded = held.edge is not None and held.edge.node.variable in state.ledger.graded
+            if graded and any(record.creates and record.accumulate for record in state.walks):
+                return unknown.fresh(state, span, hint="tensor")
             if graded or held.edge is None or not held.edge.node.is_leaf:
                 return state.new(TensorObj(None, ticket()))
             unseen = any(node.op == UNSEEN for record in state.walks for node in record.reach)
@@ -140,6 +145,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     elif name == "data":
         state.set(obj, replace(held, storage=ticket()))
     elif name == "grad" and held.edge is not None and held.edge.node.is_leaf:
+        deeds.zeroed(machine.waste, state, None, span, to_none=value == NONE)
         variable = held.edge.node.variable
         (state.ledger.graded.discard if value == NONE else state.ledger.graded.add)(variable)
 
@@ -154,6 +160,8 @@ def unknown_method(
         return _unknown_backward(machine, state, obj, held, args, span)
     if name == "item":
         return [(state, Term("item", (obj, Symbol(ticket()))))]
+    if name == "detach":
+        misuse.detached(machine, state, obj, span)
     if name == "detach" or name in CUTS or name in NUMBERS:
         return [(state, state.new(UnknownObj(span, plain=True, name=name)))]
     if name in KEEPS:
@@ -183,6 +191,8 @@ def _unknown_backward(
 def unknown_attribute(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, span: Span) -> Value:
     if name in ("T", "mT", "H") and held.edge is not None:
         return uncertain(machine, state, "t", (obj,), span, (_receiver(span),))
+    if name == "grad":
+        deeds.read(state, span)
     if name in ("data", "grad", "shape", "device", "dtype", "ndim", "requires_grad", "is_leaf", "grad_fn"):
         return unknown.derived(state, obj, name, span) if name != "data" else unknown.fresh(state, span, plain=True)
     return unknown.derived(state, obj, name, span)

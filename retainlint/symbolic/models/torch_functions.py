@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.source import Span
-from retainlint.symbolic import iteration, walking
+from retainlint.symbolic import iteration, misuse, walking
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import Birth
 from retainlint.symbolic.models import modules, named_operations, names, operations, unknown
@@ -31,14 +31,17 @@ from retainlint.symbolic.values import (
 
 FACTORIES = {
     "zeros", "ones", "rand", "randn", "randint", "randperm", "arange", "linspace", "logspace", "eye", "full", "empty",
-    "tensor", "from_numpy", "scalar_tensor", "normal", "tril_indices", "triu_indices", "hann_window", "as_strided",
-    "Tensor", "FloatTensor", "LongTensor", "DoubleTensor", "ByteTensor", "BoolTensor", "IntTensor", "complex", "range",
-    "zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like", "randint_like", "polar",
+    "tensor", "from_numpy", "scalar_tensor", "tril_indices", "triu_indices", "hann_window", "bartlett_window",
+    "Tensor", "FloatTensor", "LongTensor", "DoubleTensor", "ByteTensor", "BoolTensor", "IntTensor", "range",
+    "zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like", "randint_like", "hamming_window",
+    "blackman_window", "kaiser_window", "empty_strided", "empty_permuted", "frombuffer", "from_dlpack", "from_file",
+    "sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "fftfreq", "rfftfreq", "HalfTensor",
 }  # fmt: skip
 _HEADS = ("torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.cuda", "torch")
 _NO_GRAPH = ("torch.cuda", "torch.backends", "torch.manual_seed", "torch.device", "torch.distributed.get_", "torch.distributed.is_", "torch.distributed.init", "torch.utils.data",
              "torch.save", "torch.set_", "torch.get_", "torch.version", "torch.random", "torch.onnx", "torch.profiler",
              "torch.multiprocessing", "torch.utils.tensorboard", "torch.are_", "torch.is_", "torch.mps")  # fmt: skip
+_DROPOUTS = {"dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"}
 _MODES = {"torch.no_grad": False, "torch.inference_mode": False, "torch.enable_grad": True}
 
 
@@ -57,6 +60,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "torch.is_grad_enabled":
             return [(state, Const(state.grad))]
         case "torch.autograd.Variable":
+            misuse.variable(machine, state, args, span)
             return [(state, _variable(machine, state, args, span))]
         case "torch.nn.Parameter":
             return [(state, parameter(machine, state, args, span))]
@@ -89,7 +93,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if name == "native_dropout":
         mask = unknown.fresh(state, span, plain=True)
         return [(state, Tuple((operate(machine, state, name, args.pos[:1], span, spans=args.spans), mask)))]
-    if path.endswith("functional.dropout") or name in ("dropout2d", "dropout3d", "alpha_dropout"):
+    if path.endswith("functional.dropout") or name in _DROPOUTS:
         return [(state, _dropout(machine, state, args, span))]
     if name == "einsum":
         return [(state, operate(machine, state, "bmm", args.pos[1:], span, spans=args.spans[1:]))]
@@ -178,7 +182,9 @@ def parameter(machine: Machine, state: State, args: Args, span: Span) -> Value:
     edge = None
     if wanted != FALSE:
         edge = machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
-    return state.new(TensorObj(edge, ticket(), parameter=True))
+    data = state.get(args.get(0, "data"))
+    ndim = data.ndim if isinstance(data, TensorObj) else None
+    return state.new(TensorObj(edge, ticket(), parameter=True, ndim=ndim))
 
 
 def _variable(machine: Machine, state: State, args: Args, span: Span) -> Value:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from retainlint.source import Span
-from retainlint.symbolic import walking
+from retainlint.symbolic import deeds, walking
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import CONVENTIONAL, NONE, GradMode, Ref, TensorObj, UnknownObj, Value
+from retainlint.symbolic.values import CONVENTIONAL, FALSE, NONE, TRUE, GradMode, Ref, TensorObj, UnknownObj, Value
 
 INHERITED = {"manual_backward", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"}
 METHODS = {"backward", "scale", "step", "zero_grad", "unscale_", "prepare", "raises"} | INHERITED
@@ -21,7 +21,7 @@ _GUARDS = {"pytest.raises", "unittest.TestCase.assertRaises", "contextlib.suppre
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
     """Contexts of libraries that matter here."""
     if path in _GUARDS:
-        return [(state, GradMode(True, guards=True))]
+        return [(state, GradMode(True, guards=True, expects=not path.endswith("suppress")))]
     if path.startswith("torch.amp.") or path.endswith("GradScaler"):
         return [(state, unknown.fresh(state, span, name="scaler", hint="trainer"))]
     return None
@@ -32,7 +32,7 @@ def unknown_method(
 ) -> Results | None:
     """`accelerator.backward(loss)`, `self.manual_backward(loss)`, `scaler.scale(loss)`, ..."""
     if name in ("assertRaises", "assertRaisesRegex", "raises"):
-        return [(state, GradMode(True, guards=True))]
+        return [(state, GradMode(True, guards=True, expects=True))]
     named = held.hint == "trainer" or bool(_TRAINER.search(held.name))
     if name in ("backward", "manual_backward") and args.pos and (named or name == "manual_backward"):
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span)
@@ -40,7 +40,12 @@ def unknown_method(
         return walking.walk_for(machine, state, root, rest, span)
     if name == "scale" and len(args.pos) == 1 and named:
         return [(state, _scaled(machine, state, args, span))]
-    if name in ("step", "zero_grad", "unscale_", "update") and (named or held.hint == "optimizer"):
+    if name == "zero_grad":
+        deeds.zeroed(machine.waste, state, obj, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
+        return [(state, NONE)]
+    if name == "step" and (not args.pos or named):
+        deeds.stepped(machine.waste, state, args.get(0, "optimizer", obj), span)
+    if name in ("step", "unscale_", "update") and (named or held.hint == "optimizer"):
         return [(state, NONE)]
     return None
 

@@ -8,11 +8,14 @@ from dataclasses import replace
 
 from retainlint.autograd.graph import Edge
 from retainlint.source import Span
+from retainlint.symbolic import deeds, keeping
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     CONVENTIONAL,
     GUESS,
+    Bound,
+    Closure,
     Const,
     DictObj,
     External,
@@ -20,11 +23,13 @@ from retainlint.symbolic.values import (
     LayerObj,
     ListObj,
     Method,
+    Partial,
     Ref,
     TensorObj,
     Tuple,
     UnknownObj,
     Value,
+    Wrapped,
 )
 
 _MODULE_NAME = re.compile(
@@ -32,6 +37,14 @@ _MODULE_NAME = re.compile(
     r"|loss_function|objective)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
     re.IGNORECASE,
 )
+_NO_OPERATIONS = ("torch.distributed.", "torch.multiprocessing.", "torch.utils.data.", "torch.utils.tensorboard.")
+_READERS = frozenset(
+    """builtins torch numpy math logging torchvision matplotlib tqdm json random time os sys pprint PIL cv2 sklearn scipy
+    pandas warnings""".split()
+)
+"""Libraries that only look at what they are given."""
+_PLAIN = frozenset("shape device dtype ndim requires_grad is_leaf grad_fn grad".split())
+"""Attributes that hold no part of a tensor's graph."""
 _LIMIT = 64
 
 
@@ -54,7 +67,9 @@ def derived(state: State, obj: Value, name: str, span: Span) -> Value:
         return fresh(state, span, name=name)
     if name in held.attrs:
         return held.attrs[name]
-    found = state.new(UnknownObj(span, name=name, plain=held.plain))
+    if held.edge is not None and name not in _PLAIN:
+        state.opened.add(held.edge.node)
+    found = state.new(UnknownObj(span, name=name, plain=held.plain, fed=held.fed))
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
     return found
 
@@ -65,7 +80,9 @@ def item(state: State, obj: Value, span: Span, index: Value | None = None) -> Va
     if isinstance(held, UnknownObj) and isinstance(obj, Ref):
         if isinstance(index, Const):
             return derived(state, obj, f"[{index.value!r}]", span)
-        return state.new(UnknownObj(span, plain=held.plain))
+        if held.edge is not None:
+            state.opened.add(held.edge.node)
+        return state.new(UnknownObj(span, plain=held.plain, fed=held.fed))
     if isinstance(held, ListObj) and held.items:
         return held.items[-1]
     return fresh(state, span)
@@ -108,6 +125,11 @@ def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: b
 def called(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Value:
     """What a call that we can't see returns."""
     level, assumed = _trust(state, func, args)
+    if level == GUESS and not _keeps_nothing(func):
+        deeds.hidden(machine.waste, state, span)
+        machine.waste.give(edges_in(machine, state, args.all))
+        if any(_may_walk(state, value) for value in args.all):
+            machine.waste.spoil()
     for value in args.all:
         _expose(machine, state, value, func)
     receiver = state.get(func.obj) if isinstance(func, Method) else None
@@ -119,7 +141,11 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
     if not edges and level == GUESS:
         return fresh(state, span, hint=_kind(func))
     edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed)
-    return state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else ""))
+    result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else ""))
+    asked = state.get(func)
+    if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
+        keeping.called(machine.waste, state, result, span)
+    return result
 
 
 def _kind(func: Value) -> str:
@@ -136,16 +162,37 @@ def _trust(state: State, func: Value, args: Args) -> tuple[int, str]:
         name = held.name
         if held.hint in ("module", "submodule") or (held.hint in ("", "instance") and _MODULE_NAME.search(name)):
             return CONVENTIONAL, f"calling `{name or 'the module'}` builds a graph and saves tensors for it"
-    if isinstance(func, External) and func.path.startswith("torch."):
+    if isinstance(func, External) and func.path.startswith("torch.") and not func.path.startswith(_NO_OPERATIONS):
         return CONVENTIONAL, f"`{func.path}` saves tensors for its backward"
     if isinstance(held, Instance | LayerObj):
         return CONVENTIONAL, "calling the module builds a graph and saves tensors for it"
     return GUESS, ""
 
 
+def _keeps_nothing(func: Value) -> bool:
+    """Whether a callee surely keeps no graph that it is given, walks none, and zeroes no gradients."""
+    if not isinstance(func, External) or func.path.startswith(_NO_OPERATIONS):
+        return False
+    return func.path.partition(".")[0] in _READERS
+
+
+def _is_library(func: Value) -> bool:
+    """Whether a callee surely keeps and walks nothing that it is given."""
+    return isinstance(func, External) and func.path.partition(".")[0] in (
+        "builtins", "torch", "numpy", "math", "logging",
+    )  # fmt: skip
+
+
+def _may_walk(state: State, value: Value) -> bool:
+    """Whether a value is a function of the program, with a walk in it."""
+    while isinstance(value, Bound | Wrapped | Partial):
+        value = value.func
+    return isinstance(value, Closure) and value.code.walks
+
+
 def _expose(machine: Machine, state: State, value: Value, func: Value) -> None:
     """An unseen callee may change what it is given: attributes and items that hold graphs are forgotten."""
-    if isinstance(func, External) and func.path.partition(".")[0] in ("builtins", "torch", "numpy", "math", "logging"):
+    if _is_library(func):
         return
     held = state.get(value)
     if isinstance(held, Instance) and isinstance(value, Ref):

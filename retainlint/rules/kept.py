@@ -1,0 +1,85 @@
+"""What RTL203 and RTL204 have in common: graphs that outlive their turn, graded by what stays alive with them."""
+
+from __future__ import annotations
+
+import re
+
+from retainlint.diagnostic import AsNumber, Cure, Detach, Diagnostic, Label
+from retainlint.incident import Incident, Kept
+from retainlint.rules.rule import Rule
+from retainlint.rules.warned import loop_at, name_of, warned
+from retainlint.rules.wording import code, place, short
+
+
+class KeptRule(Rule):
+    """A rule for graphs that are kept from turn to turn; `stored`: in a container, not in a total."""
+
+    stored: bool
+
+    def matches(self, incident: Incident) -> bool:
+        return isinstance(incident, Kept) and incident.stored == self.stored
+
+    def explain(self, incident: Incident) -> Diagnostic:
+        assert isinstance(incident, Kept)
+        return warned(
+            self,
+            incident,
+            self._message(incident),
+            "keeps the graph of each turn" if incident.alive else "keeps the nodes of each turn's graph",
+            self._help(incident),
+            *self._labels(incident),
+            cures=self._cures(incident),
+            notes=(_grade(incident),),
+        )
+
+    def _message(self, incident: Kept) -> str:
+        what = f"{code(incident.item.text)} is {'put into' if self.stored else 'added to'} {code(incident.holder)}"
+        if _is_helper(incident):
+            what = f"{code(incident.primary.text)} puts a tensor into {code(incident.holder)}"
+        if not incident.alive:
+            return f"{what} with its graph in each turn: its nodes are never let go"
+        return f"{what} with its graph in each turn, and the graphs are never walked: all they saved stays alive"
+
+    def _labels(self, incident: Kept) -> tuple[Label, ...]:
+        labels = [Label(incident.loop, "")]
+        if incident.kept.span != incident.primary:
+            labels.append(Label(incident.kept.span, "kept here"))
+        if incident.walk is not None and not incident.alive:
+            labels.append(Label(incident.walk.moment.span, "frees what the graph saved, not the graph"))
+        return tuple(labels)
+
+    def _help(self, incident: Kept) -> str:
+        if _is_helper(incident):
+            return "hand it the number, with `.item()`; or the tensor, with `.detach()`"
+        text = incident.item.text
+        item = short(text if re.fullmatch(r"[\w.]+(\([^()]*(\([^()]*\)[^()]*)*\))?", text) else f"({text})")
+        number, cut = f"`{item}.item()`", f"`{item}.detach()`"
+        if self.stored:
+            return f"keep {cut}, or the number {number}"
+        return f"add the number, {number}, or {cut} where waiting for the device costs too much"
+
+    def _cures(self, incident: Kept) -> tuple[Cure, ...]:
+        if _is_helper(incident):
+            return (AsNumber(incident.item),)
+        detach = Detach(incident.item, name_of(incident.item.text))
+        return (detach, AsNumber(incident.item)) if self.stored else (AsNumber(incident.item), detach)
+
+
+def _is_helper(incident: Kept) -> bool:
+    """Whether it is kept in a function that the loop calls: what was handed over is then spelt elsewhere."""
+    return incident.kept.span != incident.primary
+
+
+def _grade(incident: Kept) -> str:
+    home = incident.primary.source
+    loop = loop_at(incident.loop, home)
+    if not incident.alive:
+        return f"note: small, but it grows with each turn of {loop}: what the graphs saved was freed, their nodes stay"
+    if incident.walk is not None and incident.walk.retained:
+        return f"note: grows with each turn of {loop}: the walk on {_line(incident)} retains what the graphs saved"
+    return f"note: grows with each turn of {loop} by all that the forward pass saved"
+
+
+def _line(incident: Kept) -> str:
+    assert incident.walk is not None
+    return place(incident.walk.moment.span, incident.primary.source)

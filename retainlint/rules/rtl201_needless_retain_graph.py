@@ -1,0 +1,150 @@
+"""RTL201: a graph is retained and never walked again."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Diagnostic, DropRetain, Severity
+from retainlint.incident import Incident, Retained
+from retainlint.rules.rule import Example, Rule
+from retainlint.rules.warned import walk_text, warned
+from retainlint.rules.wording import code
+
+
+class NeedlessRetainGraph(Rule):
+    """`retain_graph=True` on a walk after which nothing ever walks any part of that graph again.
+
+    What the graph saved, which is most of the memory of a training step, then stays alive as long as some variable
+    still leads to it: through the optimiser's step, and into the next turn's forward pass, where two turns' graphs
+    are alive at once. Often the argument is left from an attempt to silence "Trying to backward through the graph a
+    second time", and hides the next mistake of that kind.
+
+    It is said only where every later use of the graph is seen: not of a graph that came in from outside, was handed
+    to code that can't be seen, or is kept in an object, a global, or a returned value.
+    """
+
+    code = "RTL201"
+    name = "needless-retain-graph"
+    severity = Severity.WARNING
+
+    def matches(self, incident: Incident) -> bool:
+        return isinstance(incident, Retained)
+
+    def explain(self, incident: Incident) -> Diagnostic:
+        assert isinstance(incident, Retained)
+        return warned(
+            self,
+            incident,
+            f"{walk_text(incident.walk)} retains a graph that nothing walks again",
+            f"retained here, and never walked again: what {code(incident.walk.root)}'s graph saved stays alive",
+            "drop `retain_graph=True`: the walk then frees the graph as it goes",
+            cures=(DropRetain(incident.walk.moment.span, incident.value),),
+        )
+
+    bad = (
+        Example(
+            "an ordinary training loop",
+            """
+              import torch
+
+              model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+              optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+              for _ in range(20):
+                  loss = model(torch.randn(16, 4)).pow(2).mean()
+                  optimizer.zero_grad()
+            -     loss.backward(retain_graph=True)  #~ wasted RTL201
+            +     loss.backward()
+                  optimizer.step()
+            """,
+        ),
+        Example(
+            "the discriminator's loss, over a detached fake",
+            """
+              import torch
+
+              generator, discriminator = torch.nn.Linear(2, 4), torch.nn.Linear(4, 1)
+              of_g = torch.optim.SGD(generator.parameters(), lr=0.1)
+              of_d = torch.optim.SGD(discriminator.parameters(), lr=0.1)
+              for _ in range(20):
+                  fake = generator(torch.randn(8, 2))
+                  d_loss = discriminator(fake.detach()).pow(2).mean()
+                  of_d.zero_grad()
+            -     d_loss.backward(retain_graph=True)  #~ wasted RTL201
+            +     d_loss.backward()
+                  of_d.step()
+                  g_loss = -discriminator(fake).pow(2).mean()
+                  of_g.zero_grad()
+                  g_loss.backward()
+                  of_g.step()
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "two losses over one hidden layer",
+            """
+            import torch
+
+            body, head, other = torch.nn.Linear(4, 8), torch.nn.Linear(8, 1), torch.nn.Linear(8, 1)
+            for _ in range(20):
+                hidden = torch.tanh(body(torch.randn(16, 4)))
+                head(hidden).pow(2).mean().backward(retain_graph=True)
+                other(hidden).pow(2).mean().backward()
+            """,
+        ),
+        Example(
+            "the rows of a Jacobian",
+            """
+            import torch
+
+            x = torch.randn(3, requires_grad=True)
+            y = torch.tanh(x) * x
+            rows = []
+            for i in range(len(y)):
+                x.grad = None
+                y[i].backward(retain_graph=True)
+                rows.append(x.grad.clone())
+            print(torch.stack(rows).shape)
+            """,
+        ),
+        Example(
+            "walked again only sometimes",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            loss = (w * w).sum()
+            loss.backward(retain_graph=True)
+            if torch.rand(1).item() > 0.5:
+                (loss * 2).backward()
+            """,
+        ),
+        Example(
+            "handed to the caller",
+            """
+            import torch
+
+            class Half:
+                def __init__(self):
+                    self.w = torch.ones(3, requires_grad=True)
+
+                def run(self):
+                    self.hidden = (self.w * self.w).sum()
+                    self.hidden.backward(retain_graph=True)
+                    return self.hidden
+
+            half = Half()
+            total = half.run() * 2
+            total.backward()
+            """,
+        ),
+        Example(
+            "a penalty on the gradient",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            loss = (w ** 3).sum()
+            (slope,) = torch.autograd.grad(loss, w, create_graph=True, retain_graph=True)
+            (slope ** 2).sum().backward()
+            """,
+        ),
+    )

@@ -1,0 +1,109 @@
+"""RTL204: tensors are put into a list with their graphs."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Severity
+from retainlint.rules.kept import KeptRule
+from retainlint.rules.rule import Example
+
+
+class StoredGraph(KeptRule):
+    """A list for the log holds on to the graph of every turn (`losses.append(loss)`).
+
+    Each element leads to its graph. If that was walked, what it saved is gone and only the nodes stay: small, but
+    growing with each turn. If it never was (a validation loop without `no_grad`), or was walked with
+    `retain_graph=True`, all activations of all turns stay, and memory runs out.
+
+    Append `loss.item()`, or `output.detach()` where the tensor is needed. A list whose elements are walked later is
+    none of this rule's business.
+    """
+
+    code = "RTL204"
+    name = "stored-graph"
+    severity = Severity.WARNING
+    stored = True
+
+    bad = (
+        Example(
+            "a history of losses",
+            """
+              import torch
+
+              model, history = torch.nn.Linear(4, 1), []
+              for _ in range(20):
+                  loss = model(torch.randn(8, 4)).pow(2).mean()
+                  loss.backward()  #~ freed
+            -     history.append(loss)  #~ wasted RTL204
+            +     history.append(loss.detach())
+              print(sum(history) / len(history))
+            """,
+        ),
+        Example(
+            "outputs collected without no_grad",
+            """
+              import torch
+
+              model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+              outputs = []
+              for _ in range(20):
+                  output = model(torch.randn(8, 4))
+            -     outputs.append(output)  #~ wasted RTL204
+            +     outputs.append(output.detach())
+              print(torch.cat(outputs).mean().item())
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "the losses of an episode, walked at its end",
+            """
+            import torch
+
+            policy = torch.nn.Linear(4, 2)
+            for _ in range(20):
+                losses = []
+                for _ in range(10):
+                    losses.append(-policy(torch.randn(4)).log_softmax(0)[0])
+                torch.stack(losses).sum().backward()
+            """,
+        ),
+        Example(
+            "a window of the last ten",
+            """
+            import collections
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            recent = collections.deque(maxlen=10)
+            for _ in range(20):
+                loss = (w * w).sum()
+                loss.backward()
+                recent.append(loss)
+            """,
+        ),
+        Example(
+            "the detached output",
+            """
+            import torch
+
+            model, outputs = torch.nn.Linear(4, 1), []
+            for _ in range(20):
+                output = model(torch.randn(8, 4))
+                output.pow(2).mean().backward()
+                outputs.append(output.detach())
+            """,
+        ),
+        Example(
+            "a new list in each turn",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            for _ in range(20):
+                parts = []
+                parts.append((w * w).sum())
+                parts.append(w.exp().sum())
+                sum(parts).backward()
+            """,
+        ),
+    )

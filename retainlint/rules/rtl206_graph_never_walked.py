@@ -1,0 +1,114 @@
+"""RTL206: a loop builds graphs that nobody walks."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Diagnostic, Severity, UnderNoGrad
+from retainlint.incident import Incident, NeverWalked
+from retainlint.rules.rule import Example, Rule
+from retainlint.rules.warned import loop_at, warned
+from retainlint.rules.wording import code
+
+
+class GraphNeverWalked(Rule):
+    """An evaluation loop builds a graph in each turn, and nothing walks any of them.
+
+    Without `torch.no_grad()`, the forward pass saves all that a backward pass would need. It is let go with the result,
+    so memory doesn't grow, but each turn needs several times the memory that it could do with, and some more time.
+    `model.eval()` doesn't change that.
+
+    This rule is off by default: a function that evaluates may be called under `no_grad` from a place that isn't seen.
+    """
+
+    code = "RTL206"
+    name = "graph-never-walked"
+    severity = Severity.WARNING
+    on_by_default = False
+
+    def matches(self, incident: Incident) -> bool:
+        return isinstance(incident, NeverWalked)
+
+    def explain(self, incident: Incident) -> Diagnostic:
+        assert isinstance(incident, NeverWalked)
+        home = incident.primary.source
+        return warned(
+            self,
+            incident,
+            f"{code(incident.primary.text)} builds a graph in each turn that nothing walks",
+            "saves all that a walk would need",
+            f"run {loop_at(incident.loop, home)} under `torch.no_grad()`",
+            cures=(UnderNoGrad(incident.loop),),
+        )
+
+    bad = (
+        Example(
+            "an evaluation loop",
+            """
+              import torch
+
+              model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+              model.eval()
+              right = 0
+            - for _ in range(20):
+            -     output = model(torch.randn(8, 4))  #~ wasted RTL206
+            -     right += (output > 0).sum().item()
+            + with torch.no_grad():
+            +     for _ in range(20):
+            +         output = model(torch.randn(8, 4))
+            +         right += (output > 0).sum().item()
+              print(right)
+            """,
+        ),
+        Example(
+            "a validation loop behind the training loop",
+            """
+              import torch
+
+              model = torch.nn.Linear(4, 1)
+              for _ in range(20):
+                  model(torch.randn(8, 4)).pow(2).mean().backward()
+              total = 0.0
+            - for _ in range(20):
+            -     output = model(torch.randn(8, 4))  #~ wasted RTL206
+            -     total += output.pow(2).mean().item()
+            + with torch.no_grad():
+            +     for _ in range(20):
+            +         output = model(torch.randn(8, 4))
+            +         total += output.pow(2).mean().item()
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "under no_grad",
+            """
+            import torch
+
+            model = torch.nn.Linear(4, 1)
+            with torch.no_grad():
+                for _ in range(20):
+                    print(model(torch.randn(8, 4)).mean().item())
+            """,
+        ),
+        Example(
+            "walked behind the loop",
+            """
+            import torch
+
+            model, outputs = torch.nn.Linear(4, 1), []
+            for _ in range(20):
+                outputs.append(model(torch.randn(8, 4)))
+            torch.cat(outputs).pow(2).mean().backward()
+            """,
+        ),
+        Example(
+            "a frozen model",
+            """
+            import torch
+
+            model = torch.nn.Linear(4, 1)
+            model.requires_grad_(False)
+            for _ in range(20):
+                print(model(torch.randn(8, 4)).mean().item())
+            """,
+        ),
+    )

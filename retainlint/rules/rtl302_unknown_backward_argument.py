@@ -1,0 +1,118 @@
+"""RTL302: a walk is given an argument that it hasn't."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Cure, Diagnostic, Label, RenameArgument, Severity
+from retainlint.incident import Incident, UnknownArgument
+from retainlint.rules.rule import Example, Rule
+from retainlint.rules.warned import warned
+from retainlint.rules.wording import code
+
+_NEW = {
+    "retain_variables": "retain_graph", "keep_graph": "retain_graph", "retain": "retain_graph",
+    "retain_grad": "retain_graph", "create": "create_graph", "grad_tensors": "gradient", "grad_output": "gradient",
+    "grad_outputs": "gradient", "grad_variables": "gradient", "grad": "gradient",
+}  # fmt: skip
+"""What was meant, in the arguments of `Tensor.backward`."""
+
+
+def _meant(function: str, name: str) -> str:
+    new = _NEW.get(name, "")
+    if new == "gradient" and function != "Tensor.backward":
+        return "grad_tensors" if function.endswith("backward") else "grad_outputs"
+    return new
+
+
+class UnknownBackwardArgument(Rule):
+    """A walk is given an argument by a name that torch doesn't have, or no longer has.
+
+    `retain_variables` became `retain_graph` in torch 0.2, and today it is a TypeError; `grad_variables` became
+    `gradient` in `Tensor.backward()` and `grad_tensors` in `torch.autograd.backward()`. `Tensor.backward()` takes
+    `gradient`, `retain_graph`, `create_graph` and `inputs`.
+    """
+
+    code = "RTL302"
+    name = "unknown-backward-argument"
+    severity = Severity.WARNING
+
+    def matches(self, incident: Incident) -> bool:
+        return isinstance(incident, UnknownArgument)
+
+    def explain(self, incident: Incident) -> Diagnostic:
+        assert isinstance(incident, UnknownArgument)
+        new = _meant(incident.function, incident.name)
+        fails = f"`{incident.function}()` has no argument `{incident.name}`"
+        says = f"TypeError: {incident.function.rpartition('torch.autograd.')[2]}() got an unexpected keyword argument"
+        labels = () if incident.value is None else (Label(incident.value, f"given as `{incident.name}`"),)
+        cures: tuple[Cure, ...] = ()
+        if new or incident.deprecated:
+            cures = (RenameArgument(incident.call.span, incident.name, new),)
+        return warned(
+            self,
+            incident,
+            f"{code(incident.call.span.text)}: `{incident.name}` is deprecated" if incident.deprecated else fails,
+            f"`{incident.name}` is ignored or renamed" if incident.deprecated else f"{says} '{incident.name}'",
+            f"it is called `{new}` today" if new else f"leave `{incident.name}` out",
+            *labels,
+            cures=cures,
+        )
+
+    bad = (
+        Example(
+            "an argument of torch 0.1",
+            """
+              import torch
+
+              w = torch.ones(3, requires_grad=True)
+              loss = (w * w).sum()
+            - loss.backward(retain_variables=True)  #~ misused RTL302
+            + loss.backward(retain_graph=True)
+              loss.backward()
+            """,
+        ),
+        Example(
+            "a gradient under its old name",
+            """
+              import torch
+
+              w = torch.ones(3, requires_grad=True)
+              y = w * w
+            - y.backward(grad_variables=torch.ones(3))  #~ misused RTL302
+            + y.backward(gradient=torch.ones(3))
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "all four by name",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            y = w * w
+            y.backward(gradient=torch.ones(3), retain_graph=False, create_graph=False, inputs=[w])
+            """,
+        ),
+        Example(
+            "a backward of one's own",
+            """
+            import torch
+
+            class Engine:
+                def backward(self, loss, scale=1.0):
+                    (loss * scale).backward()
+
+            w = torch.ones(3, requires_grad=True)
+            Engine().backward((w * w).sum(), scale=0.5)
+            """,
+        ),
+        Example(
+            "torch.autograd.backward",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            torch.autograd.backward([w * w], grad_tensors=[torch.ones(3)])
+            """,
+        ),
+    )

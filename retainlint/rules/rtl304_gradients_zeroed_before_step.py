@@ -1,0 +1,131 @@
+"""RTL304: gradients are zeroed between the walk and the step."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Diagnostic, Label, Severity, SwapZeroAndStep
+from retainlint.incident import Incident, ThrownAway
+from retainlint.rules.rule import Example, Rule
+from retainlint.rules.warned import warned
+from retainlint.rules.wording import code
+
+
+class GradientsZeroedBeforeStep(Rule):
+    """The gradients that `backward()` computed are zeroed before `step()` could use them.
+
+    `zero_grad()` sets each `.grad` to None, and `step()` skips a parameter whose `.grad` is None: nothing is trained, in
+    silence. Zero before the walk, or after the step.
+    """
+
+    code = "RTL304"
+    name = "gradients-zeroed-before-step"
+    severity = Severity.WARNING
+
+    def matches(self, incident: Incident) -> bool:
+        return isinstance(incident, ThrownAway)
+
+    def explain(self, incident: Incident) -> Diagnostic:
+        assert isinstance(incident, ThrownAway)
+        zeroed, step = incident.zeroed.span, incident.step
+        return warned(
+            self,
+            incident,
+            f"{code(zeroed.text)} throws away the gradients before {code(step.text)} could use them",
+            "zeroed here, unused",
+            f"move {code(zeroed.text)} before the walk, or behind the step",
+            Label(incident.walk, "computes the gradients"),
+            Label(step, "has only zeros to go by" if "False" in zeroed.text else "has nothing to do"),
+            cures=(SwapZeroAndStep(zeroed, step),),
+        )
+
+    bad = (
+        Example(
+            "zero_grad between backward and step",
+            """
+              import torch
+
+              model = torch.nn.Linear(4, 1)
+              optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+              for _ in range(20):
+                  loss = model(torch.randn(8, 4)).pow(2).mean()
+                  loss.backward()  #~ walked
+            -     optimizer.zero_grad()  #~ misused RTL304
+            +     optimizer.step()
+            -     optimizer.step()
+            +     optimizer.zero_grad()
+            """,
+        ),
+        Example(
+            "in a helper that steps",
+            """
+              import torch
+
+              def update(optimizer):
+            -     optimizer.zero_grad()  #~ misused RTL304
+                  optimizer.step()
+            +     optimizer.zero_grad()
+
+              w = torch.ones(3, requires_grad=True)
+              optimizer = torch.optim.SGD([w], lr=0.1)
+              (w * w).sum().backward()  #~ walked
+              update(optimizer)
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "zeroed before the walk",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            optimizer = torch.optim.SGD([w], lr=0.1)
+            for _ in range(20):
+                loss = (w * w).sum()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            """,
+        ),
+        Example(
+            "another optimiser's gradients",
+            """
+            import torch
+
+            v, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+            of_v, of_w = torch.optim.SGD([v], lr=0.1), torch.optim.SGD([w], lr=0.1)
+            for _ in range(20):
+                (v * w).sum().backward()
+                of_w.zero_grad()
+                of_v.step()
+                of_v.zero_grad()
+            """,
+        ),
+        Example(
+            "gradients set by hand",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            optimizer = torch.optim.SGD([w], lr=0.1)
+            (w * w).sum().backward()
+            clipped = w.grad.clamp(-1, 1)
+            optimizer.zero_grad()
+            w.grad = clipped
+            optimizer.step()
+            """,
+        ),
+        Example(
+            "a first walk for a measure alone",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            optimizer = torch.optim.SGD([w], lr=0.1)
+            w.exp().sum().backward()
+            print(w.grad.norm().item())
+            optimizer.zero_grad()
+            (w * w).sum().backward()
+            optimizer.step()
+            """,
+        ),
+    )

@@ -1,0 +1,106 @@
+"""RTL305: the result of detach() is dropped."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import AssignDetach, Diagnostic, Severity
+from retainlint.incident import Discarded, Incident
+from retainlint.rules.rule import Example, Rule
+from retainlint.rules.warned import name_of, warned
+from retainlint.rules.wording import code
+
+
+class DiscardedDetach(Rule):
+    """`h.detach()` alone on a line does nothing.
+
+    `detach()` returns a new tensor without the graph; the one that it is called on keeps its graph. Bind the result
+    (`h = h.detach()`), or detach in place (`h.detach_()`).
+    """
+
+    code = "RTL305"
+    name = "discarded-detach"
+    severity = Severity.WARNING
+
+    def matches(self, incident: Incident) -> bool:
+        return isinstance(incident, Discarded)
+
+    def explain(self, incident: Incident) -> Diagnostic:
+        assert isinstance(incident, Discarded)
+        name = name_of(incident.name)
+        return warned(
+            self,
+            incident,
+            f"the result of {code(incident.primary.text)} is dropped; {code(incident.name)} keeps its graph",
+            "does nothing",
+            f"write `{name} = {name}.detach()`, or `{name}.detach_()`"
+            if name
+            else "bind the result, or use `detach_()`",
+            cures=(AssignDetach(incident.primary, name),) if name else (),
+        )
+
+    bad = (
+        Example(
+            "a hidden state that isn't cut",
+            """
+              import torch
+
+              cell = torch.nn.RNNCell(4, 8)
+              hidden = torch.zeros(2, 8)
+              hidden = cell(torch.randn(2, 4), hidden)
+            - hidden.detach()  #~ misused RTL305
+            + hidden = hidden.detach()
+              print(hidden.requires_grad)
+            """,
+        ),
+        Example(
+            "an attribute",
+            """
+              import torch
+
+              class Memory:
+                  pass
+
+              memory, w = Memory(), torch.ones(3, requires_grad=True)
+              memory.state = w * 2
+            - memory.state.detach()  #~ misused RTL305
+            + memory.state = memory.state.detach()
+              print(memory.state.requires_grad)
+            """,
+        ),
+    )
+    good = (
+        Example(
+            "detached in place",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            hidden = w * 2
+            hidden.detach_()
+            print(hidden.requires_grad)
+            """,
+        ),
+        Example(
+            "used at once",
+            """
+            import torch
+
+            w = torch.ones(3, requires_grad=True)
+            print((w * 2).detach())
+            last = [(w * 3).detach()]
+            """,
+        ),
+        Example(
+            "something that is no tensor",
+            """
+            class Probe:
+                def detach(self):
+                    self.on = False
+
+            import torch
+
+            probe = Probe()
+            probe.detach()
+            torch.ones(3, requires_grad=True).sum().backward()
+            """,
+        ),
+    )

@@ -1,0 +1,75 @@
+"""Calls that don't do what they seem to: arguments that torch hasn't, results that are None or dropped, old names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from retainlint.incident import Discarded, OldVariable, ResultUsed, UnknownArgument, Walk
+from retainlint.source import Span
+from retainlint.symbolic.context import Args, Machine
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import CONVENTIONAL, Value
+from retainlint.symbolic.waste import conditions
+
+_TAKES = {
+    "Tensor.backward": {"gradient", "retain_graph", "create_graph", "inputs"},
+    "torch.autograd.backward": {"tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs"},
+    "torch.autograd.grad": {
+        "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused",
+        "is_grads_batched", "materialize_grads",
+    },
+}  # fmt: skip
+_DEPRECATED = {("torch.autograd.backward", "grad_variables"), ("torch.autograd.grad", "only_inputs")}
+_OLD = {"retain_variables", "grad_variables"}
+"""Names that only torch ever had: who writes them means torch."""
+
+
+def arguments(machine: Machine, state: State, function: str, roots: Iterable[Value], args: Args, span: Span) -> None:
+    """Report the named arguments that a walk hasn't, today."""
+    names = [name for name, _ in args.named if name not in _TAKES[function] or (function, name) in _DEPRECATED]
+    if not names:
+        return
+    sure = function != "Tensor.backward" or _known(machine, state, roots)
+    for name in names:
+        if not sure and name not in _OLD:
+            continue
+        value = dict(args.places).get(name)
+        if (function, name) == ("torch.autograd.grad", "only_inputs") and (value is None or value.text == "True"):
+            continue
+        told = UnknownArgument(
+            state.moment(span), function, name, value, (function, name) in _DEPRECATED, sure, conditions(state), ()
+        )
+        machine.waste.claim(told, settled=True)
+
+
+def result(machine: Machine, state: State, walk: Walk, roots: Iterable[Value]) -> None:
+    """Report a walk whose result, None, is used."""
+    if not _known(machine, state, roots):
+        return
+    used = machine.waste.uses.user(state.frame.code, walk.moment.span)
+    if used is not None:
+        machine.waste.claim(ResultUsed(walk, used[1], conditions(state), ()), settled=True)
+
+
+def detached(machine: Machine, state: State, tensor: Value, span: Span) -> None:
+    """Report `tensor.detach()` whose result is dropped."""
+    if machine.waste.uses.is_dropped(state.frame.code, span) and _known(machine, state, (tensor,)):
+        name = span.text.rpartition(".")[0].strip()
+        machine.waste.claim(Discarded(state.moment(span), name, conditions(state), ()), settled=True)
+
+
+def variable(machine: Machine, state: State, args: Args, span: Span) -> None:
+    """Report `Variable(...)`."""
+    argument = args.spans[0] if args.spans else None
+    names = tuple(name for name, _ in args.named)
+    machine.waste.claim(OldVariable(state.moment(span), argument, names, conditions(state), ()), settled=True)
+
+
+def _known(machine: Machine, state: State, roots: Iterable[Value]) -> bool:
+    """Whether these are surely tensors with a graph: seen being made, or walked before."""
+    edges = [machine.graphs.edge(state, root) for root in roots]
+    return bool(edges) and all(
+        edge is not None
+        and (machine.graphs.exists(edge) <= CONVENTIONAL or any(edge in record.roots for record in state.walks))
+        for edge in edges
+    )

@@ -1,0 +1,67 @@
+"""The modules around the program: how the machine asks for them, and what it has of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from retainlint import ir
+from retainlint.source import Source
+from retainlint.symbolic.state import Base
+
+STEPS = 20_000
+"""Steps that the body of an imported module may take; they are not the entry's."""
+
+MODULES, ROWS = 60, 25_000
+"""So many modules, with so many rows in all, are read for the sake of one file."""
+
+
+class Project(Protocol):
+    """The modules around the program, each named by its place. It is asked only for what a path needs."""
+
+    entry: str
+
+    def find(self, importer: Source, module: str, level: int) -> str | None:
+        """Where an import leads; None if out of the project."""
+        ...
+
+    def top(self, importer: Source, module: str) -> str | None:
+        """What `import a.b.c` binds: the place of `a`."""
+        ...
+
+    def submodule(self, place: str, name: str) -> str | None: ...
+
+    def mentions(self, place: str, name: str) -> bool:
+        """Whether a name stands anywhere in a module's text."""
+        ...
+
+    def registers(self, place: str) -> bool:
+        """Whether a module may be imported for what its import does."""
+        ...
+
+    def dotted(self, place: str) -> str: ...
+
+    def program(self, place: str) -> ir.Program | str | None:
+        """The module, lowered; else why it can't be read; None for a package without a text."""
+        ...
+
+
+@dataclass
+class Imports:
+    """What one exploration knows of the modules around its program."""
+
+    project: Project | None = None
+    base: Base = field(default_factory=Base)
+    frames: dict[str, int | None] = field(default_factory=dict)  # by place; None for one that can't be run
+    of: dict[Source, int] = field(default_factory=dict)  # a text -> the frame of its module
+    stars: dict[int, dict[str, None]] = field(default_factory=dict)  # module's frame -> places it imports `*` from
+    loading: list[int] = field(default_factory=list)  # the frames of the modules that are being run, outermost first
+    crossing: bool = False  # whether a function of another module is being run, within its allowance
+    spent: int = 0  # steps of this entry within such functions
+    spent_before: int = 0  # those of the entries before it
+    closed: bool = False  # whether such functions are left unseen, since the entry took too many steps
+    wasted: int = 0  # the steps that it took
+    told: set[ir.Code] = field(default_factory=set)  # functions of which a gap tells
+    endless: set[ir.Code] = field(default_factory=set)  # those that were given up
+    read: int = 0
+    rows: int = 0

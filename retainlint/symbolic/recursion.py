@@ -1,0 +1,43 @@
+"""How deep a function of the program may call itself: further than twice only where it counts its way to an end."""
+
+from __future__ import annotations
+
+from retainlint import ir
+from retainlint.symbolic.context import Machine
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import Const, Instance, ListObj, Ref, Tuple, Value
+
+DEEPEST = 24
+"""So many different functions may stand on the stack."""
+
+
+RECURSION = 2
+"""So many calls of one function may stand on the stack; the next one is cut, unless it counts down (or up)."""
+
+
+COUNTED, COUNTED_CALLS = 50, 256
+"""A function whose numbers decide how deep it goes may call itself so deeply, and so often in all."""
+
+
+def too_deep(machine: Machine, state: State, code: ir.Code, sizes: tuple[int | None, ...]) -> bool:
+    """Whether to cut a call: one of a function that calls itself, unless its own numbers bring that to an end."""
+    outer = [frame for id in state.stack if (frame := state.frames[id]).code is code]
+    if len({state.frames[id].code for id in state.stack}) >= DEEPEST:
+        return True
+    if len(outer) < RECURSION:
+        return False
+    counts = sizes != outer[-1].sizes and state.choices == outer[-1].assumed
+    machine.deep[code] = machine.deep.get(code, 0) + 1
+    return not counts or len(outer) >= COUNTED or machine.deep[code] > COUNTED_CALLS
+
+
+def size(state: State, value: Value) -> int | None:
+    """A known number, the length of a known sequence, or which of the program's objects it is."""
+    if isinstance(value, Const):
+        return value.value if type(value.value) is int else None
+    if isinstance(value, Tuple):
+        return len(value.items)
+    held = state.get(value)
+    if isinstance(value, Ref) and isinstance(held, Instance):
+        return value.id
+    return len(held.items) if isinstance(held, ListObj) and not held.open else None

@@ -1,0 +1,73 @@
+"""Arms of branches that no path took, since a count or an option decided: what stands in them may still happen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from retainlint import ir
+
+WALKS = frozenset({"backward", "manual_backward", "autograd"})
+"""Names in whose neighbourhood something is walked."""
+
+
+class Arms:
+    """Which arms of which branches were taken."""
+
+    def __init__(self) -> None:
+        self.taken: dict[int, tuple[ir.If, int]] = {}  # by the identity of the instruction; 1 for then, 2 for orelse
+
+    def take(self, instr: ir.If, arm: bool) -> None:
+        known = self.taken.get(id(instr), (instr, 0))[1]
+        self.taken[id(instr)] = instr, known | (1 if arm else 2)
+
+    def untaken(self) -> frozenset[str]:
+        """The names that the untaken arms of the branches that were reached mention."""
+        blocks = (instr.orelse if arms == 1 else instr.then for instr, arms in self.taken.values() if arms != 3)
+        return frozenset(name for block in blocks for name in _mentioned(block))
+
+
+def walkers(program: ir.Program) -> frozenset[str]:
+    """The names of walks, and of the program's functions that walk or call one of these."""
+    mentions = {code.name: frozenset(_mentioned(code.body)) for code in _functions(program.module.body)}
+    found = WALKS
+    while more := {name for name, inside in mentions.items() if name not in found and not found.isdisjoint(inside)}:
+        found |= more
+    return found
+
+
+def _functions(block: ir.Block) -> Iterator[ir.Code]:
+    for instr in block:
+        if isinstance(instr, ir.MakeFunction):
+            yield instr.code
+        if isinstance(instr, ir.MakeFunction | ir.MakeClass):
+            yield from _functions(instr.code.body)
+        for inner in _inner(instr):
+            yield from _functions(inner)
+
+
+def _mentioned(block: ir.Block) -> Iterable[str]:
+    """The names and attributes that a block reads, those of blocks and functions inside it too."""
+    for instr in block:
+        if isinstance(instr, ir.Load | ir.GetAttr):
+            yield instr.name
+        elif isinstance(instr, ir.MakeFunction | ir.MakeClass):
+            yield from _mentioned(instr.code.body)
+        for inner in _inner(instr):
+            yield from _mentioned(inner)
+
+
+def _inner(instr: ir.Instr) -> Iterator[ir.Block]:
+    """The blocks that an instruction holds."""
+    match instr:
+        case ir.If(then=then, orelse=orelse):
+            yield from (then, orelse)
+        case ir.For(body=body, orelse=orelse):
+            yield from (body, orelse)
+        case ir.While(test=test, body=body, orelse=orelse):
+            yield from (test, body, orelse)
+        case ir.With(body=body):
+            yield body
+        case ir.Try(body=body, handlers=handlers, orelse=orelse, final=final):
+            yield from (body, orelse, final)
+            for handler in handlers:
+                yield from (handler.test, handler.body)

@@ -1,0 +1,134 @@
+"""What the text around a place says of names, lists, caches and loops."""
+
+from __future__ import annotations
+
+import pytest
+from findings import span
+
+from retainlint.rules.surroundings import (
+    assigned,
+    body,
+    carried_name,
+    clears_gradients,
+    detached_as,
+    is_cached,
+    is_list,
+    is_made_between,
+    is_used_between,
+    kept_in,
+    sole_name,
+    stands_for_a_constant,
+    statement,
+    wrapped_above,
+)
+from retainlint.source import Source
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("out, h = cell(x, h)", "h"),
+        ("self.h = cell(x, self.h)", "self.h"),
+        ("h = cell(x)", ""),
+        ("total += cell(x)", "total"),
+        ("total = total + cell(x) / n", "total"),
+        ("(h, c) = cell(x, (h, c))", "h"),
+        ("x = cell(x2)", ""),
+        ("if cell(x) == x: pass", ""),
+        ("cell(x)", ""),
+    ],
+)
+def test_what_a_statement_makes_from_itself(text: str, name: str) -> None:
+    assert carried_name(span(Source("m.py", text), "cell(")) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("fake = G(z)", "fake"),
+        ("self.fake = G(z)  # images", "self.fake"),
+        ("a, b = G(z)", ""),
+        ("loss = f(G(z))", ""),
+        ("total += G(z)", ""),
+        ("G(z)", ""),
+        ("y = G(z) + 1", ""),
+    ],
+)
+def test_the_variable_that_holds_just_a_call(text: str, name: str) -> None:
+    assert sole_name(span(Source("m.py", text), "G(z)")) == name
+
+
+def test_names_that_a_statement_binds() -> None:
+    assert assigned(span(Source("m.py", "    self.a, b = f(x)\n"), "f(x)")) == ("self.a", "b")
+    assert assigned(span(Source("m.py", "f(x)\n"), "f(x)")) == ()
+
+
+def test_lists_are_what_is_appended_to() -> None:
+    source = Source("m.py", "self.losses.append(f(x))\n")
+    assert is_list("self.losses", source)
+    assert not is_list("losses", source)
+    assert kept_in(span(source, "f(x)")) == "self.losses"
+    assert kept_in(span(Source("m.py", "y = f(x)"), "f(x)")) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "cached"),
+    [
+        ("def w(self):\n    if self._w is None:\n        self._w = f(x)\n", True),
+        ("if key not in self.seen:\n    y = f(x)\n", True),
+        ("@cached_property\ndef w(self):\n    return f(x)\n", True),
+        ("if h is None:\n    h = zeros()\nh = f(x)\n", False),
+        ("@property\ndef w(self):\n    return f(x)\n", False),
+    ],
+)
+def test_what_is_looked_up_first_is_cached(text: str, cached: bool) -> None:
+    assert is_cached(span(Source("m.py", text), "f(x)")) is cached
+
+
+def test_words_that_mean_constants() -> None:
+    assert stands_for_a_constant(span(Source("m.py", "advantages = f(x)"), "f(x)"), "")
+    assert stands_for_a_constant(span(Source("m.py", "y = teacher(x)"), "teacher(x)"), "y")
+    assert not stands_for_a_constant(span(Source("m.py", "hidden = f(x)"), "f(x)"), "hidden")
+
+
+def test_a_loop_s_body_and_whether_it_wants_gradients_by_themselves() -> None:
+    text = "for x in xs:\n    zero_grad()\n\n    x.backward()\noptimizer.step()\n"
+    loop = span(Source("m.py", text), "for x in xs:")
+    assert body(loop) == "    zero_grad()\n\n    x.backward()"
+    assert clears_gradients(loop)
+    stepping = Source("m.py", text.replace("\noptimizer", "\n    optimizer"))
+    assert not clears_gradients(span(stepping, "for x in xs:"))
+
+
+def test_a_gradient_that_is_computed_with() -> None:
+    used = Source("m.py", "g = grad(a, w)\nb = loss(w - g)\nb.backward()\n")
+    looked_at = Source("m.py", "g = grad(a, w)\nb = loss(w + g.sign())\nb.backward()\n")
+    for source, expected in ((used, True), (looked_at, False)):
+        first, second = span(source, "grad(a, w)"), span(source, "b.backward()")
+        assert is_used_between(("g",), first, second) is expected
+
+
+def test_a_root_that_is_made_between() -> None:
+    source = Source("m.py", "step()\nloss = f(x)\nloss.backward()\n")
+    first, second = span(source, "step()"), span(source, "loss.backward()")
+    assert is_made_between("loss + other", first, second)
+    assert not is_made_between("other", first, second)
+    assert not is_made_between("x", first, second)
+
+
+def test_assignments_to_an_index_are_told_whole() -> None:
+    source = Source("m.py", "h[:, 0] = 1.0  # why\nh[0].zero_()\nw[i] == 2\n")
+    assert statement(span(source, "h[:, 0]")) == "h[:, 0] = 1.0"
+    assert statement(span(source, "h[0].zero_()")) == "h[0].zero_()"
+    assert statement(span(source, "w[i]")) == "w[i]"
+
+
+def test_where_a_tensor_lost_its_graph() -> None:
+    source = Source("m.py", "s = h.detach()  # kept\ntotal = torch.tensor(losses).sum()\ns.zero_()\ntotal.backward()\n")
+    assert detached_as("s", span(source, "s.zero_()")) == "h.detach()"
+    assert detached_as("h", span(source, "s.zero_()")) == ""
+    wrapped = wrapped_above(span(source, "total.backward()"))
+    assert wrapped is not None
+    assert wrapped.row == 2
+    assert wrapped.text.startswith("torch.tensor(losses)")
+    assert wrapped_above(span(Source("m.py", "x = torch.tensor([1.0])\nx.backward()"), "x.backward()")) is None

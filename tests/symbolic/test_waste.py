@@ -1,0 +1,297 @@
+"""Hostile little programs for the rules of waste: what is needed after all, by a way that is easy to overlook."""
+
+from __future__ import annotations
+
+import pytest
+from marks import marks
+
+from retainlint.lowering import lower
+from retainlint.rules import diagnose
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+HEAD = """import torch
+from torch import nn
+w = torch.rand(3, 3, requires_grad=True)
+model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+
+NEEDED = {
+    "walked when a list is long enough": """
+losses = []
+for i in range(100):
+    losses.append(model(torch.randn(4, 3)).mean())
+    if len(losses) == 32:
+        sum(losses).backward()
+        losses = []
+""",
+    "walked when a count is reached, by a helper": """
+def learn(parts):
+    optimizer.zero_grad()
+    torch.stack(parts).sum().backward()
+    optimizer.step()
+parts, count = [], 0
+for i in range(100):
+    parts.append(model(torch.randn(4, 3)).mean())
+    count += 1
+    if count == 16:
+        learn(parts)
+        parts, count = [], 0
+""",
+    "a total walked every so often": """
+total, steps = 0, 0
+for i in range(100):
+    total = total + model(torch.randn(4, 3)).mean()
+    steps += 1
+    if steps >= 8:
+        total.backward()
+        total, steps = 0, 0
+""",
+    "a total handed to a function of another library": """
+import trainer
+total = 0
+for i in range(100):
+    total = total + model(torch.randn(4, 3)).mean()
+trainer.minimise(total)
+""",
+    "retained for a closure that something unseen calls": """
+import solver
+loss = w.exp().sum()
+loss.backward(retain_graph=True)
+solver.minimise(lambda: loss.backward())
+""",
+    "retained, and stored in something unseen": """
+import buffers
+loss = w.exp().sum()
+loss.backward(retain_graph=True)
+buffers.pool.put(loss)
+""",
+    "retained in one arm, walked behind the join": """
+flag = bool(torch.rand(1) > 0.5)
+loss = w.exp().sum()
+if flag:
+    loss.backward(retain_graph=True)
+else:
+    loss.backward(retain_graph=True)
+(loss * 2).backward()
+""",
+    "retained for the last turn's sake": """
+h = w.exp()
+for i in range(100):
+    (h * i).sum().backward(retain_graph=True)
+""",
+    "retained, walked in the next turn only": """
+previous = None
+for i in range(100):
+    if previous is not None:
+        previous.backward()
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward(retain_graph=True)
+    previous = loss
+""",
+    "a graph from the caller": """
+def walk(loss):
+    loss.backward(retain_graph=True)
+""",
+    "an attribute that others walk": """
+class Learner:
+    def __init__(self):
+        self.net = nn.Linear(3, 1)
+    def first(self, x):
+        self.loss = self.net(x).mean()
+        self.loss.backward(retain_graph=True)
+    def second(self):
+        (self.loss * 2).backward()
+""",
+    "the rows of a Hessian": """
+(g,) = torch.autograd.grad(w.exp().sum(), w, create_graph=True)
+rows = []
+for each in g.flatten():
+    (row,) = torch.autograd.grad(each, w, retain_graph=True)
+    rows.append(row)
+""",
+    "items of one unseen result": """
+import losses
+parts = losses.compute(model, torch.randn(4, 3))
+parts["a"].backward(retain_graph=True)
+parts["b"].backward()
+""",
+    "the roots of one walk, some of them unknown": """
+import env
+values = []
+for i in range(100):
+    value = model(torch.randn(4, 3)).mean()
+    values.append(value)
+torch.autograd.backward(values + [env.extra()], [None] * 101)
+""",
+    "a dictionary of heads, summed and walked": """
+heads = nn.ModuleDict({"a": nn.Linear(3, 1), "b": nn.Linear(3, 1)})
+for i in range(100):
+    x, total = torch.randn(4, 3), 0
+    for head in heads.values():
+        total = total + head(x).pow(2).mean()
+    total.backward()
+""",
+    "gradients put back by hand": """
+for i in range(100):
+    model(torch.randn(4, 3)).mean().backward()
+    kept = [p.grad.clone() for p in model.parameters()]
+    optimizer.zero_grad(set_to_none=False)
+    for p, grad in zip(model.parameters(), kept):
+        p.grad.copy_(grad)
+    optimizer.step()
+""",
+    "zeroed unless a count says otherwise": """
+count = 0
+for i in range(100):
+    model(torch.randn(4, 3)).mean().backward()
+    optimizer.step()
+    count += 1
+    if count == 9:
+        optimizer.zero_grad()
+""",
+    "a pool that lets go": """
+pool = []
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    pool.append(loss)
+    if len(pool) > 10:
+        pool.pop(0)
+""",
+    "a total that starts anew in each turn": """
+for i in range(100):
+    total = 0
+    total = total + model(torch.randn(4, 3)).mean()
+    total = total + w.exp().sum()
+    total.backward()
+""",
+    "a forward pass that collects": """
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(depth))
+    def forward(self, x):
+        kept = []
+        for layer in self.layers:
+            kept.append(layer(x))
+        return torch.stack(kept)
+print(Net(20)(torch.randn(4, 3)).shape)
+""",
+    "a list of plain numbers": """
+history = []
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    history.append(float(loss))
+    history.append(loss.detach())
+    history.append(loss.data)
+""",
+    "a generator's walk": """
+def turns():
+    for i in range(100):
+        loss = model(torch.randn(4, 3)).mean()
+        loss.backward(retain_graph=True)
+        yield loss
+for loss in turns():
+    (loss * 2).backward()
+""",
+    "create_graph with the gradients cleared elsewhere": """
+import cleaner
+w.exp().sum().backward(create_graph=True)
+cleaner.clear(model)
+""",
+}
+
+WASTED = {
+    "a list in a dictionary": """
+history = {"loss": []}
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    history["loss"].append(loss)  #~ wasted RTL204
+""",
+    "a total in place": """
+total = torch.zeros(())
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    total += loss  #~ wasted RTL203
+""",
+    "the other way round, before the walk": """
+total = 0
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    total = loss + total  #~ wasted RTL203
+    loss.backward()
+""",
+    "a tuple in a list": """
+memory = []
+for i in range(100):
+    out = model(torch.randn(4, 3))
+    out.mean().backward()
+    memory.append((i, out))  #~ wasted RTL204
+""",
+    "retained in a method, though nothing else walks": """
+class Trainer:
+    def step(self, x):
+        loss = model(x).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward(retain_graph=True)  #~ wasted RTL201
+        optimizer.step()
+        return loss.item()
+trainer = Trainer()
+for i in range(100):
+    trainer.step(torch.randn(4, 3))
+""",
+    "retained under an option": """
+import sys
+loss = w.exp().sum()
+if "--keep" in sys.argv:
+    loss.backward(retain_graph=True)  #~ wasted RTL201
+else:
+    loss.backward()
+""",
+    "a total that is reset now and then": """
+running = 0.0
+for i in range(1000):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    running += loss  #~ wasted RTL203
+    if i % 100 == 99:
+        print(running / 100)
+        running = 0.0
+""",
+    "grad, retained for nothing": """
+loss = w.exp().sum()
+(slope,) = torch.autograd.grad(loss, w, retain_graph=True)  #~ wasted RTL201
+""",
+    "an optimiser that is passed on": """
+def finish(loss, optimizer):
+    loss.backward()
+    optimizer.zero_grad()  #~ misused RTL304
+    optimizer.step()
+for i in range(100):
+    finish(model(torch.randn(4, 3)).mean(), optimizer)
+""",
+}
+
+
+def told(program: str) -> list[tuple[str, int]]:
+    found = explore(lower(Source("program.py", HEAD + program)))
+    assert not found.incidents
+    return sorted((diagnose(incident).code, incident.primary.row) for incident in found.waste)
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_what_is_needed_is_no_waste(name: str) -> None:
+    assert [each for each in told(NEEDED[name]) if each[0] != "RTL206"] == []
+
+
+@pytest.mark.parametrize("name", WASTED)
+def test_waste_is_found_where_it_stands(name: str) -> None:
+    places = [(mark.code, mark.line) for mark in marks(HEAD + WASTED[name])]
+    assert told(WASTED[name]) == places

@@ -1,0 +1,95 @@
+"""Programs that branch, nest and call each other as badly as can be stay within their budget, or say that they don't."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore
+from retainlint.symbolic.explorer import BUDGET
+
+HEAD = "import torch\nmodel = torch.nn.Linear(2, 2)\n"
+WALK = "    loss = model(x).sum()\n    loss.backward()\n"
+
+
+def branches(count: int) -> str:
+    body = "".join(
+        f"    if options.flag{n}:\n        x = x * {n + 2}\n    else:\n        x = x + {n}\n" for n in range(count)
+    )
+    return f"{HEAD}def train(x, options):\n{body}{WALK}"
+
+
+def loops(depth: int) -> str:
+    heads = "".join(f"{'    ' * (n + 1)}for i{n} in things{n}:\n" for n in range(depth))
+    inside = "    " * (depth + 1)
+    names = ", ".join(f"things{n}" for n in range(depth))
+    return f"{HEAD}def train(x, {names}):\n{heads}{inside}y = model(x).sum()\n{inside}y.backward()\n"
+
+
+def helpers(count: int) -> str:
+    bodies = "".join(
+        f"def helper{n}(x, flag):\n    if flag:\n        return helper{(n + 1) % count}(x, flag) + x\n"
+        f"    return helper{(n * 7 + 3) % count}(x * 2, flag)\n"
+        for n in range(count)
+    )
+    return f"{HEAD}{bodies}def train(x, flag):\n    loss = helper0(model(x), flag).sum()\n    loss.backward()\n"
+
+
+def methods(count: int) -> str:
+    bodies = "".join(
+        f"    def step{n}(self, x):\n        self.total = self.model(x).sum() + {n}\n        self.total.backward()\n"
+        f"        return self.step{(n + 1) % count}\n"
+        for n in range(count)
+    )
+    return f"{HEAD}class Trainer:\n    def __init__(self):\n        self.model = torch.nn.Linear(2, 2)\n{bodies}"
+
+
+def script(turns: int) -> str:
+    turn = "y{n} = model(torch.randn(2, 2))\nloss{n} = y{n}.sum() * {n}\nloss{n}.backward()\nprint(loss{n}.item())\nn{n} = {n}\n"
+    return HEAD + "".join(turn.format(n=n) for n in range(turns))
+
+
+CASES = {
+    "30 branches in a row": branches(30),
+    "5 loops in each other": loops(5),
+    "200 helpers that call each other": helpers(200),
+    "a class with 100 methods": methods(100),
+    "a script of 5,000 lines": script(1000),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_worst_case_stays_within_its_budget(name: str) -> None:
+    exploration = explore(lower(Source("worst.py", CASES[name])))
+    assert exploration.steps < BUDGET / 3
+    assert not any("budget" in gap.reason for gap in exploration.gaps)
+    assert exploration.incidents == ()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_stops_short_of_its_end_says_so(name: str) -> None:
+    exploration = explore(lower(Source("worst.py", CASES[name])), 20)
+    assert any("its budget of 20 steps ran out" in gap.reason for gap in exploration.gaps)
+
+
+def steps(text: str) -> int:
+    exploration = explore(lower(Source("worst.py", text)))
+    assert not any("budget" in gap.reason for gap in exploration.gaps)
+    return exploration.steps
+
+
+@pytest.mark.parametrize("make", [branches, methods, script])
+def test_the_cost_grows_no_faster_than_the_program(make: Callable[[int], str]) -> None:
+    few, many = steps(make(8)), steps(make(32))
+    assert many <= few * 4.5
+
+
+def test_what_no_walk_needs_costs_nothing() -> None:
+    aside = "".join(
+        f"def aside{n}(x):\n    for i in x:\n        x = x + i\n    return aside{n}(x)\n" for n in range(100)
+    )
+    plain = f"{HEAD}def train(x):\n{WALK}"
+    assert steps(plain + aside) <= steps(plain) + 2 * 100  # a definition and its name
