@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,14 +10,18 @@ from typing import TYPE_CHECKING, TextIO
 
 from retainlint import linter
 from retainlint.commands.configuring import known
+from retainlint.commands.given import OnDisk, Texts
 from retainlint.commands.known import plural
 from retainlint.config import Configs
-from retainlint.source import Source
+from retainlint.source import Source, UnreadableSource, is_markdown, is_notebook
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
     from retainlint.fixes import Applied, Fix, Fixed, Look, Seen
     from retainlint.report import Edit, FixText
+
+
+DISK = OnDisk()
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,9 @@ class Done:
         return sum(map(len, self.applied.values()))
 
 
-def fix(found: Sequence[Diagnostic], hidden: Iterable[Diagnostic], configs: Configs, *, write: bool) -> Done:
+def fix(
+    found: Sequence[Diagnostic], hidden: Iterable[Diagnostic], configs: Configs, *, write: bool, texts: Texts = DISK
+) -> Done:
     """Fix the files of these findings, one after the other; `hidden` findings are known ones, left as they are.
 
     A file is written whole or not at all. One that can't be, or isn't any more what was checked, is told of.
@@ -54,10 +59,10 @@ def fix(found: Sequence[Diagnostic], hidden: Iterable[Diagnostic], configs: Conf
     kept = Counter((each.code, each.primary.span.source.name, each.primary.span.text) for each in hidden)
     for source in _sources(found):
         try:
-            _fix_file(source, kept, configs, done, write)
+            _fix_file(source, kept, configs, done, texts if write else None, texts.read(source.name))
         except OSError as error:
             done.wrong.append(f"{source.name}: not fixed: {error.strerror or error}")
-        except ValueError as error:
+        except (SyntaxError, ValueError) as error:  # the first: another coding cookie now
             done.wrong.append(f"{source.name}: not fixed: {error}")
         except Exception as error:  # noqa: BLE001 -- a bug of ours in one file must not keep the others from being fixed
             what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
@@ -116,12 +121,14 @@ def listed(found: Sequence[Diagnostic], offered: Mapping[int, FixText]) -> Itera
 # -- one file ------------------------------------------------------------------------------------------------------
 
 
-def _fix_file(source: Source, kept: Counter[tuple[str, str, str]], configs: Configs, done: Done, write: bool) -> None:
+def _fix_file(
+    source: Source, kept: Counter[tuple[str, str, str]], configs: Configs, done: Done, texts: Texts | None, data: bytes
+) -> None:
+    """Fix the text `data`, and write it to `texts` if there are any."""
     from retainlint.fixes import fix_all
 
-    data = _read(source.name)
-    if source.encoded(data) != data:
-        raise ValueError("it was changed while it was checked" if not source.cells else "cells can't be written yet")
+    if _encoded(source, data) != data:
+        raise ValueError("it was changed while it was checked")
     seen, look = _seen(source, configs)
     if seen is None:
         return
@@ -136,8 +143,9 @@ def _fix_file(source: Source, kept: Counter[tuple[str, str, str]], configs: Conf
     done.held += fixed.held
     if not fixed.applied:
         return
-    if write:
-        _write(source.name, data, fixed.seen.source.encoded(data))
+    after = _encoded(fixed.seen.source, data)
+    if texts is not None:
+        texts.write(source.name, data, after)
     done.applied[source.name] = fixed.applied
     done.diff += _diff(source, fixed)
 
@@ -151,24 +159,24 @@ def _seen(source: Source, configs: Configs) -> tuple[Seen | None, Look]:
     return look(source), look
 
 
-def _read(name: str) -> bytes:
-    with open(name, "rb") as file:
-        return file.read()
+def _encoded(source: Source, data: bytes) -> bytes:
+    """What the file holds when its program is `source`; `data` is what it holds now. Raises ValueError."""
+    if not is_notebook(source.name):
+        return source.encoded(data)
+    from retainlint import notebook
 
-
-def _write(name: str, before: bytes, after: bytes) -> None:
-    from retainlint.writing import replace
-
-    if _read(name) != before:
-        raise ValueError("it was changed meanwhile")
-    replace(os.fspath(name), after)
+    try:
+        return notebook.encoded(source, data)
+    except UnreadableSource as error:
+        raise ValueError(error.reason) from error
 
 
 def _sources(found: Iterable[Diagnostic]) -> list[Source]:
     """The files that hold findings with cures, each once, in order."""
     sources: dict[str, Source] = {}
     for diagnostic in found:
-        if diagnostic.cures and diagnostic.primary.span.source.text:
+        source = diagnostic.primary.span.source
+        if diagnostic.cures and source.text and not is_markdown(source.name):  # its programs are parts of one text
             sources.setdefault(diagnostic.primary.span.source.name, diagnostic.primary.span.source)
     return list(sources.values())
 
@@ -186,11 +194,29 @@ def _fixable(name: str, configs: Configs) -> frozenset[str]:
 
 
 def _diff(source: Source, fixed: Fixed) -> list[str]:
-    """A unified diff, whose lines keep their ends, with the mark of a last row without one."""
-    before, after = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (source.text, fixed.seen.source.text))
+    """A unified diff, of each cell in a notebook."""
+    after = fixed.seen.source
+    if not source.cells:
+        return _differing(source.name, source.text, after.text)
+    pairs = zip(_cells(source), _cells(after), strict=True)
+    return [
+        line
+        for number, (one, two) in enumerate(pairs, 1)
+        for line in _differing(f"{source.name}:cell {number}", one, two)
+    ]
+
+
+def _cells(source: Source) -> list[str]:
+    text = source.shown or source.text
+    return [text[start:end] for start, end in zip(source.cells, (*source.cells[1:], len(text)), strict=True)]
+
+
+def _differing(name: str, one: str, two: str) -> list[str]:
+    """Lines that keep their ends, with the mark of a last row without one."""
+    before, after = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (one, two))
     import difflib
 
-    lines = difflib.unified_diff(before, after, source.name, source.name)
+    lines = difflib.unified_diff(before, after, name, name)
     return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
 
 

@@ -214,7 +214,8 @@ def test_mode_and_link_stay(run: Run, room: Path) -> None:
 def test_a_disk_that_is_full_loses_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.py", NEEDLESS)
     write("b.py", NEEDLESS)
-    real, failed = os.fsync, []
+    real = os.fsync
+    failed: list[int] = []
 
     def full(handle: int) -> None:
         if not failed:

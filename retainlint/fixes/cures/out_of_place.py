@@ -1,0 +1,145 @@
+"""A change in place written so that it makes a new tensor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from retainlint.diagnostic import Diagnostic, OutOfPlace
+from retainlint.fixes.code import Code
+from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.statements import before
+
+_NO_TWIN = frozenset(
+    """copy_ zero_ fill_ normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ set_
+    requires_grad_ detach_ data_ index_put_ trunc_normal_ xavier_uniform_ kaiming_uniform_ constant_ ones_ zeros_""".split()
+)
+"""Methods whose name without the underscore is none, or does something else."""
+
+_OPERATORS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
+
+
+def out_of_place(code: Code, cure: OutOfPlace, diagnostic: Diagnostic) -> Iterator[Fix]:
+    if cure.span.source is not code.source:
+        return
+    statement = code.statement(cure.span.start)
+    if statement is not None and _is_update(code, statement):
+        return
+    if isinstance(statement, ast.AugAssign):
+        yield from _augmented(code, statement)
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+        yield from _cloned(code, statement, statement.targets[0])
+    call = code.call(cure.span)
+    if call is not None and statement is not None:
+        yield from _method(code, call, statement)
+        yield from _flagged(code, call)
+    for node in ast.walk(code.tree):
+        if isinstance(node, ast.Call) and node is not call:
+            yield from _flagged(code, node)
+
+
+def _is_update(code: Code, statement: ast.stmt) -> bool:
+    """Whether a variable is changed under `no_grad`: a parameter, which another tensor of its name wouldn't be."""
+    changed: ast.expr | None = statement.target if isinstance(statement, ast.AugAssign) else None
+    if isinstance(statement, ast.Expr):
+        changed = _chain(statement.value)[1]
+    under = (item for up in code.above(statement) if isinstance(up, ast.With) for item in up.items)
+    return isinstance(changed, ast.Name) and any("no_grad" in code.of(item.context_expr) for item in under)
+
+
+def _augmented(code: Code, statement: ast.AugAssign) -> Iterator[Fix]:
+    """`x *= a + b` to `x = x * (a + b)`; what stood in brackets keeps them."""
+    target, operator = statement.target, _OPERATORS.get(type(statement.op))
+    if isinstance(target, ast.Subscript):
+        yield from _cloned(code, statement, target)
+    if isinstance(target, ast.Subscript) or operator is None or not _is_local(code, target):
+        return
+    name, start, end = code.of(target), code.end(target), code.end(statement)
+    value = code.text[code.text.index("=", start) + 1 : end].strip()
+    in_brackets = code.end(statement.value) < end
+    if not in_brackets and not _stands_alone(statement, value):
+        value = f"({value})"
+    message = f"Write `{name} = {name} {operator} …` instead of `{name} {operator}= …`"
+    yield Fix(Applicability.UNSAFE, message, (Edit(start, end, f" = {name} {operator} {value}"),))
+
+
+def _stands_alone(statement: ast.AugAssign, value: str) -> bool:
+    """Whether the value needs no brackets behind the operator."""
+    node = statement.value
+    if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant):
+        return True
+    if isinstance(statement.op, ast.Add | ast.Sub) and isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Mult | ast.Div | ast.MatMult | ast.Pow) and "\n" not in value
+    return False
+
+
+def _method(code: Code, call: ast.Call, statement: ast.stmt) -> Iterator[Fix]:
+    """`x.mul_(2)` to `x = x.mul(2)`, a whole chain of them likewise; within an expression `x.relu_()` to `x.relu()`."""
+    if not isinstance(call.func, ast.Attribute):
+        return
+    is_statement = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+    chain, owner = _chain(statement.value if is_statement and isinstance(statement, ast.Expr) else call)
+    if not chain:
+        return
+    if any(link.attr in _NO_TWIN for link in chain) or (is_statement and isinstance(owner, ast.Subscript)):
+        if is_statement:
+            yield from _cloned(code, statement, owner)
+        return
+    plain = tuple(Edit(code.end(link) - 1, code.end(link), "") for link in chain)
+    message = f"Use `{chain[0].attr[:-1]}` instead of `{chain[0].attr}`"
+    if not is_statement:
+        yield Fix(Applicability.UNSAFE, message, plain)
+        return
+    if _is_module(owner):
+        owner = call.args[0] if call.args else owner
+    if isinstance(owner, ast.Name | ast.Attribute) and _is_local(code, owner):
+        at = code.start(statement)
+        yield Fix(Applicability.UNSAFE, message, (Edit(at, at, f"{code.of(owner)} = "), *plain))
+
+
+def _chain(node: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:
+    """The methods in place that are called one on the other, and what the first is called on."""
+    chain = []
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if not node.func.attr.endswith("_") or node.func.attr.endswith("__"):
+            break
+        chain.append(node.func)
+        node = node.func.value
+    return chain, node
+
+
+def _is_module(owner: ast.expr) -> bool:
+    return isinstance(owner, ast.Name) and owner.id in ("torch", "F")
+
+
+def _cloned(code: Code, statement: ast.stmt, changed: ast.expr) -> Iterator[Fix]:
+    """A clone made first, which is then changed."""
+    while isinstance(changed, ast.Subscript):
+        changed = changed.value
+    if isinstance(changed, ast.Name | ast.Attribute) and not _is_module(changed) and _is_local(code, changed):
+        name = code.of(changed)
+        edit = before(code, statement, f"{name} = {name}.clone()")
+        yield Fix(Applicability.UNSAFE, f"Change a clone of `{name}`", (edit,))
+
+
+def _flagged(code: Code, call: ast.Call) -> Iterator[Fix]:
+    for word in call.keywords:
+        if word.arg == "inplace" and isinstance(word.value, ast.Constant) and word.value.value is True:
+            edit = Edit(code.start(word.value), code.end(word.value), "False")
+            yield Fix(Applicability.UNSAFE, "Use `inplace=False`", (edit,))
+
+
+def _is_local(code: Code, target: ast.expr) -> bool:
+    """Whether binding it binds what is read there: not a global, nor a name of an enclosing function."""
+    if not isinstance(target, ast.Name):
+        return isinstance(target, ast.Attribute)
+    scope = code.scope(target)
+    if isinstance(scope, ast.Module):
+        return True
+    arguments = {each.arg for each in ast.walk(scope.args) if isinstance(each, ast.arg)}
+    stores = {each.id for each in ast.walk(scope) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    declared = {name for each in ast.walk(scope) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
+    return target.id in arguments | stores | declared

@@ -1,0 +1,121 @@
+"""One walk of the sum in place of several walks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from retainlint.diagnostic import Diagnostic, SumLosses
+from retainlint.fixes.code import Code, Loop
+from retainlint.fixes.cures.carried import entering
+from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.statements import TUNES, after, before, calls, copied_after, reads, removed, walked, writes
+from retainlint.source import Span
+
+
+def sum_losses(code: Code, cure: SumLosses, diagnostic: Diagnostic) -> Iterator[Fix]:
+    if any(walk.source is not code.source for walk in cure.walks):
+        return
+    if len(cure.walks) > 1 and cure.walks[0] != cure.walks[-1]:
+        yield from _two(code, cure.walks[0], cure.walks[-1])
+    else:
+        yield from _of_loop(code, cure.walks[-1])
+
+
+def _two(code: Code, one: Span, two: Span) -> Iterator[Fix]:
+    """The first walk taken out, and what it walked added to what the second walks."""
+    first, second = code.statement(one.start), code.statement(two.start)
+    roots = walked(code, first), walked(code, second)
+    if first is None or second is None or roots[0] is None or roots[1] is None:
+        return
+    block = code.block(first)
+    if second not in block.statements or code.start(first) > code.start(second):
+        return
+    between = block.upto(first, second)
+    if calls(between, TUNES):
+        return
+    texts = [_summand(code, root) for root in roots if root is not None]
+    rebound = [each for each in between if ast.unparse(roots[0]) in writes(each)]
+    if not rebound:
+        total = Edit(code.start(roots[1]), code.end(roots[1]), f"({texts[0]} + {texts[1]})")
+        yield _fix(f"Walk `{texts[0]} + {texts[1]}` once", removed(code, first), _bare(code, roots[1], total))
+    elif texts[0] == texts[1] and len(rebound) == 1 and isinstance(rebound[0], ast.Assign):
+        value = rebound[0].value
+        if len(rebound[0].targets) == 1 and ast.unparse(rebound[0].targets[0]) == texts[0]:
+            at = code.start(value)
+            yield _fix(
+                "Add the losses up, and walk their sum once", removed(code, first), Edit(at, at, f"{texts[0]} + ")
+            )
+
+
+def _bare(code: Code, root: ast.expr, total: Edit) -> Edit:
+    """The edit without brackets of its own, where the root already stands in some."""
+    text = code.text
+    if text[: total.start].endswith("(") and text[total.end :].startswith(").backward"):
+        return Edit(total.start, total.end, total.text[1:-1])
+    return total
+
+
+def _of_loop(code: Code, walk: Span) -> Iterator[Fix]:
+    """One walk behind a loop in place of one in each turn."""
+    statement = code.statement(walk.start)
+    root = walked(code, statement)
+    if statement is None or root is None:
+        return
+    block = code.block(statement)
+    loop = block.owner
+    if not isinstance(loop, ast.For | ast.AsyncFor | ast.While) or calls(loop.body, TUNES) or loop.orelse:
+        return
+    if len(loop.body) == 1 and isinstance(loop, ast.For):
+        source = code.of(loop.iter)
+        each = ast.unparse(loop.target) == ast.unparse(root)
+        total = source if each else f"{code.of(root)} for {code.of(loop.target)} in {source}"
+        start, end = code.rows(loop)
+        yield _fix(
+            "Walk the sum once", Edit(start, end, f"{code.indent(loop)}sum({total}).backward(){_ending(code, end)}")
+        )
+        return
+    name = ast.unparse(root)
+    if any(_adds_to(each, name) for each in ast.walk(loop)):
+        yield _fix(
+            f"Walk `{name}` once, after the loop", removed(code, statement), copied_after(code, loop, [statement])
+        )
+        return
+    if not any(entering(code, loop, each) for each in reads(root) if code.writes(loop, each)):
+        yield _accumulated(code, loop, statement, code.of(root))
+
+
+def _accumulated(code: Code, loop: Loop, statement: ast.stmt, root: str) -> Fix:
+    total = next(name for name in ("total", "total_loss", "sum_of_losses") if name not in code.text)
+    start, end = code.start(statement), code.end(statement)
+    return _fix(
+        "Add the losses up, and walk their sum once, after the loop",
+        before(code, loop, f"{total} = 0"),
+        Edit(start, end, f"{total} = {total} + {root}"),
+        after(code, loop, f"{total}.backward()"),
+    )
+
+
+def _adds_to(node: ast.AST, name: str) -> bool:
+    """Whether it is `name = name + ...`, or `name += ...`."""
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.op, ast.Add) and ast.unparse(node.target) == name
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or ast.unparse(node.targets[0]) != name:
+        return False
+    inside = [ast.unparse(each) for each in ast.walk(node.value) if isinstance(each, ast.Name | ast.Attribute)]
+    return isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add) and name in inside
+
+
+def _summand(code: Code, root: ast.expr) -> str:
+    is_whole = isinstance(root, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    is_sum = isinstance(root, ast.BinOp) and isinstance(root.op, ast.Add | ast.Mult | ast.Div)
+    return code.of(root) if is_whole or is_sum else f"({code.of(root)})"
+
+
+def _ending(code: Code, end: int) -> str:
+    text = code.text[:end]
+    return text[len(text.rstrip("\r\n")) :]
+
+
+def _fix(message: str, *edits: Edit) -> Fix:
+    return Fix(Applicability.UNSAFE, message, edits, merges=1)

@@ -1,0 +1,82 @@
+"""What a fix is: edits of a text, each of which replaces some of its characters, with a word on how safe they are."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from retainlint.source import Source
+
+
+class Applicability(Enum):
+    """SAFE keeps what the program computes; UNSAFE may change it, or chooses between meanings; DISPLAY is only shown."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    DISPLAY = "display"
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """`text` in place of the characters from `start` up to, not including, `end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """Edits that cure one finding, all in the source of its primary mark, in order, apart from each other.
+
+    `merges` tells how many walks of the text the edits mean to drop; every other walk must still be walked.
+    """
+
+    applicability: Applicability
+    message: str
+    edits: tuple[Edit, ...]
+    merges: int = 0
+
+
+def edited(source: Source, edits: Sequence[Edit]) -> Source:
+    """The source after the edits, with its cells where they are then.
+
+    Raises ValueError if two of them overlap, or one takes away where a cell starts.
+    """
+    ordered = sorted(edits)
+    pieces, shown, at = [], [], 0
+    shifts: list[tuple[int, int]] = []
+    for edit in ordered:
+        if not at <= edit.start <= edit.end <= len(source.text):
+            raise ValueError("edits overlap")
+        if any(edit.start < cell < edit.end or edit.start < cell == edit.end for cell in source.cells):
+            raise ValueError("an edit reaches over the end of a cell")
+        pieces += [source.text[at : edit.start], edit.text]
+        shown += [source.shown[at : edit.start], edit.text]
+        at = edit.end
+        shifts.append((edit.start, len(edit.text) - (edit.end - edit.start)))
+    pieces.append(source.text[at:])
+    cells = tuple(cell + sum(by for start, by in shifts if start < cell) for cell in source.cells)
+    shown.append(source.shown[at:])
+    return Source(source.name, "".join(pieces), cells, "".join(shown) if source.shown else "")
+
+
+def moved(edits: Sequence[Edit], offset: int) -> int:
+    """Where a character is after the edits; one that is replaced goes to the end of what replaces it."""
+    ordered = sorted(edits)
+    upto = bisect_right([edit.start for edit in ordered], offset)
+    shift = 0
+    for edit in ordered[:upto]:
+        if offset < edit.end:
+            return edit.start + shift + len(edit.text)
+        shift += len(edit.text) - (edit.end - edit.start)
+    return offset + shift
+
+
+def apart(edits: Sequence[Edit]) -> bool:
+    """Whether no two edits touch the same characters, nor insert at the same place."""
+    ordered = sorted(edits)
+    pairs = zip(ordered, ordered[1:], strict=False)
+    return all(one.end <= two.start and (one.start, one.end) != (two.start, two.end) for one, two in pairs)

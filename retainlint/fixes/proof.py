@@ -1,0 +1,81 @@
+"""Whether a fix is one: the finding gone, nothing new found, nothing lost of what the program walked and trained."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from retainlint.diagnostic import Diagnostic
+from retainlint.fixes.edits import Applicability, Edit, Fix, moved
+from retainlint.source import Source, Span
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the linter sees in one text: the findings, and how the program behaves when it is run.
+
+    `walks` are the places that walk a graph, `leaves` those that make what a walk leaves a gradient in, `trained` those of
+    it that a step then changes, `slips` those that take what isn't there (`None.detach()`, an unbound name), `gaps` those that couldn't be followed.
+    """
+
+    source: Source
+    diagnostics: tuple[Diagnostic, ...]
+    walks: frozenset[Span] = frozenset()
+    leaves: frozenset[Span] = frozenset()
+    trained: frozenset[Span] = frozenset()
+    slips: frozenset[Span] = frozenset()
+    gaps: tuple[Span, ...] = ()
+
+
+Look: TypeAlias = Callable[[Source], "Seen | None"]
+"""The linter, handed in: what it sees in a text; None for one that it can't check."""
+
+
+def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
+    """Whether `after`, what is seen once `fix` was applied, proves that it cures the finding and harms nothing."""
+    lost = len(before.walks) - len(after.walks)
+    if lost > fix.merges or (lost > 0 and fix.applicability is Applicability.SAFE):
+        return False
+    if _texts(after.gaps) - _texts(before.gaps) or _texts(after.slips) - _texts(before.slips):
+        return False
+    if _texts(before.trained) - _texts(after.trained):
+        return False
+    if fix.applicability is Applicability.SAFE and _texts(after.leaves) != _texts(before.leaves):
+        return False
+    if not before.trained and _texts(before.leaves) - _texts(after.leaves):
+        return False  # nobody knows which of them are to be trained
+    others = [each for each in before.diagnostics if each is not diagnostic]
+    return not _is_there(fix, diagnostic, after) and not _new(fix.edits, others, before, after)
+
+
+NEEDLESS = "RTL201"
+
+
+def _new(edits: tuple[Edit, ...], others: Iterable[Diagnostic], before: Seen, after: Seen) -> bool:
+    """Whether something is found besides the others that were there.
+
+    A finding is known again by its code and place, or by its code and text. A walk that had kept its graph against the failure may now keep it for nothing: that is no new harm.
+    """
+    places = {(each.code, moved(edits, each.primary.span.start)) for each in others}
+    texts = Counter((each.code, each.primary.span.text) for each in others)
+    walks = _texts(before.walks)
+    for each in after.diagnostics:
+        if each.code == NEEDLESS and walks[" ".join(each.primary.span.text.split())]:
+            continue
+        if (each.code, each.primary.span.start) not in places and texts[each.code, each.primary.span.text] <= 0:
+            return True
+        texts[each.code, each.primary.span.text] -= 1
+    return False
+
+
+def _is_there(fix: Fix, diagnostic: Diagnostic, after: Seen) -> bool:
+    """Whether the finding is still there, at its place or where as many of its text are found as before."""
+    code, span = diagnostic.code, diagnostic.primary.span
+    place = moved(fix.edits, span.start)
+    return any(each.code == code and each.primary.span.start == place for each in after.diagnostics)
+
+
+def _texts(spans: Iterable[Span]) -> Counter[str]:
+    return Counter(" ".join(span.text.split()) for span in set(spans))

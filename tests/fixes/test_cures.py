@@ -1,0 +1,129 @@
+"""Fixes of programs in unusual clothes: what is written, to the character, and under other line ends too."""
+
+from __future__ import annotations
+
+import ast
+from typing import cast
+
+import pytest
+from looking import look
+
+from retainlint.fixes import Seen, fix_all
+from retainlint.source import Source
+
+HEAD = "import torch\n\nw = torch.ones(3, requires_grad=True)\n"
+
+PAIRS = {
+    "semicolons": (
+        "loss = (w*w).sum(); loss.backward(); loss.backward()\n",
+        "loss = (w*w).sum(); loss.backward(retain_graph=True); loss.backward()\n",
+    ),
+    "a body in the row of its header": (
+        "loss = (w*w).sum()\nfor _ in range(2): loss.backward()\n",
+        "loss = (w*w).sum()\nfor _ in range(2): loss.backward(retain_graph=True)\n",
+    ),
+    "a last row without an end": (
+        "h = w.exp()\na, b = h.sum(), (h*h).sum()\na.backward()\nb.backward()",
+        "h = w.exp()\na, b = h.sum(), (h*h).sum()\n(a + b).backward()",
+    ),
+    "a last row without an end moves out of a loop": (
+        "total = 0\nfor _ in range(3):\n    total = total + w.exp().sum()\n    total.backward()",
+        "total = 0\nfor _ in range(3):\n    total = total + w.exp().sum()\ntotal.backward()",
+    ),
+    "a string over rows": (
+        'y = (w * w)\nfor _ in range(2):\n    s = """\nx\n"""; z = 1\n    loss = y.sum()\n    loss.backward()\n',
+        'for _ in range(2):\n    s = """\nx\n"""; z = 1\n    y = (w * w)\n    loss = y.sum()\n    loss.backward()\n',
+    ),
+    "a statement over rows moves with its rows": (
+        "y = w * \\\n    w\nfor _ in range(2):\n    (y * 2).sum() \\\n        .backward()\n",
+        "for _ in range(2):\n    y = w * \\\n        w\n    (y * 2).sum() \\\n        .backward()\n",
+    ),
+    "characters of several bytes before the place": (
+        "for _ in range(2):\n    é = 'ü𝄞'; loss = (w*w).sum(); loss.backward(retain_graph=True)  # ü\n",
+        "for _ in range(2):\n    é = 'ü𝄞'; loss = (w*w).sum(); loss.backward()  # ü\n",
+    ),
+    "an argument in a row of its own": (
+        "for _ in range(2):\n    loss = (w*w).sum()\n    loss.backward(\n        retain_graph=True,\n    )\n",
+        "for _ in range(2):\n    loss = (w*w).sum()\n    loss.backward()\n",
+    ),
+    "an argument with a comment": (
+        "for _ in range(2):\n    loss = (w*w).sum()\n    loss.backward(  # why\n        retain_graph=True\n    )\n",
+        "for _ in range(2):\n    loss = (w*w).sum()\n    loss.backward(  # why\n        \n    )\n",
+    ),
+    "a flag by its position": (
+        "for _ in range(2):\n    loss = (w*w).sum()\n    loss.backward(None, True)\n",
+        "for _ in range(2):\n    loss = (w*w).sum()\n    loss.backward(None)\n",
+    ),
+    "a trailing comma": (
+        "y = (w*w).sum()\ng, = torch.autograd.grad(y, w,)\ny.backward()\n",
+        "y = (w*w).sum()\ng, = torch.autograd.grad(y, w, retain_graph=True)\ny.backward()\n",
+    ),
+    "an argument a row": (
+        "y = (w*w).sum()\ng, = torch.autograd.grad(\n    y,\n    w,  # of w\n)\ny.backward()\n",
+        "y = (w*w).sum()\ng, = torch.autograd.grad(\n    y,\n    w,  # of w\n    retain_graph=True,\n)\ny.backward()\n",
+    ),
+    "brackets where they are needed": (
+        "h = w.exp().sum()\n(h if True else -h).backward()\n(h - 1).backward()\n",
+        "h = w.exp().sum()\n((h if True else -h) + (h - 1)).backward()\n",
+    ),
+    "brackets that are there": (
+        "s = torch.ones(3)\nloss = (w * s).sum()\ns *= (1 +\n  2)\nloss.backward()\n",
+        "s = torch.ones(3)\nloss = (w * s).sum()\ns = s * (1 +\n  2)\nloss.backward()\n",
+    ),
+    "brackets around what is subtracted": (
+        "s = torch.ones(3)\nloss = (w * s).sum()\ns -= 1 - 2\nloss.backward()\n",
+        "s = torch.ones(3)\nloss = (w * s).sum()\ns = s - (1 - 2)\nloss.backward()\n",
+    ),
+    "a chain in place": (
+        "y = w.exp()\ny.mul_(2).add_(1)\ny.sum().backward()\n",
+        "y = w.exp()\ny = y.mul(2).add(1)\ny.sum().backward()\n",
+    ),
+    "a change in a function, of what isn't its own": (
+        "s = torch.ones(3)\ndef f():\n    s.add_(1)\nloss = (w * s).sum()\nf()\nloss.backward()\n",
+        "s = torch.ones(3)\ndef f():\n    s.add_(1)\nloss = (w * s).sum()\nloss.backward()\nf()\n",
+    ),
+    "a state that is None at first": (
+        "h = None\nfor _ in range(3):\n    h = w.exp() if h is None else torch.tanh(h * w)\n    h.sum().backward()\n",
+        "h = None\nfor _ in range(3):\n    h = w.exp() if h is None else torch.tanh(h * w)\n    h.sum().backward()\n"
+        "    h = h.detach()\n",
+    ),
+    "comments stay with their rows": (
+        "loss = (w*w).sum()\n# first\nloss.backward()  # one\n# second\nloss.backward()  # two\n",
+        "loss = (w*w).sum()\n# first\nloss.backward()  # one\n# second\n",
+    ),
+}
+
+UNTOUCHED = {
+    "arguments that may hold the flag": "y = (w*w).sum()\nkw = {'retain_graph': False}\ny.backward(**kw)\ny.sum().backward()\n",
+    "a statement that shares its row": "w += 1; x = 3\n",
+    "no name for torch": "from torch import nn\nlayer = nn.Linear(3, 1)\nlayer.weight += 1\n",
+    "a learned first state would lose its gradient": (
+        "h = w\nfor _ in range(2):\n    h = h.exp()\nopt = torch.optim.SGD([w], lr=0.1)\nopt.step()\nh.sum().backward()\nopt.step()\n"
+    ),
+}
+
+
+def fixed(text: str) -> Seen:
+    return fix_all(cast(Seen, look(Source("a.py", text))), look, True, lambda diagnostic: True).seen
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize(("before", "after"), PAIRS.values(), ids=PAIRS.keys())
+def test_what_is_written(before: str, after: str, ends: str) -> None:
+    seen = fixed((HEAD + before).replace("\n", ends))
+    assert seen.source.text == (HEAD + after).replace("\n", ends)
+    assert seen.diagnostics == ()
+    ast.parse(seen.source.text)
+
+
+@pytest.mark.parametrize("program", UNTOUCHED.values(), ids=UNTOUCHED.keys())
+def test_what_is_left_alone(program: str) -> None:
+    head = "" if program.startswith("from") else HEAD
+    assert fixed(head + program).source.text == head + program
+
+
+def test_a_fix_that_another_undoes_ends() -> None:
+    """Two findings whose fixes would go back and forth: each text is made once."""
+    text = HEAD + "y = w.exp()\nfor _ in range(2):\n    y.sum().backward()\n    (y * y).sum().backward()\n"
+    seen = fixed(text)
+    assert fixed(seen.source.text).source.text == seen.source.text

@@ -1,0 +1,80 @@
+"""What a text must show before an edit of it counts as a fix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from findings import label
+
+from retainlint.diagnostic import Diagnostic, Severity
+from retainlint.fixes.edits import Applicability, Edit, Fix, edited
+from retainlint.fixes.proof import Seen, cures
+from retainlint.source import Source, Span
+
+BEFORE = Source("a.py", "net = make()\nloss.backward()\nother()\nloss.backward()\n")
+FIX = Fix(Applicability.UNSAFE, "", (Edit(0, 0, "import torch\n"),))
+
+
+def spans(source: Source, *texts: str) -> frozenset[Span]:
+    return frozenset(Span(source, source.text.index(text), source.text.index(text) + len(text)) for text in texts)
+
+
+def found(source: Source, text: str, code: str = "RTL101", nth: int = 0) -> Diagnostic:
+    mark = label(source, text, nth=nth, primary=True)
+    return Diagnostic(code, "name", Severity.ERROR, "message", (mark,))
+
+
+def seen(source: Source, *diagnostics: Diagnostic) -> Seen:
+    every = spans(source, "make()")
+    walks = frozenset(label(source, "loss.backward()", nth=nth).span for nth in (0, 1))
+    return Seen(source, diagnostics, walks, every, every)
+
+
+TARGET = found(BEFORE, "loss.backward()", nth=1)
+OLD = seen(BEFORE, TARGET, found(BEFORE, "other()", "RTL305"))
+AFTER = edited(BEFORE, FIX.edits)
+NEW = seen(AFTER, found(AFTER, "other()", "RTL305"))
+
+
+def test_the_finding_is_gone_and_the_rest_is_as_it_was() -> None:
+    assert cures(FIX, TARGET, OLD, NEW)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        replace(NEW, diagnostics=(found(AFTER, "loss.backward()", nth=1),)),
+        replace(NEW, diagnostics=(*NEW.diagnostics, found(AFTER, "make()", "RTL112"))),
+        replace(NEW, diagnostics=(*NEW.diagnostics, found(AFTER, "loss.backward()", nth=0))),
+        replace(NEW, walks=spans(AFTER, "loss.backward()")),
+        replace(NEW, trained=frozenset()),
+        replace(NEW, slips=spans(AFTER, "other()")),
+        replace(NEW, gaps=tuple(spans(AFTER, "other()"))),
+    ],
+    ids=["still there", "another", "moved", "a walk lost", "untrained", "a slip", "a gap"],
+)
+def test_what_is_no_fix(after: Seen) -> None:
+    assert not cures(FIX, TARGET, OLD, after)
+
+
+def test_a_cure_may_drop_the_walks_that_it_means_to() -> None:
+    after = replace(NEW, walks=spans(AFTER, "loss.backward()"))
+    assert cures(replace(FIX, merges=1), TARGET, OLD, after)
+    assert not cures(Fix(Applicability.SAFE, "", FIX.edits, merges=1), TARGET, OLD, after)
+
+
+def test_gradients_that_nobody_steps_with_may_be_lost_but_not_by_a_safe_fix() -> None:
+    both = spans(BEFORE, "make()", "other()")
+    after = NEW
+    assert cures(FIX, TARGET, replace(OLD, leaves=both), after)
+    assert not cures(replace(FIX, applicability=Applicability.SAFE), TARGET, replace(OLD, leaves=both), after)
+    unknown = replace(OLD, leaves=both, trained=frozenset())
+    assert not cures(FIX, TARGET, unknown, replace(after, trained=frozenset()))
+
+
+def test_a_walk_that_kept_its_graph_may_now_keep_it_for_nothing() -> None:
+    needless = found(AFTER, "loss.backward()", "RTL201")
+    assert cures(FIX, TARGET, OLD, replace(NEW, diagnostics=(*NEW.diagnostics, needless)))
+    new = found(AFTER, "other()", "RTL201")
+    assert not cures(FIX, TARGET, OLD, replace(NEW, diagnostics=(*NEW.diagnostics, new)))

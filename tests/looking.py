@@ -1,0 +1,24 @@
+"""The linter's middle, without files and settings: what the tests of fixes hand in as their look at a text."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Diagnostic
+from retainlint.fixes import Seen
+from retainlint.lowering import LoweringError, lower
+from retainlint.rules import diagnose
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+
+def look(source: Source) -> Seen | None:
+    """Every rule is on."""
+    try:
+        explored = explore(lower(source))
+    except LoweringError:
+        return None
+    once: dict[tuple[int, str], Diagnostic] = {}
+    for incident in (*explored.incidents, *explored.waste):
+        diagnostic = diagnose(incident)
+        once.setdefault((diagnostic.primary.span.start, diagnostic.code), diagnostic)
+    conduct, gaps = explored.conduct, tuple(gap.span for gap in explored.gaps)
+    return Seen(source, tuple(once.values()), conduct.walks, conduct.leaves, conduct.trained, conduct.slips, gaps)
