@@ -13,10 +13,20 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "retainlint"
 
 MAY_IMPORT: dict[str, set[str]] = {
-    "": set(),  # the package's own __init__
+    "": {"api"},  # the package's own __init__, when something of it is asked for
     "__main__": {"cli"},
+    "api": {"linter", "modules", "commands", "config", "diagnostic", "incident", "source"},
+    "packed": {"source", "diagnostic", "incident"},
+    "cache": {"config", "modules"},
+    "shipping": {"modules"},
+    "executor": set(),
+    "running": {"", "linter", "config", "modules", "packed", "cache", "shipping", "executor"},
+    "flake8": {"", "linter", "modules", "catalogue", "config", "suppressions", "report", "diagnostic", "source"},
     "source": set(),
+    "walks": set(),
+    "catalogue": set(),
     "config": set(),
+    "writing": set(),
     "autograd": set(),
     "autograd.face": {"autograd"},
     "ir": {"source"},
@@ -24,18 +34,25 @@ MAY_IMPORT: dict[str, set[str]] = {
     "suppressions": {"source"},
     "baseline": {"source"},
     "discovery": {"source"},
-    "notebook": {"source"},
+    "magics": set(),
+    "notebook": {"source", "magics"},
+    "markdown": {"source", "magics", "walks"},
+    "modules": {"source"},
+    "project": {"modules", "ir", "source", "walks"},
     "diagnostic": {"incident", "source"},
-    "lowering": {"ir", "source"},
+    "lowering": {"ir", "source", "walks"},
     "symbolic": {"ir", "autograd", "incident", "source"},
     "rules": {"incident", "diagnostic", "source"},
     "report": {"diagnostic", "incident", "source"},
     "fixes": {"diagnostic", "source"},
     "linter": {
-        "source", "config", "discovery", "suppressions", "baseline", "notebook", "cache", "executor",
+        "source", "walks", "config", "discovery", "modules", "project", "suppressions", "baseline", "notebook", "markdown",
         "ir", "lowering", "symbolic", "incident", "rules", "diagnostic", "fixes",
     },
-    "commands": {"linter", "fixes", "report", "rules", "autograd", "autograd.face", "config"},
+    "commands": {
+        "", "catalogue", "linter", "running", "cache", "executor", "fixes", "report", "rules", "autograd", "autograd.face", "config", "baseline", "suppressions",
+        "discovery", "writing", "diagnostic", "source", "incident", "notebook",
+    },
     "cli": {"commands", ""},
 }  # fmt: skip
 """Room to rooms. A folder is one room, but for autograd/face; "" is the package itself, for its version."""
@@ -46,6 +63,8 @@ LIBRARIES: dict[str, set[str]] = {
     "numpy": {"autograd.face"},
     "pathspec": {"discovery"},
     "tomli": {"config"},
+    "distributed": {"executor"},
+    "watchfiles": {"commands"},
 }
 """Third-party library to the rooms that may know it. There are no others, and torch is nowhere."""
 
@@ -172,3 +191,33 @@ def test_the_table_can_be_broken(tmp_path: Path) -> None:
     module = tmp_path / "m.py"
     module.write_text("def f():\n    from retainlint import linter\ntry:\n    pass\nexcept E:\n    import torch.nn\n")
     assert sorted(imports(module)) == [(2, "retainlint.linter", False), (6, "torch.nn", True)]
+
+
+def test_a_file_without_a_walk_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    file = tmp_path / "plain.py"
+    file.write_text("# a walk that is only spoken of: loss.backward()\nx = 1\n")
+    costly = {
+        "libcst",
+        "numpy",
+        "torch",
+        "retainlint.ir",
+        "retainlint.incident",
+        "retainlint.symbolic",
+        "retainlint.rules",
+    }
+    script = (
+        "import sys; from retainlint.cli import main\n"
+        f"try: main(['check', '--isolated', {str(file)!r}])\n"
+        f"except SystemExit as ended: print(ended.code, *sorted({costly!r} & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+    )
+    assert done.stdout.splitlines()[-1] == "0"
+
+
+def test_the_catalogue_is_that_of_the_rules() -> None:
+    from retainlint.catalogue import CATALOGUE
+    from retainlint.rules import RULES
+
+    assert {rule.code: (rule.name, rule.on_by_default) for rule in RULES} == CATALOGUE

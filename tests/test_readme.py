@@ -56,3 +56,25 @@ def test_the_second_command_is_the_one_that_ci_runs() -> None:
 def test_every_command_and_code_named_exists() -> None:
     assert set(re.findall(r"`retainlint ([a-z]+)\b", README)) - {"train"} == set(cli.cli.commands)
     assert (ROOT / "fixtures" / "raises").is_dir()
+
+
+def test_the_configuration_shown_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pyproject.toml").write_text(blocks("toml")[0], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as exited:
+        cli.main(["config"])
+    assert exited.value.code == 0
+
+
+def test_the_figures_are_those_that_were_measured() -> None:
+    page = (ROOT / "benchmarks" / "truth" / "README.md").read_text(encoding="utf-8")
+    programs = re.search(r"^([\d,]+) programs, `--seed", page, re.MULTILINE)
+    recall, precision = (
+        re.search(rf"^\| {name} \| .*: ([\d.]+%) \|$", page, re.MULTILINE) for name in ("recall", "precision")
+    )
+    assert programs and recall and precision
+    told = re.search(
+        r"On ([\d,]+) random training programs.* found ([\d.]+%) .*told\s+([\d.]+%) was so", README, re.DOTALL
+    )
+    assert told is not None
+    assert told.groups() == (programs[1], recall[1], precision[1])

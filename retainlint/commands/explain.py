@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from retainlint.rules import Example, Rule
 
 
-def explain(code_or_name: str | None, out: TextIO, *, as_json: bool = False) -> int:
+def explain(code_or_name: str | None, out: TextIO, *, as_json: bool = False, markdown: bool = False) -> int:
     """Explain a rule, or all. Raises CommandError, with the nearest rule, if there is none of that code or name."""
     from retainlint.rules import RULES
 
@@ -20,6 +20,11 @@ def explain(code_or_name: str | None, out: TextIO, *, as_json: bool = False) -> 
     if as_json:
         rows = [described(rule) for rule in chosen]
         out.write(json.dumps(rows if code_or_name is None else rows[0], indent=2) + "\n")
+        return 0
+    if markdown:
+        from retainlint.commands.rule_page import page
+
+        out.write("\n".join(page(rule) for rule in chosen))
         return 0
     out.write("\n\n".join(_text(rule) for rule in chosen))
     return 0

@@ -36,8 +36,10 @@ class Fixing:
 
 @dataclass
 class Done:
-    """What became of the files: the fixes by file, those held back, the diff, and what couldn't be written."""
+    """What became of the files with `found` findings: the fixes by file, those held back, the diff, and what couldn't
+    be written."""
 
+    found: int = 0
     applied: dict[str, tuple[Applied, ...]] = field(default_factory=dict)
     held: list[Applied] = field(default_factory=list)
     diff: list[str] = field(default_factory=list)
@@ -55,7 +57,7 @@ def fix(
 
     A file is written whole or not at all. One that can't be, or isn't any more what was checked, is told of.
     """
-    done = Done()
+    done = Done(len(found))
     kept = Counter((each.code, each.primary.span.source.name, each.primary.span.text) for each in hidden)
     for source in _sources(found):
         try:
@@ -100,6 +102,8 @@ def told(done: Done, show: bool, unsafe: bool, diff: bool) -> Iterator[str]:
     if done.held and not unsafe:
         number = len(done.held)
         yield f"{number} {'more ' if done.count else ''}can be fixed with `--unsafe-fixes`, which may change what the program computes."
+    if diff and done.found and not done.count and not done.held:
+        yield f"No fix for {'this' if done.found == 1 else 'any of these'} {plural('finding', done.found)}: `retainlint check` shows what cures {'it' if done.found == 1 else 'them'}."
 
 
 def hint(found: Sequence[Diagnostic]) -> Iterator[str]:

@@ -6,9 +6,14 @@ import json
 from typing import TextIO
 
 
-def rules(out: TextIO, *, as_json: bool = False) -> int:
+def rules(out: TextIO, *, as_json: bool = False, markdown: bool = False) -> int:
     from retainlint.rules import RULES
 
+    if markdown:
+        from retainlint.commands.rule_page import index
+
+        out.write(index(RULES))
+        return 0
     if as_json:
         from retainlint.commands.explain import described
 

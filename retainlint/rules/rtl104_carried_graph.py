@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from retainlint.diagnostic import Clear, Cure, Detach, SumLosses
@@ -141,6 +142,8 @@ def _detached(story: Story) -> str:
     noun, name = story.again.noun, story.carried
     if not name:
         return f"detach what `{story.what}` hands on to the next {noun}"
+    built, walked = story.incident.built.span.source, story.second.source
+    when = f"at the start of each {noun}" if built is walked else f"before {os.path.basename(built.name)} uses it again"
     if re.search(r"lstm(?!_?cell)", story.incident.built.span.text, re.IGNORECASE):
-        return f"`{name} = tuple(s.detach() for s in {name})` at the start of each {noun}"
-    return f"`{name} = {name}.detach()` at the start of each {noun}"
+        return f"`{name} = tuple(s.detach() for s in {name})` {when}"
+    return f"`{name} = {name}.detach()` {when}"

@@ -1,0 +1,81 @@
+"""Writes those pages of the documentation, and parts of pages, that the tool prints: `python tests/write_docs.py`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = ("how-the-proof-works.md",)
+"""Pages with blocks of `$ retainlint ...`, whose programs begin with `# name.py`."""
+
+_CONSOLE = re.compile(r"^```console\n\$ retainlint (?P<command>.*)\n(?P<output>(?:.*\n)*?)```$", re.MULTILINE)
+_PROGRAM = re.compile(r"^```python\n(?P<text># (?P<name>\w+\.py)\n(?:.*\n)*?)```$", re.MULTILINE)
+
+
+def printed(args: Sequence[str]) -> str:
+    """What the command prints on a terminal of 100 columns without colours."""
+    from retainlint import cli
+
+    out = io.StringIO()
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "100"
+    try:
+        with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+            cli.main(list(args))
+    finally:
+        if before is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = before
+    return out.getvalue()
+
+
+def generated() -> Iterator[tuple[Path, list[str]]]:
+    """The pages that are printed whole, and by which command."""
+    from retainlint.rules import RULES
+
+    yield DOCS / "rules" / "README.md", ["rules", "--output-format", "markdown"]
+    for rule in RULES:
+        yield DOCS / "rules" / f"{rule.code}.md", ["explain", rule.code, "--output-format", "markdown"]
+    yield DOCS / "configuration.md", ["config", "--list", "--output-format", "markdown"]
+    yield DOCS / "retainlint.schema.json", ["config", "--schema"]
+
+
+def filled(page: str) -> str:
+    """The page with what its commands print, run where its programs are."""
+    with tempfile.TemporaryDirectory() as room:
+        for program in _PROGRAM.finditer(page):
+            Path(room, program["name"]).write_text(program["text"], encoding="utf-8")
+        before = os.getcwd()
+        os.chdir(room)
+        try:
+            return _CONSOLE.sub(_console, page)
+        finally:
+            os.chdir(before)
+
+
+def _console(block: re.Match[str]) -> str:
+    return f"```console\n$ retainlint {block['command']}\n{printed(shlex.split(block['command']))}```"
+
+
+def main() -> None:
+    (DOCS / "rules").mkdir(exist_ok=True)
+    for path, command in generated():
+        path.write_text(printed(command), encoding="utf-8")
+    for name in PAGES:
+        path = DOCS / name
+        path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    main()
