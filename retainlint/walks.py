@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import re
 
-WALK = re.compile(r"\.\s*\w*backward\b|(?<!def )\b\w*backward\s*\(|\bgrad\s*\(")
-"""`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def backward(...)`. Comments and texts count too."""
+STEPS = ("training_step", "compute_loss")
+"""Methods whose result a trainer walks."""
+
+WALKERS = ("loss_scaler", "create_supervised_trainer")
+"""What walks when it is called, without the word: timm's scalers, ignite's trainer."""
+
+_BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(WALKERS)})[ \t]*\("
+WALK = re.compile(rf"\.\s*\w*backward\b|(?<!def )\b\w*backward\s*\(|\bgrad\s*\(|{_BY_OTHERS}")
+"""`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def backward(...)`. Comments and texts count too.
+So do `STEPS` and `WALKERS`."""
 
 _BACKWARD = re.compile(rb"backward(?![0-9A-Za-z_\x80-\xff])(\s*\()?")
+_OTHERS = tuple(word.encode() for word in STEPS + WALKERS)
+_WALKED_BY_OTHERS = re.compile(_BY_OTHERS.encode())
 _GRAD = re.compile(rb"grad\s*\(")
 _WORD = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz") | frozenset(range(128, 256))
 _SPACE = frozenset(b" \t\r\n\f\v")
@@ -22,6 +32,9 @@ def may_walk(data: bytes) -> bool:
                 at = _behind(data, at, _SPACE)
             if data[at - 1 : at] == b"." or (found[1] is not None and data[max(start - 4, 0) : start] != b"def "):
                 return True
+    if any(word in data for word in _OTHERS):
+        if _WALKED_BY_OTHERS.search(data) is not None:
+            return True
     if b"grad" in data:
         for found in _GRAD.finditer(data):
             if found.start() == 0 or data[found.start() - 1] not in _WORD:

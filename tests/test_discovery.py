@@ -36,7 +36,7 @@ def write(*names: str, text: str = "") -> None:
 
 def test_a_tree_gives_its_python_files_in_order() -> None:
     write("b.py", "a/c.py", "a/b.py", "a.txt", "c.pyi", "d.ipynb", ".hidden.py", ".dir/e.py")
-    assert discover(["."]).files == [".dir/e.py", ".hidden.py", "a/b.py", "a/c.py", "b.py"]
+    assert discover(["."]).files == [".dir/e.py", ".hidden.py", "a/b.py", "a/c.py", "b.py", "d.ipynb"]
 
 
 def test_each_file_comes_once_however_often_it_is_named() -> None:

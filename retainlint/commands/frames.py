@@ -8,15 +8,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from retainlint import linter
+from retainlint import notebook
 from retainlint.commands.tracebacks import Frame
-from retainlint.source import Source
+from retainlint.source import Source, UnreadableSource, is_notebook
 
 SEARCHED = 20_000
 """So many files and directories are looked at in search of one that isn't where the traceback says."""
 
 _LEFT_OUT = frozenset({"node_modules", "venv", "env", "site-packages", "dist-packages", "__pycache__", "build", "dist"})
-_LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python\d[\d.]*|torch/(?:nn|autograd|_tensor\.py))(?:/|$)")
+_LIBRARY = re.compile(
+    r"(?:^|/)(?:site-packages|dist-packages|lib/python\d[\d.]*|torch/(?:nn|autograd|_tensor\.py))(?:/|$)"
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Finder:
     def __init__(self, here: str = os.curdir) -> None:
         self._here = here
         self._sources: dict[str, Source | None] = {}
+        self._numbers: dict[str, list[int | None]] = {}
 
     def located(self, frames: Iterable[Frame]) -> list[Located]:
         """Those of the user's frames whose file can be read, in their order."""
@@ -87,16 +90,38 @@ class Finder:
         best: tuple[tuple[bool, float], Located] | None = None
         for path in (path for path in self._below if path.endswith(".ipynb")):
             source = self._read(path)
-            for counted, located in _rows_alike(frame, source) if source is not None else ():
+            for counted, located in self._rows_alike(frame, source) if source is not None else ():
                 rank = (counted == number, os.path.getmtime(path))
                 if best is None or rank > best[0]:
                     best = rank, located
         return best[1] if best is not None else None
 
+    def _rows_alike(self, frame: Frame, source: Source) -> Iterator[tuple[int | None, Located]]:
+        """The cells whose row of that number is the frame's, each with the number that the kernel gave it."""
+        ends = (*source.cells[1:], len(source.text))
+        for start, end, number in zip(source.cells, ends, self._numbers[source.name], strict=True):
+            row = source.place(start)[0] + frame.row - 1
+            if row > len(source.row_starts) or source.row_starts[row - 1] >= end:
+                continue
+            if _same(source.shown_row(row), frame.text) if frame.text else number == frame.cell:
+                yield number, Located(frame, source, row)
+
     def _read(self, path: str) -> Source | None:
+        """The file's text; of a notebook that of its cells."""
         if path not in self._sources:
-            self._sources[path] = linter.read(path)
+            try:
+                with open(path, "rb") as file:
+                    self._sources[path] = self._decoded(path, file.read())
+            except (OSError, UnreadableSource):
+                self._sources[path] = None
         return self._sources[path]
+
+    def _decoded(self, path: str, data: bytes) -> Source:
+        if not is_notebook(path):
+            return Source.decode(path, data)
+        book = notebook.read(path, data)
+        self._numbers[path] = [cell.number for cell in book.cells]
+        return book.source
 
     def _shown(self, path: str) -> str:
         place, here = os.path.abspath(path), os.path.join(os.path.abspath(self._here), "")
@@ -129,18 +154,3 @@ def _placed(frame: Frame, source: Source) -> Located:
 def _same(row: str, shown: str) -> bool:
     """Whether a row is the one that a traceback shows: stripped, perhaps cut, perhaps behind the start of a log's row."""
     return bool(row.strip()) and shown.strip().endswith(row.strip())
-
-
-def _rows_alike(frame: Frame, source: Source) -> Iterator[tuple[int | None, Located]]:
-    """The cells whose row of that number is the frame's, each with the number that the kernel gave it."""
-    numbers = linter.cell_numbers(source.name)
-    for index, start in enumerate(source.cells):
-        row = source.place(start)[0] + frame.row - 1
-        end = source.cells[index + 1] if index + 1 < len(source.cells) else len(source.text)
-        if row > len(source.row_starts) or source.row_starts[row - 1] >= end:
-            continue
-        if frame.text and not _same(source.shown_row(row), frame.text):
-            continue
-        number = numbers[index] if index < len(numbers) else None
-        if frame.text or number == frame.cell:
-            yield number, Located(frame, source, row)

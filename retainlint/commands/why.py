@@ -1,0 +1,297 @@
+"""`retainlint why`: a traceback of torch's, explained: which graph was built, freed and needed again, and the cures."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO, TextIO
+
+from retainlint import linter, notebook
+from retainlint.commands import CommandError
+from retainlint.commands.advice import FAILURES
+from retainlint.commands.configuring import told
+from retainlint.commands.frames import Finder, Located, is_users
+from retainlint.commands.tracebacks import Frame, Raised, has_traceback, last_raised
+from retainlint.config import Configs, Settings
+from retainlint.diagnostic import Diagnostic, Severity
+from retainlint.incident import Gap
+from retainlint.source import UnreadableSource, is_notebook
+
+if TYPE_CHECKING:
+    from retainlint.report import Style
+
+NOT_EXPLAINED = 1
+KEPT = 8_000_000
+"""So many of the last bytes of an output are looked at."""
+GAPS = 5
+"""So many of the places that weren't followed are told of, those that are nearest."""
+
+_PLACE = re.compile(r"(?P<file>.+?):(?:cell (?P<cell>\d+):)?(?P<row>\d+)(?::\d+)?:?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What could be found out: the findings that explain it, `exact` if they are at the place that raised."""
+
+    raised: Raised
+    located: Sequence[Located]
+    findings: Sequence[Diagnostic] = ()
+    exact: bool = False
+    gaps: Sequence[Gap] = ()
+    not_checked: Sequence[Diagnostic] = ()
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an answer is written; `width` in columns."""
+
+    as_json: bool = False
+    colour: bool = False
+    width: int = 140
+
+
+PLAIN = Look()
+
+
+def why(text: str, out: TextIO, look: Look = PLAIN) -> int:
+    """Explain the last graph error in a program's output: 0 if it is explained, 1 if it isn't, or there is none."""
+    raised = last_raised(text)
+    if raised is None:
+        _write_none(text, out, look.as_json)
+        return NOT_EXPLAINED
+    return _tell(_answer(raised, Finder().located(raised.frames)), out, look)
+
+
+def why_here(place: str, out: TextIO, look: Look = PLAIN) -> int:
+    """The same for a place, FILE:LINE. Raises CommandError if that isn't one."""
+    match = _PLACE.fullmatch(place)
+    if match is None or not os.path.isfile(match["file"]):
+        raise CommandError(f"{place}: no such file; give a file with a traceback, or a place as in train.py:14")
+    frame = Frame(match["file"], int(match["row"]))
+    located = Finder().located([frame])
+    if match["cell"] is not None and located:
+        source, cell = located[0].source, int(match["cell"])
+        if not 1 <= cell <= len(source.cells):
+            raise CommandError(f"{match['file']}: there is no cell {cell}")
+        located = [Located(frame, source, source.place(source.cells[cell - 1])[0] + int(match["row"]) - 1)]
+    if not located or located[0].edited:
+        raise CommandError(f"{match['file']}: there is no line {match['row']}")
+    return _tell(_answer(Raised(None, "", "", (frame,)), located), out, look)
+
+
+def text_of(path: str) -> str:
+    """A file with a program's output; of a notebook the errors in the outputs that it keeps. Raises CommandError."""
+    try:
+        if path.endswith(".py"):
+            raise CommandError(f"{path} is a program: say which line raised, as in {path}:14, or give its output")
+        with open(path, "rb") as file:
+            return "\n".join(notebook.errors(file.read())) if is_notebook(path) else overheard(file, None)
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror or error}") from error
+    except UnreadableSource as error:
+        raise CommandError(f"{path}: {error.reason}") from error
+
+
+def overheard(stream: BinaryIO, echo: BinaryIO | None) -> str:
+    """The end of what comes through a stream, which is passed on as it comes."""
+    kept = bytearray()
+    read = getattr(stream, "read1", stream.read)
+    while piece := read(65536):
+        if echo is not None:
+            echo.write(piece)
+            echo.flush()
+        kept += piece
+        if len(kept) > 2 * KEPT:
+            del kept[:-KEPT]
+    return kept[-KEPT:].decode("utf-8", "replace")
+
+
+# -- finding out ---------------------------------------------------------------------------------------------------
+
+
+def _answer(raised: Raised, located: list[Located]) -> Answer:
+    """Check the files of all frames, comments and selection set aside, and choose what tells of the same error."""
+    with told():
+        files = dict.fromkeys(each.file for each in located)
+        result = linter.check(files, Configs.alike(Settings(suppressions=False, thorough=True)))
+    if result.crashes and not result.diagnostics:
+        raise CommandError(result.crashes[0].diagnostics[0].message)
+    codes = raised.misuse.codes if raised.misuse is not None else FAILURES
+    ranked = [(rank, d) for d in result.diagnostics if d.code in codes if (rank := _rank(d, located)) is not None]
+    best = min((rank for rank, _ in ranked), default=None)
+    findings = [d for rank, d in ranked if rank == best]
+    findings = [d for d in findings if d.severity is Severity.ERROR] or findings
+    not_checked = [d for d in result.diagnostics if d.code == linter.NOT_CHECKED[0]]
+    return Answer(
+        raised, located, findings, best is not None and best[0] == 0, _nearest(result.gaps, located), not_checked
+    )
+
+
+def _rank(diagnostic: Diagnostic, located: Sequence[Located]) -> tuple[int, int] | None:
+    """How near a finding is to what raised, the nearest first: it fails on a frame's row, innermost first; its story
+    passes over one; it fails elsewhere in one of the files."""
+    innermost = list(enumerate(reversed(located)))
+    primary = diagnostic.primary.span
+    for depth, each in innermost:
+        if primary.source.name == each.file and primary.row <= each.row <= primary.end_place[0]:
+            return 0, depth
+    for depth, each in innermost:
+        for label in diagnostic.labels:
+            if label.span.source.name == each.file and label.span.row <= each.row <= label.span.end_place[0]:
+                return 1, depth
+    distances = [abs(primary.row - each.row) for each in located if each.file == primary.source.name]
+    return (2, min(distances)) if distances else None
+
+
+def _nearest(gaps: Sequence[Gap], located: Sequence[Located]) -> list[Gap]:
+    """Those that are nearest to what raised, in the innermost file first."""
+    files = [each.file for each in reversed(located)]
+    rows = {each.file: each.row for each in located}
+
+    def distance(gap: Gap) -> tuple[int, int]:
+        name = gap.span.source.name
+        return (files.index(name), abs(gap.span.row - rows[name])) if name in rows else (len(files), gap.span.row)
+
+    return sorted(dict.fromkeys(gaps), key=distance)[:GAPS]
+
+
+# -- telling -------------------------------------------------------------------------------------------------------
+
+
+def _tell(answer: Answer, out: TextIO, look: Look) -> int:
+    from retainlint.report import Style
+
+    if look.as_json:
+        out.write(json.dumps(_entry(answer), indent=2) + "\n")
+    else:
+        out.writelines(f"{line}\n" for line in _lines(answer, Style(look.colour, look.width)))
+    return 0 if answer.findings else NOT_EXPLAINED
+
+
+def _lines(answer: Answer, style: Style) -> Iterator[str]:
+    from retainlint.report import render
+    from retainlint.report.terminal import safe, safe_start
+
+    if answer.raised.misuse is not None:
+        yield f"{style.paint(_where(answer), 'strong')}{safe(_said(answer.raised))}"
+    for located in answer.located:
+        if located.edited:
+            yield f"note: {safe_start(located.file)} isn't what it was when it ran; this is about its line {located.row}"
+    if answer.raised.misuse is not None:
+        yield ""
+    if not answer.findings:
+        yield from _unexplained(answer, style)
+        return
+    if not answer.exact:
+        yield "At that place itself nothing is known to fail. This is the nearest failure of that kind:"
+        yield ""
+    for piece in render("full", answer.findings, style):
+        yield piece.rstrip("\n")
+        yield ""
+    proven = next((d for d in answer.findings if d.witness is not None and d.witness.script.strip()), None)
+    if proven is not None and not proven.primary.span.source.cells:
+        place = safe(str(proven.primary.span))
+        yield f"`retainlint reproduce {place}` prints this as a short script that fails; `retainlint explain {proven.code}` tells more."
+    else:
+        yield f"`retainlint explain {answer.findings[0].code}` tells more."
+
+
+def _unexplained(answer: Answer, style: Style) -> Iterator[str]:
+    """What couldn't be followed, what the error means, and what to try."""
+    from retainlint.report import unknown
+    from retainlint.report.places import pointed
+    from retainlint.report.terminal import safe
+
+    if not answer.located:
+        files = list(dict.fromkeys(frame.file for frame in answer.raised.frames if frame.file))
+        yield (
+            "None of the traceback's own files is here: run this where the program lies."
+            if files
+            else ("There is no traceback before it, so nobody can tell where it was raised.")
+        )
+    else:
+        yield "Why can't be told: in what could be followed, nothing fails like this."
+    for diagnostic in answer.not_checked:
+        yield f"  {pointed(diagnostic.primary.span)}: {safe(diagnostic.message)}"
+    if answer.gaps:
+        yield "What couldn't be followed, the nearest first:"
+        for gap in answer.gaps:
+            for piece in unknown.render([gap], style):
+                yield f"  {piece.rstrip()}"
+    misuse = answer.raised.misuse
+    if misuse is None:
+        return
+    yield ""
+    yield f"The error means: {misuse.meaning}."
+    for frame in answer.raised.forward[-1:]:
+        yield f"Anomaly detection says: the operation was called at {safe(_frame(frame))}."
+    yield "What to try:"
+    for cure in misuse.cures:
+        yield f"  - {cure}"
+    if misuse.codes and not answer.raised.forward and "set_detect_anomaly" not in " ".join(misuse.cures):
+        yield "  - `torch.autograd.set_detect_anomaly(True)` makes torch print where the operation was called"
+
+
+def _where(answer: Answer) -> str:
+    """The place that raised: the innermost that was found, else as the traceback names it."""
+    from retainlint.report.places import place
+    from retainlint.report.terminal import safe_start
+    from retainlint.source import Span
+
+    if answer.located:
+        last = answer.located[-1]
+        at = last.source.offset(last.row, 1)
+        found = place(Span(last.source, at, at))
+        return f"{safe_start(last.file)}:{'' if found.cell is None else f'cell {found.cell}:'}{found.row}: "
+    users = [frame for frame in answer.raised.frames if is_users(frame)] or answer.raised.frames
+    return f"{safe_start(_frame(users[-1]))}: " if users else ""
+
+
+def _said(raised: Raised) -> str:
+    """The error's first sentence."""
+    sentence = re.split(r"(?<=\w)[.:](?:\s|$)| \(or ", raised.message)[0]
+    return f"{raised.type}: {sentence}"
+
+
+def _frame(frame: Frame) -> str:
+    return f"cell In[{frame.cell}], line {frame.row}" if frame.cell is not None else f"{frame.file}:{frame.row}"
+
+
+def _write_none(text: str, out: TextIO, as_json: bool) -> None:
+    if as_json:
+        out.write(json.dumps({"error": None, "explained": False}, indent=2) + "\n")
+    elif has_traceback(text):
+        out.write("The traceback in this output is of no error of autograd's: retainlint explains only those.\n")
+    else:
+        out.write("There is no traceback of an autograd error in this output: nothing to explain.\n")
+
+
+def _entry(answer: Answer) -> dict[str, object]:
+    """The answer as JSON; findings and gaps as `check --output-format json` gives them."""
+    from retainlint.report import Run
+    from retainlint.report.json import entries
+
+    raised = answer.raised
+    misuse = raised.misuse
+    error = {"kind": misuse.name, "type": raised.type, "message": raised.message} if misuse is not None else None
+    return {
+        "error": error,
+        "explained": bool(answer.findings),
+        "exact": answer.exact,
+        "frames": [
+            {
+                "filename": os.path.abspath(each.file),
+                "row": each.row,
+                "function": each.frame.name,
+                "edited": each.edited,
+            }
+            for each in answer.located
+        ],
+        "findings": list(entries(answer.findings, Run())),
+        "not_followed": list(entries([], Run(gaps=tuple(answer.gaps)))),
+        "meaning": misuse.meaning if misuse is not None else "",
+        "try": list(misuse.cures) if misuse is not None else [],
+    }
