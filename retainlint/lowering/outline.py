@@ -12,13 +12,16 @@ from dataclasses import dataclass
 
 from retainlint.lowering.depth import too_deep
 from retainlint.source import Source
-from retainlint.walks import WALK
+from retainlint.walks import STEPS, WALK, WALKERS
 
 SHORTEST = 20
 """Characters of a body that is worth a parse of its own."""
 
 _CRASHES = sys.version_info < (3, 11)
 """Whether `ast` takes what is nested as deeply as you like, and its process with it."""
+
+_REFUSED = (SyntaxError, ValueError, IndexError, RecursionError, MemoryError)
+"""What this Python raises for a text that it can't read, and what comes of places in f-strings before 3.12."""
 
 _FAR = sys.maxsize
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
@@ -47,15 +50,16 @@ def outline(source: Source) -> Outline | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        places = _Places(source)
+        rows = sorted({source.place(found.end() - 1)[0] for found in WALK.finditer(text)})
+        walks = [places.end(node) - 1 for node in _walks(tree, rows)] if rows else []
+        bodies = [body for function in _functions(tree) if (body := places.body(function)) is not None]
+    except _REFUSED:
         return None
-    places = _Places(source)
-    rows = sorted({source.place(found.end() - 1)[0] for found in WALK.finditer(text)})
-    walks = [places.end(node) - 1 for node in _walks(tree, rows)] if rows else []
-    return Outline(walks, [body for function in _functions(tree) if (body := places.body(function)) is not None])
+    return Outline(walks, bodies)
 
 
-def _walks(tree: ast.AST, rows: list[int]) -> Iterator[ast.expr]:
+def _walks(tree: ast.AST, rows: list[int]) -> Iterator[ast.expr | ast.stmt]:
     """The nodes in some rows that spell a walk: what is only spoken of, in a comment or a text, is none."""
     pending: list[ast.AST] = [tree]
     while pending:
@@ -71,12 +75,14 @@ def _walks(tree: ast.AST, rows: list[int]) -> Iterator[ast.expr]:
             yield node
         elif isinstance(node, ast.Call) and _called(node.func):
             yield node.func
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in STEPS:
+            yield node.body[-1]
 
 
 def _called(func: ast.expr) -> bool:
     """Whether a call of this is a walk: of `autograd.grad`, or of what was imported by that name or a like one."""
     name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
-    return name == "grad" or (name.endswith("backward") and isinstance(func, ast.Name))
+    return name == "grad" or name.endswith(WALKERS) or (name.endswith("backward") and isinstance(func, ast.Name))
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -124,10 +130,15 @@ class _Places:
         return start + len(self.source.row_text(row).encode()[:column].decode())
 
 
-def names_used(text: str) -> set[str]:
-    """The module's names, and builtins, that the functions of a text use which `ast` can read."""
+def names_used(text: str) -> set[str] | None:
+    """The module's names, and builtins, that the functions of a text use; None where this Python won't say."""
     found: set[str] = set()
-    pending = [(symtable.symtable(text, "<text>", "exec"), True)]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pending = [(symtable.symtable(text, "<text>", "exec"), True)]
+    except _REFUSED:  # of a `global` behind a use, say
+        return None
     while pending:
         table, of_module = pending.pop()
         if isinstance(table, symtable.Function):

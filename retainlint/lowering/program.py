@@ -44,6 +44,9 @@ def _lowered(source: Source, found: Outline | None, whole: bool) -> Program:
     for statement in tree.module.body:
         builder.statement(statement)
     if unit.aside and has_branches(builder.out):
-        builder.names.use_unseen(names_used(text))
+        used = names_used(text)
+        if used is None:
+            return _lowered(source, found, whole=True)
+        builder.names.use_unseen(used)
     module = functions.finish(builder, "<module>", Span(source, 0, len(text)), (0, len(text)))
     return Program(source, module, tuple(unit.gaps))

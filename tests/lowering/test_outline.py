@@ -40,6 +40,8 @@ PROGRAMS = {
     "walrus": "def f(a):\n    if (b := a + 1):\n        return b\n    return [c := b, c]\n",
     "nothing but a text": "def f(a):\n    '''A long text, and nothing else.'''\n",
     "form feed": "x = 1\n\f\ndef f(a):\n    return a + 11111111111111\n",
+    "what symtable refuses": "def f(a):\n    x = a\n    global x\n    return x\nif x:\n    f(x)\n",
+    "f-string over rows": "def f(a):\n    x = f'''\n{a}\n\n  {a.backward()}\n'''\n    return x\ndef g(a):\n    return a + 11111111111\n",
     "blanks behind": "def f(a):\n    return a + 11111111111111   \n    # more\n  # and more\n\n\nx = 1\n   ",
 }  # fmt: skip
 
@@ -129,7 +131,7 @@ def test_a_walk_that_is_only_spoken_of_is_none(text: str, walks: int) -> None:
     assert found is not None and len(found.walks) == walks
 
 
-WORDS = ["backward", "grad", ".", "def ", "(", " ", "\n", "x", "_", "é", "autograd", ")"]
+WORDS = ["backward", "grad", ".", "def ", "(", " ", "\n", "x", "_", "é", "autograd", ")", "training_step", "loss_scaler"]
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map("".join))

@@ -231,6 +231,14 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
                 return [(state, Const(getattr(obj.value, name)(*(a.value for a in args.pos if isinstance(a, Const)))))]
             except (TypeError, ValueError):
                 pass
+    if name in ("split", "rsplit", "splitlines") and isinstance(obj, Const) and isinstance(obj.value, str):
+        if all(isinstance(a, Const) for a in args.all):
+            try:
+                named = {key: a.value for key, a in args.named if isinstance(a, Const)}
+                parts = getattr(obj.value, name)(*(a.value for a in args.pos if isinstance(a, Const)), **named)
+                return [(state, state.new(ListObj(tuple(map(Const, parts)))))]
+            except (TypeError, ValueError):
+                pass
     if name == "item":
         return [(state, obj)]
     if name == "format" and isinstance(obj, Const) and all(isinstance(a, Const) for a in args.all):

@@ -8,19 +8,26 @@ from retainlint.symbolic.models import (
     builtin,
     containers,
     distributions,
+    engines,
     functions,
     layers,
     library,
+    lightning,
     modules,
     names,
     optimizers,
+    reflection,
+    stacks,
     tensors,
     torch_functions,
+    transforms,
     unknown,
+    wrapping,
 )
 from retainlint.symbolic.models import trainers as trainers_
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
+    NONE,
     ClassObj,
     Closure,
     Const,
@@ -52,6 +59,13 @@ _ALIASES = {
 }  # fmt: skip
 
 
+_TORCH = (
+    transforms.function, wrapping.function, torch_functions.function, layers.function, optimizers.function,
+    distributions.function,
+)  # fmt: skip
+_FRAMEWORKS = (trainers_.function, engines.function, transforms.function, wrapping.function)
+
+
 def canonical(path: str) -> str:
     """The one path of what torch exports under several."""
     head, _, last = path.rpartition(".")
@@ -71,7 +85,7 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
     """Call something imported or built in."""
     root = path.partition(".")[0]
     if root == "torch":
-        for function in (torch_functions.function, layers.function, optimizers.function, distributions.function):
+        for function in _TORCH:
             found = function(machine, state, path, args, span)
             if found is not None:
                 return found
@@ -79,10 +93,21 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return builtin.function(machine, state, path, args, span)
     elif root in library.LIBRARIES:
         return library.function(machine, state, path, path.rpartition(".")[2], args, span)
-    trained = trainers_.function(machine, state, path, args, span)
-    if trained is not None:
-        return trained
+    for function in _FRAMEWORKS:
+        found = function(machine, state, path, args, span)
+        if found is not None:
+            return found
     return [(state, unknown.called(machine, state, External(path), args, span))]
+
+
+def unknown_call(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Results | None:
+    """A call of something unknown that a framework's name tells of."""
+    return engines.called(machine, state, held, args, span)
+
+
+def parametrized(machine: Machine, state: State, obj: Value, held: LayerObj, name: str, span: Span) -> Value | None:
+    """What a layer's parametrization makes of an attribute, if it has one."""
+    return wrapping.weight(machine, state, obj, held, name, span)
 
 
 def layer_call(machine: Machine, state: State, layer: Ref, args: Args, span: Span) -> Results:
@@ -95,6 +120,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     match held:
         case TensorObj():
             return tensors.method(machine, state, obj, name, args, span)
+        case ListObj(kind=stacks.KIND) if isinstance(obj, Ref):
+            return stacks.method(machine, state, obj, name, args, span)
         case ListObj() if isinstance(obj, Ref):
             return containers.list_method(machine, state, obj, name, args, span)
         case DictObj() if isinstance(obj, Ref):
@@ -109,11 +136,18 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return distributions.method(machine, state, held, name, args, span)
         case ClassObj() if name == "apply" and isinstance(obj, Ref) and functions.is_function(state, obj):
             return functions.apply(machine, state, obj, args, span)
+        case Instance() if name == "optimizers":
+            return lightning.optimizers(machine, state, obj, span)
         case Instance() if name in trainers_.METHODS:
             asked = unknown.fresh(state, span, name=name)
             return _unknown_method(machine, state, asked, UnknownObj(span, name=name), name, args, span)
         case IteratorObj():
             return [(state, unknown.fresh(state, span))]
+    if isinstance(obj, Method) and obj.name == "__dict__":
+        return reflection.dict_method(machine, state, obj.obj, name, args, span)
+    if isinstance(obj, Wrapped) and isinstance(obj.memo, Ref) and name == "cache_clear":
+        state.set(obj.memo, DictObj({}))
+        return [(state, NONE)]
     if isinstance(obj, Const | Term | Symbol):
         return builtin.scalar_method(machine, state, obj, name, args, span)
     if isinstance(obj, External):
@@ -124,7 +158,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
 def _unknown_method(
     machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
 ) -> Results:
-    for ask in (trainers_.unknown_method, modules.unknown_method, tensors.unknown_method):
+    for ask in (engines.unknown_method, trainers_.unknown_method, modules.unknown_method, tensors.unknown_method):
         found = ask(machine, state, obj, held, name, args, span)
         if found is not None:
             return found
@@ -141,6 +175,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             if name in held.attrs:
                 return held.attrs[name]
             if name in trainers_.METHODS or name in modules.METHODS or names.is_method(name):
+                return Method(obj, name)
+            if engines.is_method(held, name):
                 return Method(obj, name)
             if names.is_attribute(name) and held.hint in ("", "tensor"):
                 return tensors.unknown_attribute(machine, state, obj, held, name, span)

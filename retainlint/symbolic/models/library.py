@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from retainlint.source import Span
 from retainlint.symbolic import facts, iteration
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models import stacks, unknown
 from retainlint.symbolic.models.builtin import lazy, make_dict
 from retainlint.symbolic.state import Flow, State, ticket
 from retainlint.symbolic.values import (
@@ -15,11 +18,13 @@ from retainlint.symbolic.values import (
     External,
     Failure,
     GradMode,
+    HeapObj,
     Instance,
     IteratorObj,
     LayerObj,
     ListObj,
     Partial,
+    Ref,
     TensorObj,
     Term,
     Tuple,
@@ -34,6 +39,13 @@ LIBRARIES = {"collections", "itertools", "functools", "copy", "math", "sys", "os
              "time", "numpy", "logging", "argparse", "json", "dataclasses", "typing", "tqdm", "pytest"}  # fmt: skip
 
 
+_OPERATORS = {
+    "add": ("+", "add"), "sub": ("-", "sub"), "mul": ("*", "mul"), "truediv": ("/", "div"), "pow": ("**", "pow"),
+    "matmul": ("", "matmul"), "neg": ("", "neg"), "abs": ("", "abs"),
+}  # fmt: skip
+"""Functions of `operator`: the sign, and torch's function of that meaning."""
+
+
 def function(machine: Machine, state: State, path: str, name: str, args: Args, span: Span) -> Results:
     match path:
         case "collections.OrderedDict":
@@ -43,6 +55,8 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return [(state, state.new(DictObj({}, default=None if factory == NONE else factory)))]
         case "collections.deque":
             return [(state, _deque(machine, state, args, span))]
+        case "dataclasses.replace" | "copy.replace":
+            return [(state, _replaced(machine, state, args, span))]
         case "dataclasses.field":
             return [(state, Partial(External(path), (), args.named))]
         case "collections.namedtuple":
@@ -57,6 +71,8 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return [(state, Partial(External(path), (), ()))]
         case "functools.reduce":
             return _reduce(machine, state, args, span)
+        case "itertools.accumulate":
+            return _accumulate(machine, state, args, span)
         case "itertools.chain":
             return [(state, state.new(IteratorObj("chain", args.pos)))]
         case "copy.copy" | "copy.deepcopy":
@@ -67,6 +83,8 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return [(state, iteration.any_item(machine, state, args.get(0, "seq"), span))]
         case "contextlib.suppress" | "pytest.raises":
             return [(state, GradMode(True, guards=True, expects=name == "raises"))]
+        case "contextlib.ExitStack" | "contextlib.AsyncExitStack":
+            return [(state, stacks.made(state))]
         case "sys.exit" | "os._exit":
             state.flow = Flow("raise", Failure("SystemExit"))
             return [(state, NONE)]
@@ -74,6 +92,8 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             if name == "trange":
                 return [(state, lazy(state, "range", args, span))]
             return [(state, args.get(0, "iterable", unknown.fresh(state, span, plain=True)))]
+    if path.startswith("operator.") and name in _OPERATORS:
+        return _operator(machine, state, name, args, span)
     if path.startswith("itertools."):
         return [(state, unknown.fresh(state, span, hint="iterator"))]
     if path.partition(".")[0] in _LIBRARY_PLAIN:
@@ -109,21 +129,89 @@ def _reduce(machine: Machine, state: State, args: Args, span: Span) -> Results:
     return results
 
 
+def _accumulate(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """Running totals: each is made of the one before."""
+    known = iteration.known_items(machine, state, args.get(0, "iterable"), span)
+    first = args.get(-1, "initial")
+    if not known:
+        return [(state, unknown.called(machine, state, External("itertools.accumulate"), args, span))]
+    known = known if first == NONE else [first, *known]
+    ways: list[tuple[State, tuple[Value, ...]]] = [(state, (known[0],))]
+    for item in known[1:]:
+        grown: list[tuple[State, tuple[Value, ...]]] = []
+        for each, totals in ways:
+            pair = Args((totals[-1], item))
+            func = args.get(1, "func", External("operator.add"))
+            grown += [(after, (*totals, total)) for after, total in machine.call(each, func, pair, span)]
+        ways = grown
+    return [(each, each.new(ListObj(totals))) for each, totals in ways]
+
+
+def _operator(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
+    """`operator.add` and its like, on numbers and tensors."""
+    sign, torchs = _OPERATORS[name]
+    folded = facts.binary(sign, *args.pos) if sign and len(args.pos) == 2 else None
+    if folded is not None:
+        return [(state, folded)]
+    if any(isinstance(state.get(value), TensorObj) for value in args.pos):
+        return machine.call(state, External(f"torch.{torchs}"), args, span)
+    return [(state, unknown.called(machine, state, External(f"operator.{name}"), args, span))]
+
+
+def _replaced(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """A dataclass's object with some fields changed."""
+    held = state.get(args.get(0, "obj"))
+    if isinstance(held, Instance):
+        return state.new(replace(held, attrs={**held.attrs, **dict(args.named)}))
+    return unknown.called(machine, state, External("dataclasses.replace"), args, span)
+
+
 def _copy(machine: Machine, state: State, value: Value, span: Span, *, deep: bool) -> Value:
     """A copy; deep copies of modules own other parameters."""
     held = state.get(value)
-    match held:
-        case ListObj() | DictObj():
-            return state.new(held)
-        case TensorObj(edge=edge, parameter=parameter) if deep and edge is not None and edge.node.is_leaf:
-            fresh = TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=parameter)
-            return state.new(fresh)
-        case LayerObj(kind=kind, attrs=attrs, children=children, training=training) if deep:
-            copies = {v: _copy(machine, state, v, span, deep=True) for v in (*attrs.values(), *children)}
-            named = {key: copies[v] for key, v in attrs.items()}
-            return state.new(LayerObj(kind, named, tuple(copies[v] for v in children), training))
-        case Instance(cls=cls, attrs=attrs) if deep:
-            return state.new(Instance(cls, {k: _copy(machine, state, v, span, deep=True) for k, v in attrs.items()}))
-        case UnknownObj(hint=hint, name=name):
-            return unknown.fresh(state, span, hint=hint, name=name)
+    if deep:
+        return _deep(machine, state, value, span, {})
+    if isinstance(held, ListObj | DictObj):
+        return state.new(held)
+    if isinstance(held, UnknownObj):
+        return unknown.fresh(state, span, hint=held.hint, name=held.name)
     return value
+
+
+def _deep(machine: Machine, state: State, value: Value, span: Span, memo: dict[Value, Value]) -> Value:
+    """A deep copy: what was met twice is copied once, and a circle ends."""
+
+    def twin(inner: Value) -> Value:
+        return _deep(machine, state, inner, span, memo)
+
+    if isinstance(value, Tuple):
+        return replace(value, items=tuple(map(twin, value.items)))
+    if not isinstance(value, Ref) or value in memo:
+        return memo.get(value, value)
+    held = state.get(value)
+    match held:
+        case TensorObj(edge=None):
+            memo[value] = state.new(replace(held, storage=ticket(), base=None))
+        case TensorObj(edge=edge, parameter=parameter) if edge is not None and edge.node.is_leaf:
+            leaf = machine.graphs.leaf(state.moment(span))
+            memo[value] = state.new(TensorObj(leaf, ticket(), parameter=parameter))
+        case UnknownObj(hint=hint, name=name):
+            memo[value] = unknown.fresh(state, span, hint=hint, name=name)
+        case ListObj() | DictObj() | LayerObj() | Instance():
+            made = memo[value] = state.new(held)
+            state.set(made, _twinned(held, twin))
+    return memo.get(value, value)
+
+
+def _twinned(held: ListObj | DictObj | LayerObj | Instance, twin: Callable[[Value], Value]) -> HeapObj:
+    match held:
+        case ListObj(items=items):
+            return replace(held, items=tuple(map(twin, items)))
+        case DictObj(items=entries, rest=rest):
+            kept = {key: twin(entry) for key, entry in entries.items()}
+            return replace(held, items=kept, rest=tuple(map(twin, rest)))
+        case LayerObj(kind=kind, attrs=attrs, children=children, training=training):
+            named = {key: twin(attr) for key, attr in attrs.items()}
+            return LayerObj(kind, named, tuple(map(twin, children)), training)
+        case Instance(cls=cls, attrs=attrs):
+            return Instance(cls, {key: twin(attr) for key, attr in attrs.items()})

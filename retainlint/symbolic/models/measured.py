@@ -31,7 +31,7 @@ adaptive_pool: adaptive_avg_pool3d
 
 _TWO = """
 atan2: logaddexp logaddexp2 xlog1py xlogy arctan2 igamma igammac gammainc gammaincc nextafter hypot cosine_similarity
-where: copysign ldexp complex polar float_power
+where: sparse_coo_tensor copysign ldexp complex polar float_power
 l1_loss: multilabel_margin_loss multilabel_soft_margin_loss gaussian_nll_loss poisson_nll_loss margin_ranking_loss
 bmm: vdot vecdot tensorsolve
 cdist: dist householder_product orgqr cholesky_solve
@@ -64,9 +64,13 @@ ONE = _table(_ONE)
 TWO = _table(_TWO)
 MORE = _table(_MORE)
 
-RESULTS = {
-    "aminmax": 2, "frexp": 2, "std_mean": 2, "var_mean": 2, "lstsq": 4, "slogdet": 2, "qr": 2, "svd": 3, "eig": 2, "eigh": 2,
-    "lu": 3, "lu_factor": 2, "lu_factor_ex": 3, "cholesky_ex": 2, "inv_ex": 2, "solve_ex": 2, "triangular_solve": 2,
-    "svd_lowrank": 3, "pca_lowrank": 3,
+RESULTS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "aminmax": (2, ("min", "max")), "frexp": (2, ("mantissa", "exponent")), "std_mean": (2, ()), "var_mean": (2, ()),
+    "lstsq": (4, ("solution", "residuals", "rank", "singular_values")), "slogdet": (2, ("sign", "logabsdet")),
+    "qr": (2, ("Q", "R")), "svd": (3, ("U", "S", "Vh")), "eig": (2, ("eigenvalues", "eigenvectors")),
+    "eigh": (2, ("eigenvalues", "eigenvectors")), "lu": (3, ("P", "L", "U")), "lu_factor": (2, ("LU", "pivots")),
+    "lu_factor_ex": (3, ("LU", "pivots", "info")), "cholesky_ex": (2, ("L", "info")), "inv_ex": (2, ("inverse", "info")),
+    "solve_ex": (2, ("result", "info")), "triangular_solve": (2, ("solution", "cloned_coefficient")),
+    "svd_lowrank": (3, ()), "pca_lowrank": (3, ()),
 }  # fmt: skip
-"""Functions that return so many tensors of one node."""
+"""Functions that return so many tensors of one node, and what their fields are called."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from retainlint.autograd.graph import Edge
 from retainlint.source import Span
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import operations, unknown
@@ -88,19 +89,21 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
     result = operate(machine, state, row, values, span, spans=spans)
     held = state.get(result)
     if name in RESULTS:
-        return [(state, _results(state, result, RESULTS[name]))]
+        return [(state, _results(state, result, *RESULTS[name]))]
     if isinstance(held, TensorObj) and _reduces(name, args):
         state.set(result, replace(held, ndim=0))
     return [(state, result)]
 
 
-def _results(state: State, result: Ref, count: int) -> Value:
+def _results(state: State, result: Ref, count: int, fields: tuple[str, ...]) -> Value:
     """Several tensors of one node."""
     held = state.get(result)
     if not isinstance(held, TensorObj):
         return result
-    more = tuple(state.new(replace(held, storage=ticket(), ndim=None)) for _ in range(count - 1))
-    return Tuple((result, *more))
+    node = held.edge.node if held.edge is not None else None
+    edges = (Edge(node, at) if node is not None else None for at in range(1, count))
+    more = (state.new(replace(held, edge=edge, storage=ticket(), ndim=None)) for edge in edges)
+    return Tuple((result, *more), fields)
 
 
 def _reduces(name: str, args: Args) -> bool:

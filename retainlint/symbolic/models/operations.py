@@ -148,7 +148,8 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     if folded is not None:
         return [(state, folded)]
     lheld, rheld = state.get(left), state.get(right)
-    if instr.op in ("%", "//") and facts.is_scalar(left) and isinstance(rheld, UnknownObj):  # a turn by an option
+    is_option = isinstance(rheld, UnknownObj) or isinstance(right, External)
+    if instr.op in ("%", "//") and facts.is_scalar(left) and is_option:  # a turn by an option
         return [(state, left if left == Const(0) else Term(instr.op, (left, right)))]
     sequence = _concatenate(state, instr, left, right)
     if sequence is not None:

@@ -1,6 +1,8 @@
-"""isinstance, hasattr, getattr and setattr."""
+"""isinstance, hasattr, getattr and setattr, and an object's `__dict__`."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from retainlint.source import Span
 from retainlint.symbolic import classes
@@ -16,6 +18,7 @@ from retainlint.symbolic.values import (
     Instance,
     LayerObj,
     ListObj,
+    Method,
     OptimizerObj,
     Ref,
     TensorObj,
@@ -94,3 +97,37 @@ def setattr_(machine: Machine, state: State, args: Args, span: Span) -> Results:
         return [(each, NONE) for each in machine.set_attribute(state, obj, name.value, value, span)]
     unknown.forget(machine, state, obj) if isinstance(obj, Ref) else None
     return [(state, NONE)]
+
+
+def remove(state: State, obj: Value, name: str) -> None:
+    """Take an attribute off an object."""
+    held = state.get(obj)
+    if isinstance(held, Instance | UnknownObj) and isinstance(obj, Ref):
+        state.set(obj, replace(held, attrs={k: v for k, v in held.attrs.items() if k != name}))
+
+
+def dict_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """A method of `obj.__dict__`: its keys are the attributes."""
+    held = state.get(obj)
+    key, default = args.get(0, "key"), args.get(1, "default")
+    if isinstance(held, Instance) and name in ("get", "pop") and isinstance(key, Const):
+        found = held.attrs.get(str(key.value), default)
+        if name == "pop":
+            remove(state, obj, str(key.value))
+        return [(state, found)]
+    if isinstance(held, Instance) and name == "update":
+        more = state.get(key)
+        written = (
+            {str(k.value): v for k, v in more.items.items() if isinstance(k, Const)}
+            if isinstance(more, DictObj)
+            else {}
+        )
+        for attr, value in {**written, **dict(args.named)}.items():
+            machine.set_attribute(state, obj, attr, value, span)
+        return [(state, NONE)]
+    if isinstance(held, Instance) and name in ("items", "keys", "values", "copy"):
+        copied = state.new(DictObj({Const(attr): value for attr, value in held.attrs.items()}))
+        return [(state, copied)] if name == "copy" else machine.call(state, Method(copied, name), args, span)
+    if name in ("clear", "setdefault", "popitem") and isinstance(obj, Ref):
+        unknown.forget(machine, state, obj)
+    return [(state, unknown.derived(state, obj, name, span))]

@@ -8,7 +8,7 @@ from retainlint.source import Span
 from retainlint.symbolic import deeds, misuse, walking
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import UNSEEN
-from retainlint.symbolic.models import operations, unknown
+from retainlint.symbolic.models import frameworks, operations, unknown
 from retainlint.symbolic.models.named_operations import operands, operation, uncertain
 from retainlint.symbolic.models.names import CUTS, KEEPS, NUMBERS, OPERATIONS, OVERWRITES, in_place
 from retainlint.symbolic.models.operations import operate
@@ -53,6 +53,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, obj)]
     if name in ("double", "half", "bfloat16") or (name == "to" and _is_dtype(args)):
         return [(state, operate(machine, state, "to", (obj,), span, spans=(_receiver(span),)))]
+    if name == "contiguous" and held.base is not None:  # of an expanded or permuted view it is a copy
+        return [(state, operate(machine, state, "clone", (obj,), span, spans=(_receiver(span),)))]
     if name in KEEPS or name in ("retain_grad", "register_hook"):
         return [(state, obj if name in KEEPS else NONE)]
     if name in ("dropout", "feature_dropout"):
@@ -181,7 +183,10 @@ def unknown_method(
 def _unknown_backward(
     machine: Machine, state: State, obj: Ref, held: UnknownObj, args: Args, span: Span
 ) -> Results | None:
-    """`x.backward()` on something unknown is a walk, unless it is given what a layer of one's own is given."""
+    """`x.backward()` on something unknown is a walk, unless it is given what a layer of one's own is given, or the file
+    is written for another library than torch."""
+    if frameworks.speaks_another(span.source):
+        return [(state, unknown.fresh(state, span, plain=True))]
     if args.pos and held.hint != "tensor":
         machine.gap(span, f"`{span.text.partition('(')[0]}` may be a method that is not torch's")
         return [(state, unknown.fresh(state, span))]

@@ -35,7 +35,7 @@ FACTORIES = {
     "Tensor", "FloatTensor", "LongTensor", "DoubleTensor", "ByteTensor", "BoolTensor", "IntTensor", "range",
     "zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like", "randint_like", "hamming_window",
     "blackman_window", "kaiser_window", "empty_strided", "empty_permuted", "frombuffer", "from_dlpack", "from_file",
-    "sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "fftfreq", "rfftfreq", "HalfTensor",
+    "sparse_csr_tensor", "sparse_csc_tensor", "fftfreq", "rfftfreq", "HalfTensor",
 }  # fmt: skip
 _HEADS = ("torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.cuda", "torch")
 _NO_GRAPH = ("torch.cuda", "torch.backends", "torch.manual_seed", "torch.device", "torch.distributed.get_", "torch.distributed.is_", "torch.distributed.init", "torch.utils.data",
@@ -96,7 +96,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if path.endswith("functional.dropout") or name in _DROPOUTS:
         return [(state, _dropout(machine, state, args, span))]
     if name == "einsum":
-        return [(state, operate(machine, state, "bmm", args.pos[1:], span, spans=args.spans[1:]))]
+        return [(state, _einsum(machine, state, args, span))]
     if name in ("stack", "cat", "concat", "hstack", "vstack"):
         return [(state, _joined(machine, state, names.OPERATIONS[name], args, span))]
     if name == "sum" and len(args.pos) == 1 and isinstance(state.get(args.pos[0]), ListObj):
@@ -208,6 +208,14 @@ def _dropout(machine: Machine, state: State, args: Args, span: Span) -> Value:
     return operate(machine, state, "dropout", args.pos[:1], span, spans=args.spans, doubt=doubt)
 
 
+def _einsum(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """The operands stand one by one, or in one list."""
+    operands = args.pos[1:]
+    if len(operands) == 1 and (isinstance(operands[0], Tuple) or isinstance(state.get(operands[0]), ListObj)):
+        return _joined(machine, state, "bmm", Args(operands, spans=args.spans[1:]), span)
+    return operate(machine, state, "bmm", operands, span, spans=args.spans[1:])
+
+
 def _joined(machine: Machine, state: State, row: str, args: Args, span: Span) -> Value:
     source = args.get(0, "tensors")
     known = iteration.known_items(machine, state, source, span)
@@ -232,17 +240,19 @@ def _checkpoint(machine: Machine, state: State, args: Args, span: Span) -> Resul
     inner = Args(args.pos[1:], (), args.open, args.spans[1:], span)
     before = state.ledger.created
     results = machine.call(state, args.pos[0], inner, span)
-    return [(after, _recomputed(machine, after, value, before, span)) for after, value in results]
+    always = args.get(-1, "use_reentrant", TRUE) == TRUE  # what torch 2.13 takes if it is not told
+    return [(after, _recomputed(machine, after, value, before, span, always)) for after, value in results]
 
 
-def _recomputed(machine: Machine, state: State, value: Value, before: int, span: Span) -> Value:
-    """The result of a checkpointed call: one node that computes its inside again, with the weights of then."""
+def _recomputed(machine: Machine, state: State, value: Value, before: int, span: Span, always: bool) -> Value:
+    """The result of a checkpointed call: one node that computes its inside again, with the weights of then. The
+    reentrant kind saves what it is given `always`."""
     held = state.get(value)
     if not isinstance(held, TensorObj | UnknownObj) or held.edge is None or held.edge.node.order <= before:
         return value
     inside = [n for n in machine.graphs.reach([held.edge]) if before < n.order and not n.is_leaf]
     into = {e: None for n in inside for e in n.next if e is not None and (e.node.is_leaf or e.node.order <= before)}
-    saved = (SavedTensor("inputs"),) if any(n.saved for n in inside) else ()
+    saved = (SavedTensor("inputs"),) if always or any(n.saved for n in inside) else ()
     node = Node("CheckpointFunctionBackward", saved, tuple(into), state.ledger.next_order())
     passes = tuple(machine.graphs.exists(edge) for edge in into)
     level = machine.graphs.exists(held.edge)

@@ -12,7 +12,7 @@ from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import CONVENTIONAL, FALSE, NONE, TRUE, GradMode, Ref, TensorObj, UnknownObj, Value
 
-INHERITED = {"manual_backward", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"}
+INHERITED = {"manual_backward", "optimizers", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"}
 METHODS = {"backward", "scale", "step", "zero_grad", "unscale_", "prepare", "raises"} | INHERITED
 _TRAINER = re.compile(r"(^|_)(accelerator|fabric|engine|trainer|strategy|scaler)(\d*|_|$)", re.IGNORECASE)
 _GUARDS = {"pytest.raises", "unittest.TestCase.assertRaises", "contextlib.suppress"}

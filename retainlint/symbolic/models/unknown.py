@@ -10,6 +10,7 @@ from retainlint.autograd.graph import Edge
 from retainlint.source import Span
 from retainlint.symbolic import deeds, keeping
 from retainlint.symbolic.context import Args, Machine
+from retainlint.symbolic.models import frameworks
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     CONVENTIONAL,
@@ -124,6 +125,8 @@ def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: b
 
 def called(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Value:
     """What a call that we can't see returns."""
+    if isinstance(func, External) and frameworks.is_foreign(func.path):
+        return fresh(state, span, plain=True, name=func.path.rpartition(".")[2])
     level, assumed = _trust(state, func, args)
     if level == GUESS and not _keeps_nothing(func):
         deeds.hidden(machine.waste, state, span)
@@ -138,7 +141,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
     edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL)
     if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
         edges.append(receiver.edge)
-    if not edges and level == GUESS:
+    if not edges and (level == GUESS or isinstance(func, External)):
         return fresh(state, span, hint=_kind(func))
     edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed)
     result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else ""))

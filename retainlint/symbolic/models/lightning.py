@@ -1,0 +1,176 @@
+"""Lightning's modules and Hugging Face's trainers: who calls their steps, and what is then done with the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retainlint import ir
+from retainlint.source import Span
+from retainlint.symbolic import walking
+from retainlint.symbolic.classes import ancestry, class_of, find
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.models import unknown
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import (
+    FALSE,
+    Bound,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    Instance,
+    ListObj,
+    OptimizerObj,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+
+_STEPS = {"training_step": "LightningModule", "compute_loss": "Trainer"}
+"""Methods whose result the framework walks, and what the class is derived from."""
+_BEFORE = ("on_train_batch_start", "on_batch_start")
+_AFTER = ("on_before_zero_grad", "on_after_backward", "on_train_batch_end", "on_batch_end")
+
+
+def is_step(state: State, receiver: Value, name: str) -> bool:
+    """Whether the framework walks what this method returns: with automatic optimisation, and no walk of its own."""
+    base = _STEPS.get(name)
+    cls = class_of(state, receiver)
+    if base is None or cls is None:
+        return False
+    bases = [b.path for b in ancestry(state, cls) if isinstance(b, External)]
+    if not any(path.rpartition(".")[2] == base for path in bases) or any(
+        path.startswith("torch.") and base == "Trainer" for path in bases
+    ):
+        return False
+    if base == "Trainer":
+        return find(state, receiver, "training_step") is None
+    held = state.get(receiver)
+    if isinstance(held, Instance) and held.attrs.get("automatic_optimization") == FALSE:
+        return False
+    method = find(state, receiver, name)
+    by_hand = isinstance(method, Closure) and (
+        "backward" in method.code.span.text or "automatic_optimization" in _text(state, receiver)
+    )
+    return not by_hand and find(state, receiver, "automatic_optimization") is None
+
+
+def _text(state: State, receiver: Value) -> str:
+    """The text of an object's class."""
+    held = state.get(class_of(state, receiver) or receiver)
+    code = getattr(held, "code", None)
+    return code.span.text if isinstance(code, ir.Code) else ""
+
+
+def step(machine: Machine, state: State, receiver: Value, method: Value, code: ir.Code, number: int) -> Results:
+    """One batch, as the framework runs it: hooks, the step, the walk of what it returned, hooks."""
+    begun = _hooks(machine, [state], receiver, _BEFORE, code.span)
+    args = _arguments(method, number)
+    results = [way for each in begun for way in machine.call(each, Bound(method, receiver), args, code.span)]
+    return _walked(machine, results, receiver, code, number)
+
+
+def _arguments(func: Value, number: int) -> Args:
+    """What a trainer says of its own: which optimiser's turn it is."""
+    inner = func.func if isinstance(func, Wrapped) else func
+    if isinstance(inner, Closure) and any(param.name == "optimizer_idx" for param in inner.code.params):
+        return Args(named=(("optimizer_idx", Const(number - 1)),), open=True)
+    return Args()
+
+
+def _walked(machine: Machine, results: Results, receiver: Value, code: ir.Code, number: int) -> Results:
+    """Walk what the step returned, as the framework does, and run what comes behind."""
+    found: Results = []
+    for state, value in results:
+        loss = _loss(state, value)
+        if state.flow is not None or loss is None:
+            found.append((state, value))
+            continue
+        own = find(state, receiver, "backward")
+        if own is not None:
+            walked = [s for s, _ in machine.call(state, Bound(own, receiver), Args((loss,)), code.span)]
+        else:
+            span = _returned(code, number)
+            args = Args((), (), False, (), span)
+            walked = [s for s, _ in walking.walk_for(machine, state, loss, args, span)]
+        found += [(s, value) for s in _hooks(machine, walked, receiver, _AFTER, code.span)]
+    return found
+
+
+def _hooks(machine: Machine, states: list[State], receiver: Value, names: tuple[str, ...], span: Span) -> list[State]:
+    for name in names:
+        for_this: list[State] = []
+        for state in states:
+            hook = find(state, receiver, name) if state.flow is None else None
+            if hook is None:
+                for_this.append(state)
+            else:
+                for_this += [s for s, _ in machine.call(state, Bound(hook, receiver), Args(), span)]
+        states = for_this
+    return states
+
+
+def _loss(state: State, value: Value) -> Value | None:
+    """The loss in what a step returns: itself, under "loss", or the first of a tuple."""
+    held = state.get(value)
+    if isinstance(value, Tuple) and value.items:
+        return _loss(state, value.items[0])
+    if isinstance(held, DictObj):
+        found = held.items.get(Const("loss"))
+        return _loss(state, found) if found is not None else None
+    if isinstance(held, TensorObj) and held.edge is not None:
+        return value
+    return value if isinstance(held, UnknownObj) and held.edge is not None and not held.plain else None
+
+
+def _returned(code: ir.Code, number: int) -> Span:
+    """The place where a step returns its loss; of several, that of this turn."""
+    spans = sorted({instr.span for instr in _returns(code.body)}, key=lambda span: span.start)
+    return spans[min(number, len(spans)) - 1 if len(spans) == 2 else -1] if spans else code.span
+
+
+def _returns(block: ir.Block) -> Iterator[ir.Return]:
+    for instr in block:
+        match instr:
+            case ir.Return():
+                yield instr
+            case ir.If(then=then, orelse=orelse):
+                yield from _returns(then + orelse)
+            case ir.For(body=body) | ir.While(body=body) | ir.With(body=body) | ir.Try(body=body):
+                yield from _returns(body)
+
+
+def optimizers(machine: Machine, state: State, receiver: Value, span: Span) -> Results:
+    """`self.optimizers()`: what the class's `configure_optimizers` makes."""
+    configure = find(state, receiver, "configure_optimizers")
+    if configure is None:
+        return [(state, unknown.fresh(state, span, hint="optimizer"))]
+    key = "(optimizers)"
+    held = state.get(receiver)
+    if isinstance(held, Instance) and key in held.attrs:
+        return [(state, held.attrs[key])]
+    found: Results = []
+    for each, value in machine.call(state, Bound(configure, receiver), Args(), span):
+        made = list(_made(each, value, 0))
+        one = made[0] if len(made) == 1 else Tuple(tuple(made)) if made else unknown.fresh(each, span)
+        now = each.get(receiver)
+        if isinstance(now, Instance):
+            each.set(receiver, Instance(now.cls, {**now.attrs, key: one}))  # type: ignore[arg-type]
+        found.append((each, one))
+    return found
+
+
+def _made(state: State, value: Value, depth: int) -> Iterator[Value]:
+    """The optimisers in a result of `configure_optimizers`: alone, in lists, or in dicts under "optimizer"."""
+    held = state.get(value)
+    if isinstance(held, OptimizerObj):
+        yield value
+    if depth > 3:
+        return
+    items = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
+    for item in items:
+        yield from _made(state, item, depth + 1)
+    if isinstance(held, DictObj):
+        yield from _made(state, held.items.get(Const("optimizer"), FALSE), depth + 1)

@@ -1,0 +1,70 @@
+"""torch.func, functorch and torch.autograd.functional: functions of functions, and what graph their results have."""
+
+from __future__ import annotations
+
+from retainlint.source import Span
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.models import unknown
+from retainlint.symbolic.state import State, ticket
+from retainlint.symbolic.values import (
+    CONVENTIONAL,
+    FALSE,
+    External,
+    Partial,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+
+_HEADS = ("torch.func.", "functorch.", "torch._functorch.apis.")
+_TRANSFORMS = {"grad", "grad_and_value", "jacrev", "jacfwd", "hessian"}
+_DERIVATIVES = {"jacobian", "hessian", "vjp", "jvp", "vhp", "hvp"}
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Make a transformed function, call one, or take a derivative; None for any other path."""
+    head, _, name = path.rpartition(".")
+    if path.startswith("torch.autograd.functional.") and name in _DERIVATIVES:
+        return [(state, _derivative(machine, state, path, args, span))]
+    if path == "torch.vmap" or (path.startswith(_HEADS) and name == "vmap"):
+        return [(state, args.get(0, "func"))]  # its results have the graph of a plain call
+    if not path.startswith(_HEADS):
+        return None
+    if name in _TRANSFORMS:
+        return [(state, Partial(External(f"{path}.applied"), (args.get(0, "func"),), ()))]
+    if name == "applied":
+        return [(state, _applied(machine, state, head.rpartition(".")[2], args, span))]
+    if name == "vjp":
+        called = machine.call(state, args.get(0, "func"), Args(args.pos[1:], spans=args.spans[1:]), span)
+        return [(after, Tuple((value, unknown.fresh(after, span)))) for after, value in called]
+    return None
+
+
+def _derivative(machine: Machine, state: State, path: str, args: Args, span: Span) -> Value:
+    """What torch.autograd.functional returns has no graph unless `create_graph` asks for one."""
+    name = path.rpartition(".")[2]
+    given = args.get(1, "inputs")
+    alone = name in ("jacobian", "hessian")
+    single = alone and isinstance(state.get(given), TensorObj)  # the result is a tensor too
+    if args.get(2 if alone else 3, "create_graph", FALSE) == FALSE:
+        cut = ("create_graph", span)
+        return state.new(TensorObj(None, ticket(), cut=cut)) if single else unknown.fresh(state, span, plain=True)
+    edges = unknown.edges_in(machine, state, (given,)) if single else []
+    if not edges or not state.grad:
+        return unknown.called(machine, state, External(path), args, span)
+    assumed = f"`{name}` saves what it computes with"
+    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
+    return state.new(TensorObj(edge, ticket()))
+
+
+def _applied(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
+    """A transformed function's result has a graph over the tensors that it is given, and saves them for it."""
+    edges = unknown.edges_in(machine, state, args.pos[1:])
+    if not state.grad:
+        return unknown.fresh(state, span, plain=True)
+    if not edges:
+        return unknown.fresh(state, span)  # the function itself may bring some
+    assumed = f"`torch.func.{name}` saves what it computes with"
+    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
+    return state.new(UnknownObj(span, edge, "tensor"))

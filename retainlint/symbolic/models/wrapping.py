@@ -1,0 +1,65 @@
+"""torch.nn.utils and the wrappers of modules: what comes back is the module, or a tensor of its parameters."""
+
+from __future__ import annotations
+
+from retainlint.source import Span
+from retainlint.symbolic import iteration
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.models import modules, unknown
+from retainlint.symbolic.models.operations import operate
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import (
+    Const,
+    External,
+    LayerObj,
+    Ref,
+    Value,
+)
+
+_MADE = External("torch.nn.utils.parametrizations.computed")
+_PARAMETRIZED = {"weight_norm", "spectral_norm", "orthogonal"}
+_SAME = _PARAMETRIZED | {
+    "remove_weight_norm", "remove_spectral_norm", "identity", "random_unstructured", "l1_unstructured", "remove",
+    "ln_structured", "random_structured", "convert_conv2d_weight_memory_format", "fuse_conv_bn_eval",
+}  # fmt: skip
+_WRAPPERS = (
+    "torch.distributed.fsdp.FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard",
+    "torch.distributed._composable.fsdp.fully_shard", "torch.nn.parallel.distributed.DistributedDataParallel",
+    "torch.nn.parallel.data_parallel.DataParallel", "apex.parallel.DistributedDataParallel",
+    "fairscale.nn.FullyShardedDataParallel", "fairscale.nn.data_parallel.ShardedDataParallel",
+    "torch.optim.swa_utils.AveragedModel", "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+    "torch.quantization.prepare_qat", "apex.parallel.convert_syncbn_model",
+)  # fmt: skip
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Wrap a module, or join its parameters; None for any other path."""
+    name = path.rpartition(".")[2]
+    if path in _WRAPPERS and name != "AveragedModel":
+        return [(state, args.get(0, "module"))]
+    if path == f"{_MADE.path}":
+        return [(state, _computed(machine, state, args, span))]
+    if not path.startswith("torch.nn.utils."):
+        return None
+    if name == "parameters_to_vector":
+        known = iteration.known_items(machine, state, args.get(0, "parameters"), span)
+        if known is None:
+            return [(state, unknown.called(machine, state, External(path), args, span))]
+        views = [operate(machine, state, "view", (value,), span) for value in known]
+        return [(state, operate(machine, state, "cat", views, span))]
+    if name in _PARAMETRIZED and path.startswith("torch.nn.utils.parametrizations."):
+        given = (args.get(0, "module"), args.get(1, "name", Const("weight")), _MADE)
+        return [(state, modules.parametrize(state, Args(given)))]
+    return [(state, args.get(0, "module"))] if name in _SAME else None
+
+
+def _computed(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """A weight as a norm's parametrization computes it: it saves the original."""
+    return operate(machine, state, "logdet", args.pos[:1], span)
+
+
+def weight(machine: Machine, state: State, obj: Value, held: LayerObj, name: str, span: Span) -> Value | None:
+    """A parametrized weight that the program itself reads."""
+    if f"{modules.PARAMETRIZED}{name}" in held.attrs and isinstance(obj, Ref):
+        return modules.weight(machine, state, obj, name, span)
+    return None

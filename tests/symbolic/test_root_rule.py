@@ -1,0 +1,86 @@
+"""A walk that ran proves that its root had a graph, and so what alone can have given it one."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+HEAD = """import torch
+import torch.nn.functional as F
+def train(a, b, flag):
+"""
+CALLS = """
+def tensor():
+    return torch.rand(3, 3, requires_grad=True)
+"""
+BOTH = ("tensor(), tensor()", "tensor(), tensor().detach()", "tensor().detach(), tensor()")
+
+SPEAKS: dict[str, tuple[str, ...]] = {
+    "(a * a).sum()": BOTH[:2],
+    "(a * b).sum()": (*BOTH, "tensor(), 2.0", "2.0, tensor()"),
+    "((a - b) ** 2).mean()": (*BOTH, "tensor(), 2.0"),
+    "(a @ b).mean()": BOTH,
+    "(2 * a).sum()": BOTH[:2],
+    "a.exp().sum()": BOTH[:2],
+    "torch.cat([a, b]).sin().sum()": BOTH,
+    "F.mse_loss(a, b)": BOTH,
+    "(a + b).tanh().t().sum()": BOTH,
+}
+"""Operations that save something whichever of the arguments needs a gradient; and such arguments."""
+
+SILENT: dict[str, tuple[str, ...]] = {
+    "(a + b).sum()": BOTH,
+    "(a.exp().sum() + b.sum())": BOTH[2:],
+    "torch.cat([a.exp(), b]).sum()": BOTH[2:],
+    "a.sum()": BOTH[:2],
+}
+"""Those that needn't have saved anything; and arguments with which they didn't."""
+
+TWICE = "    loss = {}\n    loss.backward()\n    loss.backward()\n"
+ON_A_CONDITION = "    loss = {}\n    if flag:\n        loss.backward()\n    loss.backward()\n"
+
+
+@pytest.mark.parametrize("root", SPEAKS)
+def test_the_same_root_twice_is_told(root: str) -> None:
+    (found,) = explore(lower(Source("program.py", HEAD + TWICE.format(root)))).incidents
+    assert (found.primary.row, found.conditions) == (6, ())
+
+
+@pytest.mark.parametrize("root", SPEAKS)
+def test_so_it_is_on_a_condition(root: str) -> None:
+    (found,) = explore(lower(Source("program.py", HEAD + ON_A_CONDITION.format(root)))).incidents
+    assert (found.primary.row, [c.span.text for c in found.conditions]) == (7, ["flag"])
+
+
+@pytest.mark.parametrize("root", SILENT)
+def test_nothing_is_said_of_what_may_save_nothing(root: str) -> None:
+    assert not explore(lower(Source("program.py", HEAD + TWICE.format(root)))).incidents
+
+
+def test_another_root_proves_nothing() -> None:
+    text = HEAD + "    (a * b).sum().backward()\n    (a * b).sum().backward()\n    b.sum().backward()\n"
+    assert not explore(lower(Source("program.py", text))).incidents
+
+
+def test_a_walk_that_may_have_failed_proves_nothing() -> None:
+    text = HEAD + "    loss = a * b\n    try:\n        loss.backward()\n    except RuntimeError:\n        pass\n"
+    assert not explore(lower(Source("program.py", text + "    loss.sum().backward()\n"))).incidents
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed")
+@pytest.mark.parametrize(("root", "line"), [*((r, 6) for r in SPEAKS), *((r, None) for r in SILENT)])
+def test_torch_says_it(root: str, line: int | None, tmp_path: Path) -> None:
+    from judge_torch import judge
+
+    script = tmp_path / "program.py"
+    for arguments in SPEAKS.get(root) or SILENT[root]:
+        script.write_text(HEAD + TWICE.format(root) + CALLS + f"train({arguments}, True)\n", encoding="utf-8")
+        assert judge(script).line == line, arguments
