@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from typing import TypeAlias
 
 from retainlint import linter
@@ -14,6 +15,7 @@ from retainlint.config import Configs
 from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.incident import Condition, Witness
 from retainlint.modules import Disk
+from retainlint.running import Running
 from retainlint.source import Source, Span
 
 Path: TypeAlias = "str | os.PathLike[str]"
@@ -28,17 +30,20 @@ def check(
     ignore: Iterable[str] = (),
     config: Path | None = None,
     isolated: bool = False,
+    executor: Executor | None = None,
 ) -> list[Diagnostic]:
     """Check files and directories as `retainlint check` does: the findings by file, row, column and code.
 
     `select` and `ignore` take codes, prefixes and names. The configuration files above each file count, with their
     baselines; with `config` only that file, with `isolated` none. A file that can't be checked is a finding, RTL900.
+    An `executor` shares the work out: a pool as in `concurrent.futures`, whose workers need no disk of ours.
     Nothing is printed or written. Raises CommandError for a missing path, an unknown rule, a wrong configuration.
     """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     configs = _configs(select, ignore, config, isolated)
     with told():
-        found = linter.check([os.fspath(path) for path in several], configs)
+        running = None if executor is None else Running(pool=executor)
+        found = linter.check([os.fspath(path) for path in several], configs, running=running)
         return Knowing(configs).unknown(found.diagnostics)
 
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from typing import Protocol
 
 LIBRARIES = frozenset(
@@ -159,6 +158,8 @@ class Modules:
 
     def read(self, place: str) -> bytes | None:
         """The bytes of a module that was found."""
+        from hashlib import sha256
+
         data = self.files.read(place)
         self.lookups[place] = None if data is None else sha256(data).hexdigest()
         return data

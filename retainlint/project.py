@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from retainlint.modules import Modules
@@ -30,10 +29,15 @@ _IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import\b|import[ 
 _lowered: dict[tuple[str, bytes], Program | str] = {}
 
 
+def may_start_walks(data: bytes) -> bool:
+    """Whether a file is a script."""
+    return b"__main__" in data
+
+
 def starts_walks(modules: Modules, data: bytes) -> bool:
     """Whether a file is a script whose imports lead to a module of its project in which a walk may stand: then it is
     run, though it holds none itself."""
-    pending = [(modules.entry, data)] if b"__main__" in data else []
+    pending = [(modules.entry, data)] if may_start_walks(data) else []
     seen: set[str] = set()
     while pending and len(seen) < SEARCHED:
         importer, data = pending.pop(0)
@@ -56,6 +60,7 @@ class Project:
         self._modules = modules
         self._lower = lower
         self._texts: dict[str, bytes | None] = {}
+        self._registering: dict[str, bool] = {}
         self.entry = modules.place(modules.entry)
 
     def find(self, importer: Source, module: str, level: int) -> str | None:
@@ -78,13 +83,16 @@ class Project:
 
     def registers(self, place: str) -> bool:
         """Whether a module may be imported for what its import does: it enters its names into some registry."""
-        text = self._text(place) or b""
-        return _REGISTERS.search(text) is not None or (
-            place.endswith("__init__.py") and len(text) < SMALL and b"import" in text
-        )
+        if place not in self._registering:
+            text = self._text(place) or b""
+            small = place.endswith("__init__.py") and len(text) < SMALL and b"import" in text
+            self._registering[place] = small or (b"regist" in text.lower() and _REGISTERS.search(text) is not None)
+        return self._registering[place]
 
     def program(self, place: str) -> Program | str | None:
         """A module, lowered; else why it can't be read; None for a package that has no text."""
+        from hashlib import sha256
+
         data = self._text(place)
         if data is None:
             return None if place.endswith(os.sep) else "it can't be read"

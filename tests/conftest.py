@@ -18,6 +18,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.chdir(tmp_path)
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RETAINLINT_NO_CACHE", "1")  # what is faked must not be kept
 
     def run_it(*args: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as exited:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,14 @@ def test_errors_are_for_people(tmp_path: Path) -> None:
         check(".", select="RTL101")
     with pytest.raises(AttributeError, match="chek"):
         retainlint.chek  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_work_can_be_shared_out(tmp_path: Path) -> None:
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(BAD)
+    with ThreadPoolExecutor(2) as pool:
+        found = check(tmp_path, isolated=True, executor=pool)
+    assert [d.code for d in found] == [d.code for d in check(tmp_path, isolated=True)] == ["RTL102", "RTL102"]
 
 
 def test_what_is_public_is_there_and_no_more() -> None:

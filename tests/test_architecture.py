@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "retainlint"
 MAY_IMPORT: dict[str, set[str]] = {
     "": {"api"},  # the package's own __init__, when something of it is asked for
     "__main__": {"cli"},
-    "api": {"linter", "modules", "commands", "config", "diagnostic", "incident", "source"},
+    "api": {"linter", "running", "modules", "commands", "config", "diagnostic", "incident", "source"},
     "packed": {"source", "diagnostic", "incident"},
     "cache": {"config", "modules"},
     "shipping": {"modules"},

@@ -9,7 +9,7 @@ import pytest
 from findings import fake_pipeline
 
 from retainlint import linter
-from retainlint.config import Settings
+from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic
 
 BAD = b"bad.backward()\n"
@@ -40,7 +40,7 @@ def test_files_come_in_order(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         if not (tmp_path / name).exists():
             (tmp_path / name).write_bytes(BAD * 2)
-    result = linter.check(["b.py", "."], Settings())
+    result = linter.check(["b.py", "."], Configs.alike(Settings()))
     assert [(place[0], place[1]) for place in places(result.diagnostics)] == [
         ("a.py", 1), ("a.py", 2), ("a/z.py", 1), ("a/z.py", 2), ("b.py", 1), ("b.py", 2),
     ]  # fmt: skip
@@ -55,11 +55,11 @@ def test_a_file_without_a_walk_is_never_read_as_python(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("data", "row", "column", "words"),
     [
-        (b"x = 1\nf((  # backward\n", 2, 2, "never closed"),
-        (b"backward = '\xe9'\n", 1, 1, "encoding"),
-        (b"#\n#\nbackward = '\xe9'\n", 1, 1, "utf-8"),
-        (b"# coding: nonsense\nbackward\n", 1, 1, "nonsense"),
-        (b"# coding: idna\nbackward = '\xff'\n", 1, 1, "idna"),
+        (b"x = 1\nf((  # .backward\n", 2, 2, "never closed"),
+        (b"x.backward = '\xe9'\n", 1, 1, "encoding"),
+        (b"#\n#\nx.backward = '\xe9'\n", 1, 1, "utf-8"),
+        (b"# coding: nonsense\nx.backward\n", 1, 1, "nonsense"),
+        (b"# coding: idna\nx.backward = '\xff'\n", 1, 1, "idna"),
         ("backward".encode("utf-16"), 1, 1, "null bytes"),
     ],
 )
@@ -84,7 +84,7 @@ def test_an_unreadable_file_is_one_finding(tmp_path: Path, monkeypatch: pytest.M
         return (tmp_path / name).open(mode)
 
     monkeypatch.setattr("builtins.open", deny)
-    result = linter.check(["."], Settings())
+    result = linter.check(["."], Configs.alike(Settings()))
     assert places(result.diagnostics) == [("a.py", 1, 1, "RTL900"), ("b.py", 1, 1, "RTL101")]
     assert "Permission denied" in result.diagnostics[0].message
 
@@ -97,15 +97,15 @@ def test_a_bug_of_ours_is_told_and_the_rest_goes_on(
 
     explore = symbolic.explore
 
-    def broken(program: object) -> object:
+    def broken(program: object, **more: object) -> object:
         if "BUG" in getattr(program, "text", ""):
             raise error
-        return explore(program)  # type: ignore[arg-type]
+        return explore(program, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(symbolic, "explore", broken)
     (tmp_path / "a.py").write_bytes(b"BUG.backward()\n")
     (tmp_path / "b.py").write_bytes(BAD)
-    result = linter.check(["."], Settings())
+    result = linter.check(["."], Configs.alike(Settings()))
     assert places(result.diagnostics) == [("a.py", 1, 1, "RTL900"), ("b.py", 1, 1, "RTL101")]
     assert type(error).__name__ in result.diagnostics[0].message
     assert "report" in result.diagnostics[0].help
@@ -128,7 +128,7 @@ def test_only_selected_codes_are_kept() -> None:
 def test_comments_suppress() -> None:
     data = b"bad.backward()  # noqa: RTL101\nbad.backward()  # retainlint: ignore[backward-twice]\n"
     result = check(data)
-    assert places(result.diagnostics) == [("m.py", 2, 1, "RTL101")]
+    assert places(result.diagnostics) == [("m.py", 2, 1, "RTL101"), ("m.py", 2, 17, "RTL901")]
     assert len(check(data, Settings(suppressions=False)).diagnostics) == 2
 
 
@@ -143,7 +143,7 @@ def test_progress_is_told_after_each_file(tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / f"{name}.py").write_bytes(BAD)
     told: list[tuple[int, int]] = []
-    linter.check(["."], Settings(), lambda done, total: told.append((done, total)))
+    linter.check(["."], Configs.alike(Settings()), lambda done, total: told.append((done, total)))
     assert told == [(1, 3), (2, 3), (3, 3)]
 
 
@@ -160,5 +160,5 @@ def test_an_unlisted_directory_is_one_finding(tmp_path: Path, monkeypatch: pytes
         return scandir(path)
 
     monkeypatch.setattr("os.scandir", deny)
-    result = linter.check(["."], Settings())
+    result = linter.check(["."], Configs.alike(Settings()))
     assert places(result.diagnostics) == [("a.py", 1, 1, "RTL101"), ("shut", 1, 1, "RTL900")]

@@ -123,6 +123,8 @@ def test_where_an_import_leads_depends_on_nothing_but_the_lookups(tmp_path: Path
     answers = [first.find("p/run/train.py", *each) for each in asked]
 
     class Recorded:
+        here = ""
+
         def exists(self, place: str) -> bool:
             return first.lookups[place] is not None
 

@@ -21,6 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 CONFIGURATION, RULES, FILES, OUTPUT, EXIT = "Configuration", "Rules", "Files", "Output", "Exit code"
 FIXES = "Fixes"
+WORK = "Work"
 
 
 class FormatName(_TextParam):
@@ -151,6 +152,41 @@ def configuration_options(function: Function) -> Function:
             "--isolated", cls=Option, group=CONFIGURATION, usual=False, is_flag=True, help="Use no configuration file."
         ),
     )
+
+
+def cache_option(function: Function) -> Function:
+    return click.option(
+        "--cache-dir",
+        cls=Option,
+        group=WORK,
+        usual=False,
+        setting="cache-dir",
+        envvar="RETAINLINT_CACHE_DIR",
+        metavar="DIR",
+        type=click.Path(),
+        help="Where results are kept: .retainlint_cache. (RETAINLINT_CACHE_DIR)",
+    )(function)
+
+
+def work_options(function: Function) -> Function:
+    """How the work is done, which changes nothing of what is found."""
+    some: dict[str, Any] = {"cls": Option, "group": WORK, "usual": False}
+    return _with(
+        function,
+        click.option(
+            "-n", "--no-cache", is_flag=True, envvar="RETAINLINT_NO_CACHE",
+            help="Neither use nor keep earlier results. (RETAINLINT_NO_CACHE)", **some,
+        ),
+        cache_option,
+        click.option(
+            "-j", "--jobs", type=click.IntRange(min=1), metavar="N", envvar="RETAINLINT_JOBS",
+            help="At most so many processes, if they pay: one a processor. (RETAINLINT_JOBS)", **some,
+        ),
+        click.option(
+            "--executor", default="local", metavar="NAME", help="Who checks: local, or dask://HOST:PORT.", **some
+        ),
+        click.option("-w", "--watch", is_flag=True, help="Check again after each change, until Ctrl-C.", **some),
+    )  # fmt: skip
 
 
 def baseline_option(help: str) -> Callable[[Function], Function]:

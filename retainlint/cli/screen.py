@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -46,6 +47,14 @@ def progress(quiet: bool) -> Iterator[Progress | None]:
     finally:
         if bar is not None:
             bar.close()
+
+
+def is_piped(stream: TextIO) -> bool:
+    """Whether a stream is another program's, which may still be running."""
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # no file
+        return False
 
 
 def wants_colour(choice: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -41,6 +41,10 @@ def cli() -> None:
 )
 @shared.file_options
 @click.option(
+    "--stdin-filename", cls=Option, group=FILES, usual=False, metavar="NAME", type=click.Path(),
+    help="Check standard input (-) as this file.",
+)  # fmt: skip
+@click.option(
     "--show-files", cls=Option, group=FILES, usual=False, is_flag=True, help="List the files, and check nothing."
 )
 @shared.fix_options
@@ -70,6 +74,7 @@ def cli() -> None:
     "-o", "--output-file", cls=Option, group=OUTPUT, usual=False, metavar="FILE", type=click.Path(), default="",
     help="Write the findings there.",
 )  # fmt: skip
+@shared.work_options
 @click.option("--statistics", cls=Option, group=OUTPUT, is_flag=True, help="Count the findings of each rule.")
 @click.option("--show-unknown", cls=Option, group=OUTPUT, usual=False, is_flag=True, help="Tell what wasn't followed.")
 @click.option("-q", "--quiet", cls=Option, group=OUTPUT, is_flag=True, help="Findings only: no summary, no progress.")
@@ -83,13 +88,19 @@ def cli() -> None:
 def check(ctx: click.Context, /, paths: tuple[str, ...], quiet: bool, **given: Any) -> int:
     """Check files and directories (default: this one).
 
-    In a directory, all .py files are checked but those that git ignores and those in places like .venv and build; a
-    file that is named is always checked.
+    In a directory, all .py and .ipynb files are checked but those that git ignores and those in places like .venv and build; a
+    file that is named is always checked, also a .md with Python in it; `-` is standard input.
     """
     from retainlint.commands import check as command
     from retainlint.commands.fix import Fixing
+    from retainlint.commands.given import Given
+    from retainlint.commands.working import Means
 
-    paths = paths or (".",)
+    is_given = paths == ("-",) or (not paths and given["stdin_filename"] is not None)
+    if not is_given and ("-" in paths or given["stdin_filename"] is not None):
+        raise click.UsageError("Standard input (-) is checked alone.", ctx)
+    name = os.path.normpath(given["stdin_filename"]) if given["stdin_filename"] else "-"
+    paths = (name,) if is_given else paths or (".",)
     if given["show_settings"]:
         from retainlint.commands.config import config as run_config
 
@@ -105,9 +116,20 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], quiet: bool, **given: A
         statistics=given["statistics"],
         show_unknown=given["show_unknown"],
         fixing=Fixing(given["diff"], given["fix_only"], given["show_fixes"], given["exit_non_zero_on_fix"]),
+        means=Means(given["jobs"] or 0, given["executor"], not given["no_cache"]),
     )
+    if is_given and not given["show_files"]:
+        if given["add_noqa"]:
+            raise click.UsageError("--add-noqa writes files, not standard input.", ctx)
+        options = replace(options, given=Given(name, sys.stdin.buffer.read()))
     if given["show_files"]:
         return command.show_files(options, sys.stdout)
+    if given["watch"]:
+        if is_given or given["add_noqa"] or given["diff"]:
+            raise click.UsageError("--watch goes neither with standard input nor with --add-noqa or --diff.", ctx)
+        from retainlint.commands.watch import watch
+
+        return watch(options, sys.stdout)
     with progress(quiet) as bar:
         if given["add_noqa"]:
             from retainlint.commands.noqa import add_noqa
@@ -120,8 +142,8 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], quiet: bool, **given: A
 @click.argument("rule", metavar="[CODE|NAME]", required=False, type=Rules())
 @click.option("--all", "every", cls=Option, is_flag=True, help="Explain all rules.")
 @click.option(
-    "--output-format", cls=Option, type=click.Choice(["text", "json"]), default="text", metavar="FORMAT",
-    help="text or json.",
+    "--output-format", cls=Option, type=click.Choice(["text", "json", "markdown"]), default="text", metavar="FORMAT",
+    help="text, json or markdown.",
 )  # fmt: skip
 @click.pass_context
 def explain(ctx: click.Context, /, rule: str | None, every: bool, output_format: str) -> int:
@@ -130,19 +152,59 @@ def explain(ctx: click.Context, /, rule: str | None, every: bool, output_format:
 
     if (rule is None) is not every:
         raise click.UsageError("Name one rule, or say --all.", ctx)
-    return run_explain(rule, sys.stdout, as_json=output_format == "json")
+    return run_explain(rule, sys.stdout, as_json=output_format == "json", markdown=output_format == "markdown")
 
 
 @cli.command()
 @click.option(
-    "--output-format", cls=Option, type=click.Choice(["text", "json"]), default="text", metavar="FORMAT",
-    help="text or json.",
+    "--output-format", cls=Option, type=click.Choice(["text", "json", "markdown"]), default="text", metavar="FORMAT",
+    help="text, json or markdown.",
 )  # fmt: skip
 def rules(output_format: str) -> int:
     """List all rules."""
     from retainlint.commands.rules import rules as run_rules
 
-    return run_rules(sys.stdout, as_json=output_format == "json")
+    return run_rules(sys.stdout, as_json=output_format == "json", markdown=output_format == "markdown")
+
+
+@cli.command(short_help="Explain a traceback: the story behind it, and the cure.")
+@click.argument("output", metavar="[OUTPUT|FILE:LINE]", default="-")
+@click.option(
+    "--output-format", cls=Option, type=click.Choice(["text", "json"]), default="text", metavar="FORMAT",
+    help="text or json.",
+)  # fmt: skip
+@click.option("-q", "--quiet", cls=Option, is_flag=True, help="Don't pass on what comes through a pipe.")
+@shared.colour_option
+def why(output: str, output_format: str, quiet: bool, color: str) -> int:
+    """Explain a traceback: what was built, freed and needed again, and the cure.
+
+    \b
+      python train.py 2>&1 | retainlint why      what comes through is shown, too
+      retainlint why slurm-1234.out              a file that holds the traceback
+      retainlint why train.ipynb                 the last error in its outputs
+      retainlint why train.py:14                 the line that raised
+
+    Exit codes: 0 explained, 1 not explained, 2 it could not be done.
+    """
+    from retainlint.cli.screen import is_piped
+    from retainlint.commands import why as command
+
+    as_json = output_format == "json"
+    look = command.Look(as_json, wants_colour(color), width())
+    if output == "-":
+        if sys.stdin.isatty():
+            raise click.UsageError(
+                "Give a traceback: `python train.py 2>&1 | retainlint why`, or a file that holds it."
+            )
+        echo = (sys.stderr if as_json else sys.stdout).buffer if is_piped(sys.stdin) and not quiet else None
+        text = command.overheard(sys.stdin.buffer, echo)
+        if echo is not None and not as_json:
+            click.echo()
+    elif os.path.isfile(output):
+        text = command.text_of(output)
+    else:
+        return command.why_here(output, sys.stdout, look)
+    return command.why(text, sys.stdout, look)
 
 
 @cli.command()
@@ -159,6 +221,8 @@ def reproduce(place: str, runs: bool) -> int:
     from retainlint.commands.reproduce import reproduce as run_reproduce
 
     def run_script(script: str) -> int:
+        from pathlib import Path
+
         from retainlint.commands.run import run as run_run
 
         return run_run(Path(script), [])
@@ -167,20 +231,20 @@ def reproduce(place: str, runs: bool) -> int:
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("script", type=click.Path(path_type=Path))
+@click.argument("script", type=click.Path())
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.option("--trace", cls=Option, is_flag=True, help="Tell what is built, freed and walked, as it happens.")
-@click.option(
-    "--graph", cls=Option, type=click.Path(dir_okay=False, path_type=Path), help="Draw all graphs there, as SVG."
-)
-def run(script: Path, args: tuple[str, ...], trace: bool, graph: Path | None) -> int:
+@click.option("--graph", cls=Option, type=click.Path(dir_okay=False), help="Draw all graphs there, as SVG.")
+def run(script: str, args: tuple[str, ...], trace: bool, graph: str | None) -> int:
     """Run a torch script on the reference core, without torch.
 
     What stands behind SCRIPT is passed to it.
     """
+    from pathlib import Path
+
     from retainlint.commands.run import run as run_run
 
-    return run_run(script, args, trace=trace, graph=graph)
+    return run_run(Path(script), args, trace=trace, graph=None if graph is None else Path(graph))
 
 
 @cli.command()
@@ -229,6 +293,17 @@ def config(ctx: click.Context, /, path: str, every: bool, schema: bool, output_f
             sys.stdout, as_json=as_json, markdown=output_format == "markdown", width=min(width(80), 100)
         )
     return command.config(path, asked(ctx), sys.stdout, as_json=as_json, width=width(100))
+
+
+@cli.command()
+@shared.cache_option
+@shared.configuration_options
+@click.pass_context
+def clean(ctx: click.Context, /, **given: Any) -> int:
+    """Remove the results that earlier runs have kept."""
+    from retainlint.commands.clean import clean as run_clean
+
+    return run_clean(asked(ctx), sys.stdout)
 
 
 @cli.command()

@@ -11,7 +11,7 @@ from retainlint import linter
 from retainlint.baseline import FILE_NAME, Baseline, Entry, load
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import configured, told
-from retainlint.commands.known import entry, plural, stale_entries
+from retainlint.commands.known import entry, may_be_known, plural, stale_entries
 from retainlint.config import Asked, Configs
 from retainlint.config.layers import name_of
 from retainlint.writing import replace
@@ -27,7 +27,8 @@ def write(
 ) -> int:
     """Put the findings of the files under `paths` into their baselines; with `prune` only take out what is stale.
 
-    Entries of files that weren't checked stay, unless the file is gone. Raises CommandError.
+    Entries of files that weren't checked stay, unless the file is gone. That a file can't be checked is told, and not
+    put in. Raises CommandError.
     """
     configs = configured(asked)
     with told():
@@ -40,6 +41,7 @@ def write(
             baseline = load(path, name_of(path)) if there else Baseline(path)
             entries = [entry(baseline, result.diagnostics[number]) for number in entries_of]
             _update(baseline, entries, result, configs, prune, there, out)
+        _tell_unchecked(result, out)
     return 0
 
 
@@ -93,6 +95,17 @@ def _update(
         _tell_how(baseline.path, configs, out)
 
 
+def _tell_unchecked(result: linter.Result, out: TextIO) -> None:
+    from retainlint.report.terminal import safe
+
+    for each in result.diagnostics:
+        if not may_be_known(each):
+            span = each.primary.span
+            out.write(
+                safe(f"{span.source.name}:{span.row}: {each.code} {each.message}; a baseline doesn't hide this") + "\n"
+            )
+
+
 def _tell_how(path: str, configs: Configs, out: TextIO) -> None:
     config = configs.of_directory(os.path.dirname(path))
     if config.path("baseline") != path or config.stated("baseline").origin == "command line":
@@ -114,6 +127,8 @@ def _by_baseline(result: linter.Result, configs: Configs) -> dict[str, list[int]
     for name in result.names:
         groups.setdefault(_path(configs, os.path.dirname(os.path.abspath(name))), [])
     for number, diagnostic in enumerate(result.diagnostics):
+        if not may_be_known(diagnostic):
+            continue
         name = diagnostic.primary.span.source.name
         groups[_path(configs, os.path.dirname(os.path.abspath(name)))].append(number)
     return groups

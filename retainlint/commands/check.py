@@ -11,7 +11,9 @@ from retainlint import __version__, linter
 from retainlint.commands import CommandError
 from retainlint.commands import fix as fixes
 from retainlint.commands.configuring import configured, output_format, told
+from retainlint.commands.given import Given
 from retainlint.commands.known import Knowing
+from retainlint.commands.working import Means, working
 from retainlint.config import Asked, Configs
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 
 NO_FIXING = fixes.Fixing()
+MEANS = Means()
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,14 @@ class Options:
     statistics: bool = False
     show_unknown: bool = False
     fixing: fixes.Fixing = NO_FIXING
+    given: Given | None = None
+    means: Means = MEANS
 
 
 def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
     """0 without findings that fail, 1 with some, 2 if a bug of ours kept a file from being checked.
 
+    A text that is given is checked instead of the paths; fixed, it goes to `out`, and the report to standard error.
     Raises CommandError for a missing path, an unknown rule, a wrong configuration.
     """
     from retainlint.report import FORMATS
@@ -49,7 +55,7 @@ def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | 
     format = output_format(configs)
     with told():
         knowing = Knowing(configs)
-        result = linter.check(options.paths, configs, progress)
+        result = _checked(options, configs, progress)
         shown = knowing.unknown(result.diagnostics)
         done = _fixed(options, configs, shown, result)
         if options.fixing.diff:
@@ -57,8 +63,11 @@ def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | 
             return 2 if result.crashes else _after_fixes(options, configs, done)
         if done.applied:
             knowing = Knowing(configs)
-            result = linter.check(options.paths, configs)
+            result = _checked(options, configs)
             shown = knowing.unknown(result.diagnostics)
+        if options.given is not None and _wants_fixes(options, configs):
+            options.given.put_out(out)
+            out = sys.stderr
         if options.fixing.only:
             return 2 if result.crashes else _after_fixes(options, configs, done)
     if not result.files:
@@ -81,11 +90,22 @@ def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | 
 def _fixed(options: Options, configs: Configs, shown: list[Diagnostic], result: linter.Result) -> fixes.Done:
     """Write the fixes, or with --diff only work them out, if that was asked."""
     fixing = options.fixing
-    if not fixing.diff and not fixing.only and not configs.here.flag("fix"):
+    if not _wants_fixes(options, configs):
         return fixes.Done()
     visible = {id(diagnostic) for diagnostic in shown}
     hidden = [diagnostic for diagnostic in result.diagnostics if id(diagnostic) not in visible]
-    return fixes.fix(shown, hidden, configs, write=not fixing.diff)
+    return fixes.fix(shown, hidden, configs, write=not fixing.diff, texts=options.given or fixes.DISK)
+
+
+def _wants_fixes(options: Options, configs: Configs) -> bool:
+    return options.fixing.diff or options.fixing.only or configs.here.flag("fix")
+
+
+def _checked(options: Options, configs: Configs, progress: Callable[[int, int], None] | None = None) -> linter.Result:
+    if options.given is None:
+        with working(options.means, configs, options.show_unknown) as running:
+            return linter.check(options.paths, configs, progress, running)
+    return linter.check_given(options.given.name, options.given.data, configs)
 
 
 def _after_fixes(options: Options, configs: Configs, done: fixes.Done) -> int:
@@ -121,8 +141,10 @@ def _report(
     run = _run(result, options.show_unknown, offered, bool(shown) or not FORMATS[format].for_people)
     if options.statistics:
         pieces = statistics.render(shown, style, run, as_json=format == "json")
-    else:
+    elif shown or not FORMATS[format].for_people:
         pieces = render(format, shown, style, run)
+    else:
+        pieces = iter(())
     if options.output_file:
         _write(options.output_file, pieces)
     else:

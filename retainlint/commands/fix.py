@@ -108,9 +108,8 @@ def told(done: Done, show: bool, unsafe: bool, diff: bool) -> Iterator[str]:
 
 def hint(found: Sequence[Diagnostic]) -> Iterator[str]:
     """How to be shown the fixes of findings that may have some; to work them out takes several checks of each file."""
-    number = sum(bool(each.cures) for each in found)
-    if number:
-        yield f"`--diff --unsafe-fixes` shows what can be fixed of {number} {plural('finding', number)}."
+    if any(each.cures for each in found):
+        yield "Fixes may be had: `--diff --unsafe-fixes` shows them."
 
 
 def listed(found: Sequence[Diagnostic], offered: Mapping[int, FixText]) -> Iterator[str]:

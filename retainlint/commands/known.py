@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
 
 
+def may_be_known(diagnostic: Diagnostic) -> bool:
+    """Whether a baseline may hold a finding: not that a file can't be checked, which hides all others in it."""
+    return diagnostic.code != linter.NOT_CHECKED[0]
+
+
 def entry(baseline: Baseline, diagnostic: Diagnostic) -> Entry:
     """The entry that a finding has in a baseline."""
     others = [label.span for label in diagnostic.labels if not label.primary]
@@ -35,7 +40,7 @@ class Knowing:
     def unknown(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
         """The findings that are in no baseline, in their order. Raises CommandError, BaselineError."""
         met: dict[str, list[Diagnostic]] = {path: [] for path in self._baselines}
-        for diagnostic in diagnostics:
+        for diagnostic in filter(may_be_known, diagnostics):
             config = self._configs.of_file(diagnostic.primary.span.source.name)
             path = config.path("baseline")
             if self._baseline_of(path, config.stated("baseline").origin) is not None and path is not None:

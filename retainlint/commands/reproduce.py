@@ -27,7 +27,7 @@ def reproduce(place: str, out: TextIO, run: Callable[[str], int] | None = None) 
     file, row = match["file"], int(match["row"])
     if not os.path.isfile(file):
         raise CommandError(f"{file}: no such file")
-    result = linter.check_file(file, Settings(suppressions=False))
+    result = linter.check_file(file, Settings(suppressions=False, thorough=True))
     if result.crash:
         raise CommandError(f"{file}: {result.diagnostics[0].message}; {result.diagnostics[0].help}")
     here = [d for d in result.diagnostics if d.primary.span.row == row]

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """`codes` are the rules that are on, None stands for every rule; `suppressions` whether comments count."""
+    """`codes` are the rules that are on, None stands for every rule; `suppressions` whether comments count.
+
+    With `thorough`, a failure counts that the program itself catches, and a file is run though no walk stands in it.
+    """
 
     codes: frozenset[str] | None = None
     suppressions: bool = True
+    thorough: bool = False
 
     def wants(self, code: str) -> bool:
         return self.codes is None or code in self.codes

@@ -200,6 +200,12 @@ SETTINGS: tuple[Setting, ...] = (
         'baseline = "retainlint-baseline.json"', path=True,
     ),
     Setting(
+        "cache-dir", Kind.TEXT, ".retainlint_cache",
+        "Where results are kept, so that the next run checks only what has changed. `retainlint clean` empties it, "
+        "`--no-cache` leaves it alone.",
+        'cache-dir = "~/.cache/retainlint"', per_run=True, path=True,
+    ),
+    Setting(
         "output-format", Kind.TEXT, "full", "How findings are written; `retainlint check --help` lists the formats.",
         'output-format = "grouped"', per_run=True,
     ),

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from retainlint.incident import Gap
 
 
-
 @dataclass(frozen=True)
 class RuleText:
     """One rule in words. `explanation` is Markdown, its first line the summary; `url` is its page, "" without one."""

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from retainlint.report.json import Json, dumped
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
+    from retainlint.report.json import Json
 
 
 def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run, *, as_json: bool = False) -> Iterator[str]:
@@ -21,6 +21,8 @@ def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run, *, as_json
     fixable = Counter(diagnostic.code for diagnostic in found if id(diagnostic) in run.fixes)
     counts = sorted(Counter(diagnostic.code for diagnostic in found).items(), key=lambda item: (-item[1], item[0]))
     if as_json:
+        from retainlint.report.json import dumped
+
         yield dumped([_row(first[code], count, fixable[code]) for code, count in counts], indent=2) + "\n"
         return
     wide = max((len(str(count)) for _, count in counts), default=0)

@@ -161,3 +161,32 @@ def test_a_bug_of_ours_writes_nothing(known: Run) -> None:
     assert code == 2
     assert err.startswith("error: c.py: ")
     assert Path(NAME).read_bytes() == before
+
+
+def test_a_file_that_cannot_be_checked_is_never_known(known: Run) -> None:
+    """An entry that an older version or a hand has written doesn't hide it either."""
+    Path("broken.py").write_bytes(b"bad.backward()\n\xff\n")
+    code, out, err = known("baseline")
+    assert (code, err) == (0, "")
+    first, told = out.splitlines()
+    assert first == f"{NAME}: 3 known findings (as before)."
+    assert told.startswith("broken.py:1: RTL900 not checked: ") and told.endswith("; a baseline doesn't hide this")
+    assert "broken.py" not in entries()
+    found = known("check")
+    assert found[0] == 1 and "RTL900" in found[1]
+
+    data = json.loads(Path(NAME).read_text())
+    data["findings"]["broken.py"] = [{"code": "RTL900", "in": "", "at": [mark]} for mark in ("", "bad.backward()")]
+    Path(NAME).write_text(json.dumps(data))
+    code, out, err = known("check")
+    assert code == 1 and "RTL900" in out
+    known("baseline")
+    assert "broken.py" not in entries()
+
+
+def test_only_files_that_cannot_be_checked_make_no_baseline(run: Run) -> None:
+    Path("broken.py").write_bytes(b"bad.backward()\n\xff\n")
+    code, out, _ = run("baseline")
+    assert code == 0
+    assert out.splitlines()[0] == f"{NAME}: there is nothing to put in; no file was written."
+    assert not Path(NAME).exists()

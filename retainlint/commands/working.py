@@ -1,0 +1,49 @@
+"""How a command's run does its work: with which cache, over how many processes, on whose machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from retainlint import __version__
+from retainlint.commands import CommandError
+from retainlint.config import Configs
+from retainlint.running import Running
+
+if TYPE_CHECKING:
+    from retainlint.cache import Cache
+
+
+@dataclass(frozen=True)
+class Means:
+    """What was asked for: `jobs` processes, 0 for as many as pay; `executor` by its name; `kept` is a cache at hand."""
+
+    jobs: int = 0
+    executor: str = "local"
+    cached: bool = True
+    kept: Cache | None = None
+
+
+@contextmanager
+def working(means: Means, configs: Configs, gaps: bool = False) -> Iterator[Running]:
+    """A way through the files of a run. Raises CommandError for an executor that there isn't."""
+    cache = means.kept or (cache_of(configs) if means.cached else None)
+    if means.executor == "local":
+        yield Running(cache, means.jobs, gaps=gaps)
+        return
+    from retainlint.executor import NoExecutor, named
+
+    try:
+        with named(means.executor) as pool:
+            yield Running(cache, means.jobs, pool, gaps)
+    except NoExecutor as error:
+        raise CommandError(str(error)) from error
+
+
+def cache_of(configs: Configs) -> Cache:
+    """The cache in the directory that the configuration names."""
+    from retainlint.cache import Cache, tool
+
+    return Cache(configs.here.path("cache-dir") or "", lambda: tool(__version__))

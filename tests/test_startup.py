@@ -1,0 +1,32 @@
+"""What is imported before it is needed is what makes a hook slow."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COSTLY = {
+    "ast", "asyncio", "distributed", "hashlib", "libcst", "logging", "multiprocessing", "numpy", "pathspec", "tomllib",
+    "retainlint.diagnostic", "retainlint.executor", "retainlint.fixes", "retainlint.incident", "retainlint.ir",
+    "retainlint.lowering", "retainlint.notebook", "retainlint.report.drawing", "retainlint.report.json",
+    "retainlint.rules", "retainlint.shipping", "retainlint.suppressions", "retainlint.symbolic",
+}  # fmt: skip
+
+
+def test_a_file_without_a_walk_needs_nothing_of_the_pipeline(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    before = _imported("pass", tmp_path)
+    script = "from retainlint.cli import cli; cli.main(['check', 'a.py'], standalone_mode=False)"
+    assert (_imported(script, tmp_path) - before) & COSTLY - _imported("import click, dataclasses", tmp_path) == set()
+
+
+def _imported(script: str, where: Path) -> set[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    told = f"{script}\nimport sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True, cwd=where, env=environment
+    )
+    return set(done.stdout.split())
