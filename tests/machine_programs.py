@@ -352,4 +352,99 @@ with torch.no_grad():
     v = w[0] * 2
 v.sum().backward()  #!
 """,
+    "a raise that another handler would take": """
+loss = w.exp().sum()
+loss.backward()
+try:
+    try:
+        raise KeyError("a")
+    except ValueError:
+        loss.backward()
+    loss.backward()
+except LookupError:
+    pass
+""",
+    "a raise that the second handler takes, by its base": """
+class Odd(ValueError): pass
+class Odder(Odd): pass
+loss = w.exp().sum()
+loss.backward()
+try:
+    raise Odder("a")
+except KeyError:
+    pass
+except ValueError:
+    loss.backward()  #!
+""",
+    "a raise that a handler of all takes": """
+loss = w.exp().sum()
+try:
+    loss.backward()
+    raise KeyError("a")
+    loss.backward()
+except:
+    loss = w.exp().sum()
+loss.backward()
+""",
+    "a raise under an older name of its class": """
+loss = w.exp().sum()
+loss.backward()
+try:
+    raise IOError("a")
+except EnvironmentError:
+    loss.backward()  #!
+""",
+    "an exit is no exception": """
+loss = w.exp().sum()
+loss.backward()
+try:
+    try:
+        raise SystemExit
+    except Exception:
+        loss.backward()
+except BaseException:
+    pass
+""",
+    "a handler that raises on what it took": """
+loss = w.exp().sum()
+loss.backward()
+try:
+    try:
+        raise KeyError("a")
+    except KeyError:
+        try:
+            raise ValueError
+        except ValueError:
+            pass
+        raise
+except ValueError:
+    loss.backward()
+except LookupError:
+    loss.sum()
+""",
+    "a handler that raises on what another takes": """
+loss = w.exp().sum()
+loss.backward()
+try:
+    try:
+        raise KeyError("a")
+    except KeyError:
+        raise
+except LookupError:
+    loss.backward()  #!
+""",
+    "code behind a raise in a finally": """
+loss = w.exp().sum()
+loss.backward()
+try:
+    try:
+        raise KeyError("a")
+    except ValueError:
+        pass
+    finally:
+        loss = w.exp().sum()
+    loss.backward()
+except KeyError:
+    loss.backward()
+""",
 }

@@ -9,10 +9,11 @@ from retainlint.diagnostic import Clear, Cure, Detach, SumLosses
 from retainlint.rules.freed import Cures, FreedRule
 from retainlint.rules.rule import Example
 from retainlint.rules.story import Story
-from retainlint.rules.surroundings import body, is_cached, is_list
+from retainlint.rules.surroundings import body, is_added_to, is_cached, is_list
 
 _OF_ONE_WALK = re.compile(r"loss|log_?prob|saved|error|cost|penalt", re.IGNORECASE)
 """A list that holds what one walk is for, so that it is emptied after it."""
+_TOTAL = re.compile(rf"{_OF_ONE_WALK.pattern}|total|running|accumulat|average|(\b|_)sum(\b|_)", re.IGNORECASE)
 
 
 class CarriedGraph(FreedRule):
@@ -57,7 +58,7 @@ class CarriedGraph(FreedRule):
                 alone = f"walk only the loss of this {noun}, and keep detached values in `{what}`"
                 return cleared, (alone, cut), (f"walk `{story.roots[1]}` once, {once}", total)
             return (f"keep detached values in `{what}`", cut), (cleared[0], ())
-        if story.root_is_named:
+        if story.root_is_named and _is_total(story):
             alone = f"walk only the loss of this {noun}, and add detached values to `{what}`"
             whole = f"walk `{story.roots[1]}` once, {once}", total
             return ((alone, cut), whole) if ".step(" in body(story.again.loop) else (whole, (alone, cut))
@@ -134,6 +135,13 @@ class CarriedGraph(FreedRule):
             """,
         ),
     )
+
+
+def _is_total(story: Story) -> bool:
+    """What is walked is a sum over the turns, not a state from which each turn computes its loss: `h.sum()`."""
+    name = story.name
+    is_asked = re.search(r"\w\(", story.roots[1]) is not None
+    return is_added_to(name, story.incident.built.span.source) and (_TOTAL.search(name) is not None or not is_asked)
 
 
 def _detached(story: Story) -> str:

@@ -76,6 +76,29 @@ def is_list(name: str, source: Source) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(name)}\.(?:append|appendleft|extend)\(", source.text) is not None
 
 
+def is_added_to(name: str, source: Source) -> bool:
+    """Whether a statement makes a sum over turns of what has this name: `total += loss`, `total = 0.9 * total + loss`."""
+    word = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+    for row in range(1, len(source.row_starts) + 1):
+        found = _assignment(text) if name in (text := _row(source, row)) else None
+        if found is not None and name in found.names:
+            if found.sign in ("+=", "-="):
+                return True
+            terms = _outside_brackets(found.value)
+            if found.sign == "=" and word.search(terms) and re.search(r"[+-]", terms):
+                return True
+    return False
+
+
+def _outside_brackets(text: str) -> str:
+    depth, kept = 0, []
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if not depth:
+            kept.append(char)
+    return "".join(kept)
+
+
 def kept_in(span: Span) -> str:
     """The list that the statement of `span` adds to: `losses` in `losses.append(f(x))`; "" if there is none."""
     match = re.match(r"\s*([\w.]+)\.(?:append|appendleft|extend|push|add|put)\(", _row(span.source, span.row))

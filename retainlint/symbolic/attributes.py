@@ -8,7 +8,7 @@ from retainlint.source import Span
 from retainlint.symbolic import deeds, imports
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import dispatch, unknown
+from retainlint.symbolic.models import dispatch, reflection, unknown
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
@@ -62,7 +62,8 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         if found is not None:
             return [(state, found)]
     if isinstance(held, LayerObj) and name in held.attrs:
-        return [(state, held.attrs[name])]
+        computed = dispatch.parametrized(machine, state, obj, held, name, span)
+        return [(state, held.attrs[name] if computed is None else computed)]
     return [(state, dispatch.attribute(machine, state, obj, name, span))]
 
 
@@ -87,6 +88,8 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
         return _bound(machine, state, obj, found, span)
     if name == "__class__":
         return [(state, held.cls)]
+    if name == "__dict__":
+        return [(state, Method(obj, name))]
     if is_module(state, obj) and dispatch.is_module_method(name):
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
     if dispatch.is_inherited(name):
@@ -153,9 +156,7 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
 
 def delete(state: State, obj: Value, name: str) -> None:
     """`del obj.name`."""
-    held = state.get(obj)
-    if isinstance(held, Instance | UnknownObj) and isinstance(obj, Ref):
-        state.set(obj, replace(held, attrs={k: v for k, v in held.attrs.items() if k != name}))
+    reflection.remove(state, obj, name)
 
 
 def fill_fields(machine: Machine, state: State, made: Ref, args: Args, span: Span) -> None:

@@ -31,6 +31,7 @@ from retainlint.symbolic.values import (
     Partial,
     Ref,
     Tuple,
+    UnknownObj,
     Value,
     Wrapped,
 )
@@ -126,6 +127,8 @@ def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Sp
                     return _noted(machine, modules.hooked(machine, called, func, args, span), span)
             unknown.forget(machine, state, func)
             return [(state, unknown.called(machine, state, func, args, span))]
+        case UnknownObj() if (scaled := dispatch.unknown_call(machine, state, obj, args, span)) is not None:
+            return scaled
         case _:
             return [(state, unknown.called(machine, state, func, args, span))]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint import ir
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.generators import with_generator
-from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models import stacks, unknown
 from retainlint.symbolic.state import State
 from retainlint.symbolic.turns import settled
 from retainlint.symbolic.values import (
@@ -16,7 +16,9 @@ from retainlint.symbolic.values import (
     GeneratorObj,
     GradMode,
     Instance,
+    ListObj,
     Partial,
+    Ref,
     UnknownObj,
     Value,
 )
@@ -35,6 +37,8 @@ def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
         return with_generator(machine, instr, state, obj)
     if isinstance(obj, Instance) and _defines(state, obj, "__enter__"):
         return _with_instance(machine, instr, state, context)
+    if isinstance(context, Ref) and isinstance(obj, ListObj) and obj.kind == stacks.KIND:
+        return _with_stack(machine, instr, state, context)
     entered: Value = context
     if isinstance(obj, UnknownObj):
         entered = unknown.derived(state, context, "__enter__", instr.span)
@@ -67,6 +71,14 @@ def _with_cache(machine: Machine, instr: ir.With, state: State) -> list[State]:
     for each in after:
         each.cache = before
     return settled(machine, after, instr.live)
+
+
+def _with_stack(machine: Machine, instr: ir.With, state: State, stack: Ref) -> list[State]:
+    state.write(instr.dst, stack, instr.span)
+    after = machine.run(instr.body, [state])
+    return settled(
+        machine, [each for one in after for each in stacks.left(machine, one, stack, instr.span)], instr.live
+    )
 
 
 def _with_instance(machine: Machine, instr: ir.With, state: State, context: Value) -> list[State]:

@@ -94,5 +94,5 @@ def _owned(value: Value, owner: Ref) -> Value:
     if isinstance(value, Closure):
         return Closure(value.code, value.frame, value.defaults, owner)
     if isinstance(value, Wrapped):
-        return Wrapped(value.kind, _owned(value.func, owner))
+        return Wrapped(value.kind, _owned(value.func, owner), value.memo)
     return value

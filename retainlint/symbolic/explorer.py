@@ -26,12 +26,15 @@ from retainlint.symbolic import calls
 from retainlint.symbolic.classes import ancestry, find
 from retainlint.symbolic.context import Args, OutOfSteps
 from retainlint.symbolic.machine import Interpreter, Report
+from retainlint.symbolic.models import lightning
 from retainlint.symbolic.project import Project
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Bound, ClassObj, Closure, Const, External, Instance, Ref, Value, Wrapped
 
 BUDGET = 80_000
 """Steps an entry may take: the same on any machine."""
+BUDGET_BEYOND = 40_000
+"""The same where the program holds no walk itself, and only leads to those of the modules that it imports."""
 FRAMES = 3_000
 TWICE = 2
 """A method that a trainer calls again and again is run so often on one object."""
@@ -64,6 +67,8 @@ def _explore(machine: Interpreter) -> Exploration:
     program = machine.program
     for gap in program.gaps:
         machine.gap(gap.span, gap.reason)
+    if not program.module.walks:
+        machine.budget = min(machine.budget, BUDGET_BEYOND)
     machine.waste.spoilt.clear()  # what can't be expressed spoils the entries that come there
     steps = 0
     start = _module(machine)
@@ -112,10 +117,10 @@ def _module(machine: Interpreter) -> State:
 
 def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
     """Run what took too many steps once more, if calls into other modules are to blame, and leave these unseen. A name
-    that is imported costs nothing that would be found without it."""
+    that is imported costs nothing that would be found without it; where no walk stands, that is nothing."""
     imports, code = machine.imports, machine.running
     try:
-        if imports.spent:
+        if imports.spent and code.walks:
             imports.closed, imports.wasted, machine.steps = True, imports.wasted + machine.steps, 0
             return run()
     except OutOfSteps:
@@ -199,7 +204,7 @@ def _run_entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code
         for each in states:
             each.turns = (Turn(code.span, number, is_call=True),)
             _forget_unset(machine, each, receiver)
-        results = [way for each in states for way in _invoke(machine, each, method, receiver, code)]
+        results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number)]
         machine.waste.leave(results, receiver)
         states = [s for s, _ in results if s.flow is None][:6]
 
@@ -213,10 +218,12 @@ def _forget_unset(machine: Interpreter, state: State, receiver: Value) -> None:
 
 
 def _invoke(
-    machine: Interpreter, state: State, method: Value, receiver: Value, code: ir.Code
+    machine: Interpreter, state: State, method: Value, receiver: Value, code: ir.Code, number: int
 ) -> list[tuple[State, Value]]:
     if isinstance(method, Wrapped) and method.kind == "staticmethod":
         return machine.call(state, method.func, Args(), code.span)
+    if lightning.is_step(state, receiver, code.name):
+        return lightning.step(machine, state, receiver, method, code, number)
     return machine.call(state, Bound(method, receiver), Args(), code.span)
 
 

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from retainlint.symbolic import outside
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
@@ -159,9 +160,9 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
                 return False
             if isinstance(obj, UnknownObj) and obj.hint not in ("", "iterator"):
                 return False
-            if isinstance(
-                other, Term | Tuple | Closure | Bound | External | Partial | Wrapped | GradMode | Method | Symbol
-            ):
+            if isinstance(other, External):
+                return False if outside.is_definition(other.path) else None
+            if isinstance(other, Term | Tuple | Closure | Bound | Partial | Wrapped | GradMode | Method | Symbol):
                 return False
     if isinstance(left, Ref) and isinstance(right, Ref):
         known = [not isinstance(state.get(value), UnknownObj) for value in (left, right)]
@@ -195,6 +196,24 @@ def _by_bounds(op: str, left: Value, right: Value) -> bool | None:
     return None
 
 
+def at_most(state: State, number: Value) -> int | None:
+    """The largest that a number may be, by the comparisons that this path has chosen."""
+    base, offset = linear(number)
+    if base is None:
+        return offset
+    bounds: list[int] = []
+    for term, truth in state.truths.items():
+        if not isinstance(term, Term) or len(term.args) != 2 or term.op not in ("==", "<", "<="):
+            continue
+        (lbase, loff), (rbase, roff) = map(linear, term.args)
+        slack = 1 if term.op == ("<" if truth else "<=") else 0
+        if lbase == base and rbase is None and truth:
+            bounds.append(roff - loff - slack)
+        elif rbase == base and lbase is None and truth == (term.op == "=="):
+            bounds.append(loff - roff - slack)
+    return min(bounds) + offset if bounds else None
+
+
 def _loop_of(value: Value) -> int:
     """The loop whose turn number a value was computed from."""
     if isinstance(value, Const | Symbol):
@@ -220,6 +239,8 @@ def decide(state: State, value: Value) -> bool | None:
         return _decide_object(state, value)
     if isinstance(value, Symbol):
         return True if value.low > 0 else None
+    if isinstance(value, External) and not outside.is_definition(value.path):
+        return False if state.truths.get(Term("is", (value, Const(None)))) else None
     return True  # functions, classes, modules
 
 

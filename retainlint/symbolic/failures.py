@@ -1,36 +1,18 @@
-"""Exceptions: what is raised, and which handlers take it."""
+"""Exceptions: `try` statements, and the handlers that are run."""
 
 from __future__ import annotations
 
 from retainlint import ir
 from retainlint.incident import Condition
 from retainlint.symbolic.context import Machine
+from retainlint.symbolic.raised import HANDLED, caught, is_taken
 from retainlint.symbolic.state import Choice, Flow, State, ticket
 from retainlint.symbolic.turns import settled
 from retainlint.symbolic.values import (
-    ClassObj,
-    External,
     Failure,
-    Instance,
     Symbol,
-    Tuple,
     Value,
 )
-
-
-def failure(state: State, raised: int | None) -> Failure:
-    """The exception that a `raise` throws, as far as its class is known."""
-    if raised is None:
-        return Failure("")
-    value = state.read(raised)
-    if isinstance(value, Failure):
-        return value
-    if isinstance(value, External):
-        return Failure(value.path.rpartition(".")[2])
-    obj = state.get(value)
-    cls = state.get(obj.cls) if isinstance(obj, Instance) else obj
-    return Failure(cls.name if isinstance(cls, ClassObj) else "")
-
 
 EXPECTED = ("RuntimeError", "Exception", "BaseException", "GraphError")
 
@@ -88,23 +70,6 @@ def _may_matter(instr: ir.Try) -> bool:
     return any(isinstance(i, ir.Call | ir.For | ir.If | ir.With) for i in instr.body)
 
 
-def _caught(state: State, handler: ir.Handler) -> list[str] | None:
-    """The names of the classes that a handler catches; None if unknown or all."""
-    if handler.type is None:
-        return None
-    value = state.frame.registers.get(handler.type)
-    values = value.items if isinstance(value, Tuple) else (value,)
-    names: list[str] = []
-    for each in values:
-        if isinstance(each, External):
-            names.append(each.path.rpartition(".")[2])
-        elif each is not None and isinstance(cls := state.get(each), ClassObj):
-            names.append(cls.name)
-        else:
-            return None
-    return names
-
-
 def _may_catch(state: State, handler: ir.Handler) -> bool:
     """Whether the handler takes what autograd raises. Its test was not run yet, so names are read off it."""
     if handler.type is None:
@@ -118,18 +83,22 @@ def _handle(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     """Send a raised exception to the handlers."""
     assert state.flow is not None
     raised = state.flow.value
-    kind = raised.type if isinstance(raised, Failure) else ""
     state.flow = None
     if instr.is_group:
         return _handle_group(machine, instr.handlers, state, raised or Failure(""))
+    after: list[State] = []
     for handler in instr.handlers:
         for tested in machine.run(handler.test, [state]):
-            names = _caught(tested, handler)
-            if names is None or not kind or kind in names or {"Exception", "BaseException"} & set(names):
-                return _enter(machine, handler, tested, raised or Failure(""), tested=True)
             state = tested
+            takes = is_taken(raised, caught(tested, handler))
+            if takes:
+                return after + _enter(machine, handler, tested, raised or Failure(""), tested=True)
+            if takes is None:
+                state = tested.fork()
+                tested.choices += (Choice(Condition(handler.span, True), Symbol(ticket())),)
+                after += _enter(machine, handler, tested, raised or Failure(""), tested=True)
     state.flow = Flow("raise", raised)
-    return [state]
+    return [*after, state]
 
 
 GROUPS = ("ExceptionGroup", "BaseExceptionGroup")
@@ -150,8 +119,7 @@ def _handle_group(machine: Machine, handlers: tuple[ir.Handler, ...], state: Sta
         ]
     for handler in handlers:
         (state,) = machine.run(handler.test, [state])[:1]
-        names = _caught(state, handler)
-        if names is None or kind in names or {"Exception", "BaseException"} & set(names):
+        if is_taken(raised, caught(state, handler)):
             return _enter(machine, handler, state, Failure(GROUPS[0]), tested=True)
     state.flow = Flow("raise", raised)
     return [state]
@@ -183,6 +151,15 @@ def _chosen(state: State, handler: ir.Handler, handlers: tuple[ir.Handler, ...])
 
 def _enter(machine: Machine, handler: ir.Handler, state: State, raised: Value, *, tested: bool = False) -> list[State]:
     states = [state] if tested else machine.run(handler.test, [state])
-    for each in states:
+    before = [each.frame.registers.get(HANDLED) for each in states]
+    after: list[State] = []
+    for each, outer in zip(states, before, strict=True):
         each.write(handler.dst, raised, handler.span)
-    return machine.run(handler.body, states)
+        each.write(HANDLED, raised, handler.span)
+        for ended in machine.run(handler.body, [each]):
+            registers = ended.writable().registers
+            registers.pop(HANDLED, None)
+            if outer is not None:
+                registers[HANDLED] = outer
+            after.append(ended)
+    return after

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from retainlint import ir
 from retainlint.incident import Turn
-from retainlint.symbolic import calls
+from retainlint.source import Span
+from retainlint.symbolic import calls, iteration
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.merge import forget_dead
 from retainlint.symbolic.models import unknown
@@ -32,11 +35,24 @@ def run_yield(machine: Machine, instr: ir.Yield, state: State) -> list[State]:
     elif consumer is None:
         collect(state, value, delegates=instr.delegates)
         states = [state]
+    elif instr.delegates:
+        states = _each(machine, state, value, consumer, instr.span)
     else:
         states = consumer(state, value)
     for each in states:
         if each.flow is None:
             each.write(instr.dst, unknown.fresh(each, instr.span, plain=True), instr.span)
+    return states
+
+
+def _each(
+    machine: Machine, state: State, source: Value, consumer: Callable[[State, Value], list[State]], span: Span
+) -> list[State]:
+    """`yield from` something that isn't a generator's call: its items are handed on one by one."""
+    known = iteration.known_items(machine, state, source, span)
+    states = [state]
+    for item in known if known is not None else [iteration.any_item(machine, state, source, span)] * 2:
+        states = [after for each in states for after in (consumer(each, item) if each.flow is None else [each])]
     return states
 
 

@@ -169,6 +169,24 @@ class Graphs:
                         waiting[max(level, passes)].append(following.node)
         return found
 
+    def is_implied(self, root: Edge, target: Node) -> bool:
+        """Whether a root can have its graph only by `target`, an operation that we know, and that then has saved
+        something whichever of its inputs needs a gradient."""
+        node, seen = root.node, set[Node]()
+        while node is not target and node not in seen:
+            seen.add(node)
+            below = {edge.node for edge in node.next if edge is not None}
+            if len(below) != 1 or node.op == UNSEEN:
+                return False
+            (node,) = below
+        row = rows().get(self.births[target].operation)
+        if node is not target or row is None or any(name.endswith("*") for name in row.inputs):
+            return False
+        if len({edge.node for edge in target.next if edge is not None}) == 1 and target.saved:
+            return True
+        one = range(len(row.inputs))
+        return bool(one) and all(row.saved([i == need for i in one]) for need in one)
+
     def way(self, root: Edge, target: Node, level: int) -> tuple[Node, ...]:
         """The nodes from the root down to `target`, on edges no less sure than `level`; empty if there is no way."""
         came: dict[Node, Node | None] = {root.node: None}

@@ -7,9 +7,10 @@ from retainlint.source import Span
 from retainlint.symbolic import facts, iteration
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import containers, operations, unknown
+from retainlint.symbolic.models import containers, operations, reflection, unknown
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
+    NONE,
     Bound,
     ClassObj,
     Const,
@@ -18,6 +19,7 @@ from retainlint.symbolic.values import (
     Instance,
     LayerObj,
     ListObj,
+    Method,
     Ref,
     Slice,
     TensorObj,
@@ -34,6 +36,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         return [(state, _from_sequence(state, obj.items, index, span, tuple_=True))]
     if isinstance(obj, Term) and facts.is_scalar(index):
         return [(state, Term("item", (obj, index)))]
+    if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
+        return machine.attribute(state, obj.obj, str(index.value), span)
     if isinstance(obj, External):
         return [(state, obj)]  # list[int], Tensor["b c"], ...
     held = state.get(obj)
@@ -83,6 +87,8 @@ def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: S
 def write(machine: Machine, state: State, obj: Value, index: Value, value: Value, span: Span) -> list[State]:
     """`obj[index] = value`."""
     held = state.get(obj)
+    if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
+        return machine.set_attribute(state, obj.obj, str(index.value), value, span)
     if not isinstance(obj, Ref):
         return [state]
     match held:
@@ -91,6 +97,9 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
                 changed = list(items)
                 changed[index.value] = value
                 state.set(obj, ListObj(tuple(changed), open_, kind, limit))
+            elif isinstance(index, Slice) and all(part == NONE for part in index.parts):
+                known = iteration.known_items(machine, state, value, span)
+                state.set(obj, ListObj(tuple(known or ()), known is None, kind, limit))
             else:
                 state.set(obj, ListObj((*items, value), True, kind, limit))
         case DictObj():
@@ -110,6 +119,8 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
 def delete(state: State, obj: Value, index: Value) -> None:
     """`del obj[index]`."""
     held = state.get(obj)
+    if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
+        reflection.remove(state, obj.obj, str(index.value))
     if isinstance(held, ListObj) and isinstance(obj, Ref):
         if isinstance(index, Slice) and all(part == Const(None) for part in index.parts):
             state.set(obj, ListObj((), False, held.kind, held.limit))
@@ -135,7 +146,9 @@ def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
             head, tail = instr.star, count - instr.star - 1
             middle = known[head : len(known) - tail]
             return [*known[:head], state.new(ListObj(tuple(middle))), *known[len(known) - tail :]]
-    values = [unknown.item(state, src, instr.span, Const(i)) for i in range(count)]
+    values: list[Value] = [unknown.item(state, src, instr.span, Const(i)) for i in range(count)]
+    if isinstance(src, Term) and src.op == "shape":
+        values = [Term("item", (src, Const(i))) for i in range(count)]
     if isinstance(state.get(src), TensorObj):
         values = [operations.row_of(machine, state, src, instr.span) for _ in range(count)]
     if instr.star is not None:

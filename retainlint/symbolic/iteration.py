@@ -44,6 +44,17 @@ class Plan:
     loop: int  # marks what is computed from the turn number
     indexed: bool  # whether items differ by what they are
     sure: bool = True  # false for a count that we can't read: it may be one
+    size: Value | None = None  # of a loop of which only some turns are run
+
+    def lacks(self, state: State, number: int) -> bool:
+        """Whether the path has chosen that the loop is too short for this turn, and for any after it."""
+        most = None if self.size is None or number < 2 else facts.at_most(state, self.size)
+        return most is not None and most < min(number, 3)
+
+    def skips(self, state: State, number: int) -> bool:
+        """Whether the path has chosen that the loop has no turn in its middle."""
+        most = None if self.size is None or number != 3 else facts.at_most(state, self.size)
+        return most is not None and most < 4
 
     def may_end(self, state: State, number: int) -> bool:
         """Whether a state that repeats an earlier turn's tells that all further turns are alike."""
@@ -79,7 +90,7 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span) -> Plan:
         index: Value = Const(number - 1, loop) if number <= 2 else middle if number == 3 or last is None else last
         return source.at(current, index)
 
-    return Plan(TURNS, False, item, loop, source.indexed, sure=length is not None or not source.counted)
+    return Plan(TURNS, False, item, loop, source.indexed, sure=length is not None or not source.counted, size=size)
 
 
 def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> list[Value] | None:

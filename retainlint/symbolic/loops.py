@@ -53,7 +53,11 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
     exhausted: list[State] = []
     for number in range(1, plan.turns + 1):
         turn: list[State] = []
-        for each in live:
+        exhausted += [each for each in live if plan.lacks(each, number)]
+        for each in [each for each in live if not plan.lacks(each, number)]:
+            if plan.skips(each, number):
+                turn.append(each)
+                continue
             each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls), sure=plan.sure, few=plan.exact))
             for current, item in plan.item(each, number):
                 if current.flow is None:

@@ -21,6 +21,7 @@ from retainlint.symbolic import (
     imports,
     items,
     loops,
+    raised,
     risks,
 )
 from retainlint.symbolic.context import Args, OutOfSteps, Results
@@ -159,8 +160,8 @@ class Interpreter:
                 return self.end(state, Flow("continue"))
             case ir.Return(src=src):
                 return self.end(state, Flow("return", state.read(src)))
-            case ir.Raise(src=raised):
-                return self.end(state, Flow("raise", failures.failure(state, raised)))
+            case ir.Raise(src=source):
+                return self.end(state, Flow("raise", raised.failure(state, source)))
             case ir.Call(dst=dst, func=func):
                 args = calls.arguments(state, instr)
                 return self.put(self.call(state, state.read(func), args, instr.span), dst, instr.span)

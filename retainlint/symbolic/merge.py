@@ -17,9 +17,13 @@ from retainlint.symbolic.values import (
     Const,
     DictObj,
     External,
+    Failure,
+    GradMode,
     HeapObj,
+    Imported,
     Instance,
     ListObj,
+    Module,
     Ref,
     Symbol,
     TensorObj,
@@ -116,9 +120,11 @@ def equivalent(
 
 
 Hint: TypeAlias = tuple[bool, int, str]
-"""A name in a frame (True) or in a record on the heap."""
+"""A name in a frame (True), or a record on the heap."""
 
-_SIMPLE = frozenset({Const, External, Term, Symbol})
+_SIMPLE: frozenset[type] = frozenset({Const, External, Term, Symbol})
+_LEAVES: frozenset[type] = _SIMPLE | {Imported, Module, Failure, GradMode}
+"""Values that lead to no record, so that one is always like itself."""
 
 Held = TypeVar("Held")
 
@@ -127,8 +133,8 @@ def _changed(a: Mapping[int, Held], b: Mapping[int, Held], base: Mapping[int, He
     """What both states know of and differ in, be it that only one of them has changed what the base holds."""
     get = b.get
     found = [(id, left, right) for id, left in a.items() if (right := get(id)) is not left and right is not None]
-    if base:
-        found += [(id, a[id], b[id]) for id in a.keys() ^ b.keys() if id in base and a[id] is not b[id]]
+    if base and (own := (base.keys() & a.keys()) ^ (base.keys() & b.keys())):
+        found += [(id, a[id], b[id]) for id in own if a[id] is not b[id]]
     return found
 
 
@@ -140,13 +146,6 @@ def _names_of(kind: type) -> tuple[str, ...]:
     if kind not in _NAMES:
         _NAMES[kind] = tuple(each.name for each in fields(kind))
     return _NAMES[kind]
-
-
-def _attributes(a: HeapObj, b: HeapObj) -> tuple[Mapping[str, Value], Mapping[str, Value]] | None:
-    """What both hold by name, if they are such objects."""
-    if isinstance(a, Instance) and isinstance(b, Instance):
-        return a.attrs, b.attrs
-    return (a.attrs, b.attrs) if isinstance(a, UnknownObj) and isinstance(b, UnknownObj) else None
 
 
 class _Comparison:
@@ -171,10 +170,9 @@ class _Comparison:
                 self.hints.append((True, id, name))
                 return False
         records = _changed(a.heap, b.heap, a.base.heap)
-        for id, one, other in records:
-            held = _attributes(one, other)
-            if held is not None and (name := self.apart(*held)) is not None:
-                self.hints.append((False, id, name))
+        for id, _, _ in records:
+            if self.records_apart(id):
+                self.hints.append((False, id, ""))
                 return False
         if not all(self.frame(left, right) for _, left, right in frames):
             return False
@@ -187,33 +185,63 @@ class _Comparison:
 
     def apart(self, a: Mapping[str, Value], b: Mapping[str, Value]) -> str | None:
         """A name under which both hold a flag, a number or the like, and differ: most states do, so it is asked first."""
+        get = b.get
         for name, left in a.items():
-            right = b.get(name, left)
-            if left is not right and type(left) in _SIMPLE and not self.value(left, right):
+            right = get(name, left)
+            if left is not right and self.differ(left, right):
                 return name
         return None
+
+    def differ(self, a: Value, b: Value) -> bool:
+        """Whether two values are unlike whatever else is alike: no bijection is asked or added to."""
+        if type(a) in _SIMPLE or type(b) in _SIMPLE:
+            return not self.value(a, b)
+        return False
+
+    def records_apart(self, id: int) -> bool:
+        """Whether both states' records of one number are unlike whatever else is alike."""
+        left, right = self.a.heap[id], self.b.heap[id]
+        if left is right or (self.bare(self.a, left) and self.bare(self.b, right)):
+            return False
+        if type(left) is not type(right):
+            return True
+        if isinstance(left, Instance) and isinstance(right, Instance):
+            return self.apart(left.attrs, right.attrs) is not None
+        if isinstance(left, UnknownObj) and isinstance(right, UnknownObj):
+            unlike = left.hint != right.hint or left.plain != right.plain
+            return unlike or self.apart(left.attrs, right.attrs) is not None
+        if isinstance(left, DictObj) and isinstance(right, DictObj):
+            if left.open != right.open or len(left.items) != len(right.items):
+                return True
+            return any(map(self.differ, left.items.values(), right.items.values()))
+        if isinstance(left, ListObj) and isinstance(right, ListObj):
+            return left.open != right.open or len(left.items) != len(right.items)
+        return False
 
     def apart_at(self, hint: Hint) -> bool:
         """Whether both differ where others did."""
         is_frame, id, name = hint
-        held: tuple[Mapping[str, Value], Mapping[str, Value]] | None = None
-        if is_frame:
-            left, right = self.a.frames.get(id), self.b.frames.get(id)
-            held = (left.names, right.names) if left is not None and right is not None else None
-        elif (one := self.a.heap.get(id)) is not None and (other := self.b.heap.get(id)) is not None:
-            held = _attributes(one, other)
-        if held is None or name not in held[0] or name not in held[1]:
+        if not is_frame:
+            return id in self.a.heap and id in self.b.heap and self.records_apart(id)
+        left, right = self.a.frames.get(id), self.b.frames.get(id)
+        if left is None or right is None or name not in left.names or name not in right.names:
             return False
-        a, b = held[0][name], held[1][name]
-        return a is not b and type(a) in _SIMPLE and not self.value(a, b)
+        a, b = left.names[name], right.names[name]
+        return a is not b and self.differ(a, b)
 
     def frame(self, a: Frame, b: Frame) -> bool:
         return self.names(a, b) and self.mapping(a.registers, b.registers) and self.values(a.yielded, b.yielded)
 
     def names(self, a: Frame, b: Frame) -> bool:
         """A name that one side hasn't bound can't be read there, so it tells nothing."""
-        names = a.names.keys() & b.names.keys()
-        return all(self.value(a.names[name], b.names[name]) for name in names)
+        get = b.names.get
+        for name, left in a.names.items():
+            right = get(name)
+            if right is None or (left is right and type(left) in _LEAVES):
+                continue
+            if not self.value(left, right):
+                return False
+        return True
 
     def mapping(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
         if a.keys() != b.keys():
@@ -246,7 +274,7 @@ class _Comparison:
         if isinstance(a, Const) and isinstance(b, Const):
             counted = a.loop and b.loop and not {a.loop, b.loop} & self.a.deciding
             return bool(counted) or a == b
-        if isinstance(a, External):
+        if isinstance(a, External | Imported | Module):
             return a == b
         if isinstance(a, Symbol):
             return True
@@ -363,7 +391,8 @@ class _Comparison:
     def edges(self, a: Edge | None, b: Edge | None, lazy: bool = False) -> bool:
         """Two graphs are alike if they have the same shape, stem from the same places and are as free."""
         if a is None or b is None:
-            return a is b or lazy or (self.guessed(self.a, a) and self.guessed(self.b, b))
+            known = self.unwalked if lazy else self.guessed
+            return a is b or (known(self.a, a) and known(self.b, b))
         if a.output != b.output:
             return False
         if self.graphs.exists(a) == self.graphs.exists(b) == GUESS:
@@ -404,6 +433,10 @@ class _Comparison:
     def guessed(self, state: State, edge: Edge | None) -> bool:
         """Whether there is no graph, or one that is a mere guess and was not walked."""
         return edge is None or (self.graphs.exists(edge) == GUESS and edge.node not in state.ledger.freed)
+
+    def unwalked(self, state: State, edge: Edge | None) -> bool:
+        """Whether there is no graph, or one that no walk has spoilt."""
+        return edge is None or (edge.node not in state.ledger.freed and edge.node not in state.reported)
 
     def as_freed(self, left: Node, right: Node) -> bool:
         """Whether both were freed, and both told of, or neither."""

@@ -92,7 +92,10 @@ def records(state: State) -> tuple[set[int], set[int]]:
             value = heap[value.id]
             kind = type(value)
         elif kind is Closure:
-            entering.append(value.frame)
+            if value.frame not in seen:
+                entering.append(value.frame)
+            if not value.defaults:
+                continue
         parts = _PARTS.get(kind)
         if parts is not None:
             stack.extend(parts(value))

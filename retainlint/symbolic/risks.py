@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint import ir
-from retainlint.symbolic import facts
+from retainlint.symbolic import facts, raised
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
@@ -70,7 +70,7 @@ def _call(state: State, func: Value) -> bool:
         case External(path=path):
             root, _, name = path.partition(".")
             if root == "builtins":
-                return name not in _SAFE_BUILTINS
+                return name not in _SAFE_BUILTINS and not raised.is_builtin(func)
             return root not in _SAFE_ROOTS or path.startswith(_RISKY)
         case Method(obj=obj, name=name):
             return name in _RISKY_METHODS or not _is_known(state, obj)

@@ -144,9 +144,12 @@ class GradMode:
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception object; `type` is its class's name, "" if unknown."""
+    """An exception object; `type` is its class's name, "" if unknown, `bases` the names of those that it derives from.
+    `open`: there may be more."""
 
     type: str
+    bases: tuple[str, ...] = ()
+    open: bool = False
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,41 @@ FIRST = {
     "nograph_loss_rewrapped": "keep the tensors: what `torch.tensor(losses).sum()` makes (line 10) has no graph",
 }
 
+SMALL = {
+    # A state from which each turn computes its loss is detached, be it walked through a method of its own.
+    """
+w, h = torch.randn(3, 3, requires_grad=True), torch.zeros(1, 3)
+for _ in range(3):
+    h = torch.tanh(h @ w + 1)
+    h.sum().backward()
+""": "`h = h.detach()` at the start of each turn",
+    """
+w, state = torch.randn(3, 3, requires_grad=True), torch.zeros(1, 3)
+for _ in range(3):
+    state = state + torch.tanh(state @ w)
+    (state - 1).pow(2).mean().backward()
+""": "`state = state.detach()` at the start of each turn",
+    # A sum over the turns is walked once.
+    """
+w, total = torch.randn(3, 3, requires_grad=True), 0
+for _ in range(3):
+    total = total + torch.tanh(w).sum()
+    total.backward()
+""": "walk `total` once, after the loop",
+    """
+w, total = torch.randn(3, 3, requires_grad=True), torch.zeros(3)
+for _ in range(3):
+    total += torch.tanh(w).sum(0)
+    total.mean().backward()
+""": "walk `total.mean()` once, after the loop",
+}
+
+
+@pytest.mark.parametrize("text", SMALL)
+def test_a_state_is_told_from_a_total(text: str) -> None:
+    (found,) = explore(lower(Source("program.py", f"import torch\n{text}"))).incidents
+    assert diagnose(found).help.split("; or ")[0] == SMALL[text]
+
 
 @cache
 def diagnosed(name: str) -> tuple[Diagnostic, ...]:
