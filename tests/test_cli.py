@@ -144,7 +144,7 @@ def test_help_fits_one_screen(run: Run, word: str, monkeypatch: pytest.MonkeyPat
 def test_the_long_help_has_every_option_in_groups_and_the_short_one_says_so(run: Run) -> None:
     short, long = run("check", "-h")[1], run("check", "--help")[1]
     assert [line for line in long.splitlines() if line.endswith(":") and line[0] != " "] == [
-        "Rules:", "Files:", "Fixes:", "Configuration:", "Output:", "Exit code:", "Help:",
+        "Rules:", "Files:", "Fixes:", "Configuration:", "Output:", "Work:", "Exit code:", "Help:",
     ]  # fmt: skip
     options = re.findall(r"^  (?:-\w, )?(--[a-z\[\]-]+)", long, re.MULTILINE)
     assert "--extend-per-file-ignores" in options

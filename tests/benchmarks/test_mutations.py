@@ -1,0 +1,125 @@
+"""Every class of mutation breaks a working program where it says, real torch being the judge."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.truth.judging import kind_of
+from benchmarks.truth.mutants import MAKERS, Mutant, mutants
+from benchmarks.truth.mutations import Case, chosen, measured
+
+CLASSIFIER = """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+criterion = nn.MSELoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def train(batches):
+    for inputs, targets in batches:
+        outputs = model(inputs)
+        loss = criterion(outputs, targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+
+
+train([(torch.randn(3, 4), torch.randn(3, 1)) for _ in range(3)])
+"""
+ADVERSARIAL = """\
+import torch
+from torch import nn
+
+netG = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 4))
+netD = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+optimizerD = torch.optim.Adam(netD.parameters())
+optimizerG = torch.optim.Adam(netG.parameters())
+
+for _ in range(2):
+    fake = netG(torch.randn(3, 2))
+    lossD = netD(fake.detach()).exp().mean()
+    lossD.backward()
+    optimizerD.step()
+    optimizerD.zero_grad()
+    output = netD(fake)
+    lossG = -output.mean()
+    lossG.backward()
+    optimizerG.step()
+"""
+HEADS = """\
+import torch
+from torch import nn
+
+encoder = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 4))
+features = encoder(torch.randn(3, 2))
+one = (features ** 2).mean()
+two = torch.exp(features).mean()
+one.backward(retain_graph=True)
+two.backward()
+"""
+PROGRAMS = {"classifier": CLASSIFIER, "adversarial": ADVERSARIAL, "heads": HEADS}
+EVERY = [(name, mutant) for name, text in PROGRAMS.items() for mutant in mutants(text)]
+
+
+def judged(text: str, folder: Path) -> tuple[str | None, int | None]:
+    pytest.importorskip("torch")
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from judge_torch import judge
+
+    path = folder / "program.py"
+    path.write_text(text)
+    verdict = judge(path)
+    return kind_of(verdict.error, verdict.sentence) or verdict.error, verdict.line
+
+
+def test_each_class_is_there() -> None:
+    assert len({mutant.kind for _, mutant in EVERY}) == len(MAKERS)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_programs_run(name: str, tmp_path: Path) -> None:
+    assert judged(PROGRAMS[name], tmp_path) == (None, None)
+
+
+@pytest.mark.parametrize(("name", "mutant"), EVERY, ids=[f"{n}-{m.kind}-{m.row}" for n, m in EVERY])
+def test_a_mutant_raises_where_it_says_and_is_found(name: str, mutant: Mutant, tmp_path: Path) -> None:
+    kind, line = judged(mutant.text, tmp_path)
+    assert kind in ("freed", "modified")
+    assert line == mutant.row
+    path = tmp_path / f"{name}.py"
+    path.write_text(PROGRAMS[name])
+    assert measured(Case(path, mutant)).word == "found"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import numpy\nloss = net(x)\nloss.backward()\n",
+        "import torch\nloss.backward()\n",
+        "import torch\nwith pytest.raises(RuntimeError):\n    loss = net(x)\n    loss.backward()\n",
+        "import torch\nclass F(torch.autograd.Function):\n    def backward(self, g):\n        loss = net(g)\n        loss.backward()\n",
+        "import torch\nloss = torch.tensor(1.0)\nloss.backward()\n",
+        "import torch\nloss = net(x).detach()\nloss.backward()\n",
+    ],
+)  # fmt: skip
+def test_nothing_is_made_of_what_is_not_certain(text: str) -> None:
+    assert not list(mutants(text))
+
+
+def test_a_kept_walk_is_not_doubled() -> None:
+    kinds = {mutant.kind for mutant in mutants("import torch\nloss = net(x)\nloss.backward(retain_graph=True)\n")}
+    assert not kinds
+
+
+def test_a_sample_takes_small_classes_whole_and_is_the_same_for_a_seed() -> None:
+    cases = [Case(Path(f"{n}.py"), Mutant("many" if n else "few", "", n, (1, 1), "")) for n in range(30)]
+    sample = chosen(cases, 10, 3)
+    assert sample == chosen(cases, 10, 3)
+    assert len(sample) == 10
+    assert sum(case.mutant.kind == "few" for case in sample) == 1
