@@ -634,6 +634,24 @@ for i in range(2):
     o, _ = pad_packed_sequence(o, batch_first=True)
     o.sum().backward()
 """,
+    "packed_output_and_state_walked_apart": """from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+g = nn.LSTM(2, 2, batch_first=True)
+o, (h, c) = g(pack_padded_sequence(torch.ones(1, 3, 2), [3], batch_first=True))
+o, _ = pad_packed_sequence(o, batch_first=True)
+o.sum().backward()
+h.sum().backward()
+""",
+    "data_of_what_is_packed": """from torch.nn.utils.rnn import pack_padded_sequence
+
+g = nn.LSTM(2, 2, batch_first=True)
+linear = nn.Linear(2, 2)
+for _ in range(2):
+    packed = pack_padded_sequence(torch.ones(1, 3, 2), [3], batch_first=True)
+    target = pack_padded_sequence(torch.ones(1, 3), [3], batch_first=True).data
+    o, _ = g(packed)
+    (linear(o.data).sum() + linear(o[0]).sum() - target.sum()).backward()
+""",
     "contiguous_copy_of_a_leaf": """w = torch.zeros(1, requires_grad=True)
 y = w.unsqueeze(-1).expand(2, 3).contiguous()
 y[..., 1:] = 0

@@ -207,8 +207,9 @@ class _Watch(engine.Observer):
         if record.hoped and self.request.seeds:  # it may have failed for want of them
             return GUESS
         if level == GUESS and set(self.roots) == set(record.roots):
-            above = self.machine.graphs.way(self.roots[0], node, GUESS) if node.op == UNSEEN else ()
-            if above and (len(above) == 1 or (birth.from_call and all(not n.saved for n in above[:-1]))):
+            above = self.machine.graphs.way(self.roots[0], node, GUESS)
+            is_below = birth.from_call and all(not n.saved for n in above[:-1])
+            if node.op == UNSEEN and (node is self.roots[0].node or is_below):
                 return CONVENTIONAL  # the first walk ran, so its root had a graph
             if any(self.machine.graphs.is_implied(root, node) for root in self.roots):
                 return CONVENTIONAL  # and all that alone can have given it one

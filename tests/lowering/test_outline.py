@@ -131,7 +131,22 @@ def test_a_walk_that_is_only_spoken_of_is_none(text: str, walks: int) -> None:
     assert found is not None and len(found.walks) == walks
 
 
-WORDS = ["backward", "grad", ".", "def ", "(", " ", "\n", "x", "_", "é", "autograd", ")", "training_step", "loss_scaler"]
+WORDS = [
+    "backward",
+    "grad",
+    ".",
+    "def ",
+    "(",
+    " ",
+    "\n",
+    "x",
+    "_",
+    "é",
+    "autograd",
+    ")",
+    "training_step",
+    "loss_scaler",
+]
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map("".join))

@@ -10,7 +10,7 @@ from machine_programs import HEAD, PROGRAMS
 
 from retainlint.lowering import lower
 from retainlint.source import Source
-from retainlint.symbolic import explore
+from retainlint.symbolic import explore, explorer
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
@@ -40,6 +40,14 @@ def test_a_spent_budget_is_said() -> None:
     text = "import torch\nfor a in b:\n    for c in d:\n        for e in f:\n            a.backward()\n" * 3
     exploration = explore(lower(Source("program.py", text)), budget=50)
     assert any("budget of 50 steps" in gap.reason for gap in exploration.gaps)
+
+
+def test_a_script_without_a_walk_of_its_own_gets_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explorer, "BUDGET_BEYOND", 50)
+    text = "print(a)\n" * 50
+    script, walking = (explore(lower(Source("script.py", t))).steps for t in (text, "loss.backward()\n" + text))
+    assert script == 51
+    assert walking > 100
 
 
 def test_endless_recursion_is_cut_and_said() -> None:

@@ -212,5 +212,5 @@ def test_without_a_project_nothing_is_looked_for() -> None:
 def test_stars_in_a_circle_are_searched_once() -> None:
     names = [f"s{i}" for i in range(12)]
     stars = "".join(f"from {name} import *\n" for name in names)
-    places, _, _ = run("from s0 import wanted\nwanted()\n" + HEAD + TWICE, **{n: stars + "# wanted\n" for n in names})
+    places, _, _ = run("from s0 import wanted\nwanted()\n" + HEAD + TWICE, **dict.fromkeys(names, stars + "# wanted\n"))
     assert places == [("main.py", 7)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from retainlint.source import Span
 from retainlint.symbolic import iteration
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import modules, unknown
+from retainlint.symbolic.models import modules, unknown, wrapping
 from retainlint.symbolic.models.operations import change, operate
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
@@ -330,6 +330,12 @@ def _sequential(machine: Machine, state: State, layer: LayerObj, args: Args, spa
 
 def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:
     """One step of the recurrence stands for all: the output depends on the input, the state and the weights."""
+    rows = wrapping.unpacked(args.get(0, "input"))
+    if rows is not None:
+        spread = replace(args, pos=(rows, *args.pos[1:]))
+        done = _recurrent(machine, state, layer, spread, span)
+        assert isinstance(done, Tuple)
+        return Tuple((wrapping.packed(state, done.items[0], span), *done.items[1:]))
     names = LAYERS[layer.kind].parameters
     w_in, w_hidden = layer.attrs[names[0]], layer.attrs[names[1]]
     cell = layer.kind.startswith("LSTM")

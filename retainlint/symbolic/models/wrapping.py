@@ -13,11 +13,14 @@ from retainlint.symbolic.values import (
     External,
     LayerObj,
     Ref,
+    Tuple,
     Value,
 )
 
 _MADE = External("torch.nn.utils.parametrizations.computed")
 _PARAMETRIZED = {"weight_norm", "spectral_norm", "orthogonal"}
+_PACKING = {"pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"}
+_FIELDS = ("data", "batch_sizes", "sorted_indices", "unsorted_indices")
 _SAME = _PARAMETRIZED | {
     "remove_weight_norm", "remove_spectral_norm", "identity", "random_unstructured", "l1_unstructured", "remove",
     "ln_structured", "random_structured", "convert_conv2d_weight_memory_format", "fuse_conv_bn_eval",
@@ -50,7 +53,43 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if name in _PARAMETRIZED and path.startswith("torch.nn.utils.parametrizations."):
         given = (args.get(0, "module"), args.get(1, "name", Const("weight")), _MADE)
         return [(state, modules.parametrize(state, Args(given)))]
+    if path.startswith("torch.nn.utils.rnn.") and name in _PACKING:
+        return [(state, _packing(machine, state, name, args, span))]
     return [(state, args.get(0, "module"))] if name in _SAME else None
+
+
+def _packing(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
+    """Sequences of unlike lengths, packed or padded: rows are chosen by indices, which the graph saves."""
+    given = args.get(
+        0, "sequences" if name in ("pack_sequence", "pad_sequence") else "sequence" if "packed" in name else "input"
+    )
+    source = unpacked(given)
+    if source is None:
+        known = (
+            iteration.known_items(machine, state, given, span) if name in ("pack_sequence", "pad_sequence") else None
+        )
+        source = given if known is None else operate(machine, state, "cat", known, span)
+    chosen = operate(machine, state, "index_select", (source, _plain(state, span)), span, spans=args.spans[:1])
+    match name:
+        case "pad_sequence":
+            return chosen
+        case "pad_packed_sequence":
+            return Tuple((chosen, _plain(state, span)))
+    return packed(state, chosen, span)
+
+
+def packed(state: State, data: Value, span: Span) -> Tuple:
+    """A `PackedSequence` over a tensor."""
+    return Tuple((data, *(_plain(state, span) for _ in _FIELDS[1:])), _FIELDS)
+
+
+def unpacked(value: Value) -> Value | None:
+    """The tensor of a `PackedSequence`, None if it is none."""
+    return value.items[0] if isinstance(value, Tuple) and value.names == _FIELDS else None
+
+
+def _plain(state: State, span: Span) -> Value:
+    return unknown.fresh(state, span, plain=True)
 
 
 def _computed(machine: Machine, state: State, args: Args, span: Span) -> Value:
