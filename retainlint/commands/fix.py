@@ -108,7 +108,7 @@ def told(done: Done, show: bool, unsafe: bool, diff: bool) -> Iterator[str]:
 
 def hint(found: Sequence[Diagnostic]) -> Iterator[str]:
     """How to be shown the fixes of findings that may have some; to work them out takes several checks of each file."""
-    if any(each.cures for each in found):
+    if any(each.cures and not is_markdown(each.primary.span.source.name) for each in found):
         yield "Fixes may be had: `--diff --unsafe-fixes` shows them."
 
 

@@ -11,7 +11,7 @@ from retainlint import linter
 from retainlint.baseline import Baseline, Entry, load
 from retainlint.commands import CommandError
 from retainlint.config import Configs
-from retainlint.config.layers import name_of
+from retainlint.config.layers import COMMAND_LINE, name_of
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
@@ -90,7 +90,8 @@ def stale_entries(baseline: Baseline, result: linter.Result, configs: Configs) -
 
 
 def _missing(path: str, origin: str) -> str:
-    return f"{name_of(path)}: there is no such baseline (named by {origin}); `retainlint baseline` writes it"
+    by = "on the command line" if origin == COMMAND_LINE else f"by {origin}"
+    return f"{name_of(path)}: there is no such baseline (named {by}); `retainlint baseline` writes it"
 
 
 _PLURALS = {"is": "are", "entry": "entries", "fits": "fit"}

@@ -11,12 +11,15 @@ from typing import TextIO
 from retainlint import linter
 from retainlint.commands import CommandError
 from retainlint.config import Settings
+from retainlint.diagnostic import Diagnostic
 
-_PLACE = re.compile(r"(?P<file>.+?):(?P<row>\d+)(?::\d+)?:?", re.DOTALL)
+_PLACE = re.compile(r"(?P<file>.+?):(?:cell (?P<cell>\d+):)?(?P<row>\d+)(?::\d+)?:?", re.DOTALL)
 
 
 def reproduce(place: str, out: TextIO, run: Callable[[str], int] | None = None) -> int:
-    """Write the witness script of the finding at `FILE:LINE`, or `FILE:LINE:COLUMN`; with `run`, run it instead.
+    """Write the witness script of the finding at `FILE:LINE`, or `FILE:cell CELL:LINE`; with `run`, run it instead.
+
+    A column behind the line, as `check` prints it, doesn't count.
 
     Suppressions and the selection of rules don't count: who asks for a place wants to see it.
     Raises CommandError if there is no such file, finding or witness.
@@ -30,9 +33,11 @@ def reproduce(place: str, out: TextIO, run: Callable[[str], int] | None = None) 
     result = linter.check_file(file, Settings(suppressions=False, thorough=True))
     if result.crash:
         raise CommandError(f"{file}: {result.diagnostics[0].message}; {result.diagnostics[0].help}")
-    here = [d for d in result.diagnostics if d.primary.span.row == row]
+    cell = None if match["cell"] is None else int(match["cell"])
+    here = [d for d in result.diagnostics if _is_at(d, cell, row)]
     if not here:
-        raise CommandError(f"{file}:{row}: no finding on this line; {_others(result)}")
+        place = f"{file}:{row}" if cell is None else f"{file}:cell {cell}:{row}"
+        raise CommandError(f"{place}: no finding on this line; {_others(result)}")
     witness = next((d.witness for d in here if d.witness is not None and d.witness.script.strip()), None)
     if witness is None:
         raise CommandError(f"{file}:{row}: {here[0].code} {here[0].name} has no witness: {here[0].message}")
@@ -47,8 +52,19 @@ def reproduce(place: str, out: TextIO, run: Callable[[str], int] | None = None) 
         return run(path)
 
 
+def _is_at(found: Diagnostic, cell: int | None, row: int) -> bool:
+    """Is it reported there? In a notebook, a row counts from the start of its cell."""
+    span = found.primary.span
+    if not span.source.cells:
+        return cell is None and span.row == row
+    return span.source.place_in_cell(span.start)[:2] == (cell, row)
+
+
 def _others(result: linter.FileResult) -> str:
-    rows = sorted({d.primary.span.row for d in result.diagnostics})
-    if not rows:
+    spans = sorted((d.primary.span for d in result.diagnostics), key=lambda span: span.start)
+    if not spans:
         return "there is none in this file"
+    if spans[0].source.cells:
+        return f"the file has some in {'; '.join(dict.fromkeys(span.line for span in spans))}"
+    rows = sorted({span.row for span in spans})
     return f"the file has some on line{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}"

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
+from retainlint.source import is_notebook
+
 if TYPE_CHECKING:
     from retainlint.autograd.face.places import Places
 
@@ -24,6 +26,12 @@ def run(script: Path, args: Sequence[str], *, trace: bool = False, graph: Path |
     With `trace` the life of each graph is told on standard error as it happens; with `graph` all graphs are drawn
     there, as SVG, at the end, also of a run that failed.
     """
+    if is_notebook(str(script)):
+        print(
+            f"retainlint run: {script} is a notebook; `retainlint check` and `retainlint why` can read it",
+            file=sys.stderr,
+        )
+        return 2
     try:
         code = compile(script.read_bytes(), str(script), "exec")
     except OSError as error:

@@ -192,8 +192,10 @@ def _lines(answer: Answer, style: Style) -> Iterator[str]:
         yield piece.rstrip("\n")
         yield ""
     proven = next((d for d in answer.findings if d.witness is not None and d.witness.script.strip()), None)
-    if proven is not None and not proven.primary.span.source.cells:
+    if proven is not None:
         place = safe(str(proven.primary.span))
+        if proven.primary.span.source.cells:
+            place = f"'{place}'"
         yield f"`retainlint reproduce {place}` prints this as a short script that fails; `retainlint explain {proven.code}` tells more."
     else:
         yield f"`retainlint explain {answer.findings[0].code}` tells more."

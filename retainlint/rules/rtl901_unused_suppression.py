@@ -17,8 +17,8 @@ class UnusedSuppression(Rule):
 
     Only what is ours is judged: in `# noqa: F401, RTL101` the second code, and a bare `# noqa` never. A rule that is
     off, and a file that couldn't be followed to its end, leave it open whether a comment is of use; then nothing is
-    said. A finding that only another module's call leads to isn't seen when this file is checked alone: name RTL901
-    in such a comment too, and it is never judged.
+    said, nor of a file that holds no walk, which isn't parsed at all. A finding that only another module's call leads
+    to isn't seen when this file is checked alone: name RTL901 in such a comment too, and it is never judged.
     """
 
     code = "RTL901"

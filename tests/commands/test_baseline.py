@@ -131,6 +131,7 @@ def test_a_missing_or_broken_baseline_is_told(run: Run) -> None:
         "error: known.json: there is no such baseline (named by retainlint.toml:2); `retainlint baseline` writes it\n"
     )
     assert run("check") == (2, "", told)
+    assert "no.json: there is no such baseline (named on the command line);" in run("check", "--baseline", "no.json")[2]
     write("known.json", "{\n<<<<<<<")
     assert run("check")[2].startswith("error: known.json:2: this is no JSON: ")
     assert run("baseline")[2].startswith("error: known.json:2: this is no JSON: "), "nothing is overwritten"

@@ -265,3 +265,13 @@ def test_a_diff_on_a_terminal_injects_nothing(run: Run, monkeypatch: pytest.Monk
     write("a.py", NEEDLESS.replace("# é", "# \x1b[31mred"))
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda self: True, raising=False)
     assert "\x1b[31mred" not in run("--diff", "--color", "never")[1]
+
+
+def test_markdown_is_offered_no_fixes(run: Run) -> None:
+    text = "import torch\nw = torch.ones(3, requires_grad=True)\ny = (w * w).sum()\ny.backward()\ny.backward()\n"
+    write("a.py", text)
+    write("a.md", f"```python\n{text}```\n")
+    assert "Fixes may be had" in run("a.py")[2]
+    code, told, notes = run("a.md")
+    assert code == 1 and "RTL102" in told
+    assert "Fixes may be had" not in notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,19 @@ def test_it_runs_the_witness() -> None:
 def test_it_says_why_there_is_none(place: str, words: str) -> None:
     with pytest.raises(CommandError, match=words):
         reproduce(place, io.StringIO())
+
+
+def test_a_notebook_is_pointed_into_as_check_prints_it() -> None:
+    cells = [{"cell_type": "code", "source": source} for source in ("x = 1", "y = 2\nbad.backward()")]
+    Path("a.ipynb").write_text(json.dumps({"cells": cells}))
+    for place in ("a.ipynb:cell 2:2", "a.ipynb:cell 2:2:1"):
+        out = io.StringIO()
+        assert reproduce(place, out) == 0
+        assert "witness" in out.getvalue()
+    for place in ("a.ipynb:2", "a.ipynb:cell 1:2", "a.ipynb:cell 2:1"):
+        with pytest.raises(
+            CommandError, match=f"{place}: no finding on this line; the file has some in cell 2, line 2"
+        ):
+            reproduce(place, io.StringIO())
+    with pytest.raises(CommandError, match=r"m\.py:cell 1:2: no finding on this line; the file has some on lines 2, 4"):
+        reproduce("m.py:cell 1:2", io.StringIO())

@@ -149,3 +149,14 @@ def test_graph_draws_freed_nodes_as_such(tmp_path: Path) -> None:
     assert sorted(filter(None, groups)) == ["freed", "leaf", "light"]
     assert "MulBackward0" in text
     assert "train.py:7" in text
+
+
+def test_a_notebook_is_no_script(tmp_path: Path) -> None:
+    notebook = tmp_path / "a.ipynb"
+    notebook.write_text('{"cells": [{"execution_count": null}]}')
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", CALL, str(notebook)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 2
+    assert "a.ipynb is a notebook" in done.stderr
+    assert "Traceback" not in done.stderr

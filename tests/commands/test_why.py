@@ -13,6 +13,7 @@ from running import write
 
 from retainlint.autograd import errors
 from retainlint.commands import CommandError
+from retainlint.commands.reproduce import reproduce
 from retainlint.commands.why import Look, overheard, text_of, why, why_here
 
 TOLD = str(errors.FreedError())
@@ -158,6 +159,8 @@ def test_a_notebook_keeps_its_own_traceback() -> None:
     assert "a.ipynb:cell 3:2:1: RTL102" in out
     here = io.StringIO()
     assert why_here("a.ipynb:cell 3:2", here) == 0
+    assert "`retainlint reproduce 'a.ipynb:cell 3:2'` prints this" in here.getvalue()
+    assert reproduce("a.ipynb:cell 3:2", io.StringIO()) == 0
     assert "RTL102" in here.getvalue()
 
 
