@@ -42,6 +42,7 @@ ceil            CeilBackward0           self | !
 round           RoundBackward0          self | !
 trunc           TruncBackward0          self | !
 sign            SignBackward0           self | !
+bernoulli       BernoulliBackward0      self | !
 lerp            LerpBackward0           self end |
 lerp_tensor     LerpBackward1           self end weight | self?weight end?weight weight!self,end
 addcmul         AddcmulBackward0        self tensor1 tensor2 | tensor1?tensor2 tensor2?tensor1

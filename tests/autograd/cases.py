@@ -55,6 +55,7 @@ CASES = [
     Case("round", "x.round()", ("q",)),
     Case("trunc", "x.trunc()"),
     Case("sign", "x.sign()"),
+    Case("bernoulli", "x.bernoulli()", ("q",), smooth=False),
     Case("lerp", "torch.lerp(x, y, 0.3)", ("m", "n")),
     Case("lerp_tensor", "torch.lerp(x, y, z)", ("m", "n", "q")),
     Case("addcmul", "torch.addcmul(x, y, z, value=2)", ("m", "n", "q")),

@@ -18,6 +18,7 @@ UNREACHABLE = {
     "avg_pool_backward": "made by a gradient's own graph",
     "adaptive_pool_backward": "made by a gradient's own graph",
     "pad_reflect_backward": "made by a gradient's own graph",
+    "bernoulli": "its gradient is nought",
     "copy": "made by the engine",
     "copy_": "written by changes.py",
     "fill_": "written by changes.py",

@@ -11,6 +11,8 @@ import numpy as np
 from retainlint.autograd.face import dtypes, modes
 from retainlint.autograd.face.dtypes import Array
 from retainlint.autograd.face.factories import finish
+from retainlint.autograd.face.operations.arithmetic import nothing
+from retainlint.autograd.face.operations.registry import define
 from retainlint.autograd.face.operations.shapes import sizes
 from retainlint.autograd.face.random import DEFAULT, Generator
 from retainlint.autograd.face.tape import changed
@@ -87,8 +89,15 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     if p is not None:
         drawn = source.uniform(input.array.size, np.float64).reshape(input.array.shape)
         return Tensor.of((drawn < p).astype(input.array.dtype))
-    drawn = source.uniform(input.array.size, np.float64 if input.dtype is dtypes.float64 else np.float32)
-    return Tensor.of((drawn.reshape(input.array.shape) < input.array).astype(input.array.dtype))
+    return _bernoulli(input, source=source)
+
+
+def _flipped(chances: Array, source: Generator) -> Array:
+    drawn = source.uniform(chances.size, np.float64 if chances.dtype == np.float64 else np.float32)
+    return (drawn.reshape(chances.shape) < chances).astype(chances.dtype)
+
+
+_bernoulli = define("bernoulli", _flipped, casts="same", self=nothing)
 
 
 def multinomial(

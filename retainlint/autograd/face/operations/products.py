@@ -88,8 +88,8 @@ mm: Operation = define(
     "mm",
     _mm,
     casts="same",
-    self=lambda g, s: mm(g, t(s.mat2)),
-    mat2=lambda g, s: mm(t(s.self), g),
+    self=lambda g, s: t(mm(s.mat2, t(g))) if "self" in s.get("columns", ()) else mm(g, t(s.mat2)),
+    mat2=lambda g, s: t(mm(t(g), s.self)) if "mat2" in s.get("columns", ()) else mm(t(s.self), g),
     methods="mm",
 )
 mv: Operation = define(
@@ -123,8 +123,8 @@ addmm: Operation = define(
     ),
     casts="same",
     self=lambda g, s: g if s.get("beta", 1) == 1 else g * s.beta,
-    mat1=lambda g, s: _times(mm(g, t(s.mat2)), s),
-    mat2=lambda g, s: _times(mm(t(s.mat1), g), s),
+    mat1=lambda g, s: _times(t(mm(s.mat2, t(g))) if "mat1" in s.get("columns", ()) else mm(g, t(s.mat2)), s),
+    mat2=lambda g, s: _times(t(mm(t(g), s.mat1)) if "mat2" in s.get("columns", ()) else mm(t(s.mat1), g), s),
     methods="addmm",
     changes="addmm_",
 )

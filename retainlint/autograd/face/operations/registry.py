@@ -3,7 +3,8 @@
     exp = define("exp", np.exp, self=lambda g, s: g * s.result)
 
 `g` is the gradient of the result, `s` what was saved: tensors by the names that saves.py gives them (a formula can't
-see what its row doesn't save), the operation's parameters, and `s.shapes`.
+see what its row doesn't save), the operation's parameters, `s.shapes`, and `columns`, the matrices among its inputs that
+lie column by column.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ class Operation:
             outputs = [self._output(tensors[0], array, several) for array in (result if several else (result,))]
         if recording is not None and outputs[0].dtype.is_floating_point:
             shapes = {name: t.array.shape for name, t in zip(self.names, tensors) if t is not None}
+            if (columns := _by_columns(self.names, arrays)) and not self.variadic:
+                params = {**params, "columns": columns}
             if self.variadic:
                 shapes = {str(i): t.array.shape for i, t in enumerate(tensors) if t is not None}
             step = recording.finish(node or self.row.node, self._pullback(recording.reached), outputs, params, shapes)
@@ -137,6 +140,15 @@ class Operation:
             return [self.vjps[n](g, saved) if need and n in self.vjps else None for n, need in zip(self.names, needs)]
 
         return pull
+
+
+def _by_columns(names: Sequence[str], arrays: Sequence[Array | None]) -> frozenset[str]:
+    """The matrices that lie column by column in memory, as a transposed weight does."""
+    return frozenset(
+        name
+        for name, array in zip(names, arrays)
+        if array is not None and array.ndim == 2 and array.strides == (array.itemsize, array.itemsize * array.shape[0])
+    )
 
 
 def define(
