@@ -159,6 +159,7 @@ selu            EluBackward0            self | self
 gelu            GeluBackward0           self | self
 silu            SiluBackward0           self | self
 softplus        SoftplusBackward0       self | self
+softplus_backward SoftplusBackwardBackward0 grad self | grad?self self
 sigmoid         SigmoidBackward0        self | =result
 log_sigmoid     LogSigmoidBackward0     self | self
 tanh            TanhBackward0           self | =result

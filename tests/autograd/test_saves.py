@@ -20,6 +20,7 @@ INNER = {
     "fill_": "slice assignment",
     "zero_": "in-place changes",
     "threshold_backward": "double differentiation",
+    "softplus_backward": "double differentiation",
     "pad_reflect_backward": "double differentiation",
     "avg_pool_backward": "double differentiation",
     "adaptive_pool_backward": "double differentiation",

@@ -159,8 +159,11 @@ def overlaps(array: Array) -> bool:
 
 
 def places(base: Array, view: Array) -> Array:
-    """For each element of `view`, in its shape, the flat number of the element of `base` that it is."""
-    offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    """For each element of `view`, in its shape, the flat number of the element of `base` that it is.
+
+    If `base.data` was assigned since, each counts in memory of its own, as in torch.
+    """
+    offset = _start(view) - _start(base)
     wanted = _offsets(view) + offset
     own = _offsets(base).ravel()
     if base.flags.c_contiguous:
@@ -169,6 +172,15 @@ def places(base: Array, view: Array) -> Array:
     order = np.argsort(own, kind="stable")
     found: Array = order[np.searchsorted(own, wanted, sorter=order)]
     return found
+
+
+def _start(array: Array) -> int:
+    """How many bytes an array starts behind the memory that it is a view of."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    start: int = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return start
 
 
 def _offsets(array: Array) -> Array:

@@ -85,9 +85,16 @@ def _silu_back(g: Any, s: Any) -> Any:
 
 
 def _softplus_back(g: Any, s: Any) -> Any:
-    beta, threshold, x = s.get("beta", 1), s.get("threshold", 20), s.self
-    g = keeping(g, x)
-    return g * (mask(x, x.array * beta > threshold) + mask(x, x.array * beta <= threshold) * sigmoid(x * beta))
+    return softplus_backward(g, s.self, beta=s.get("beta", 1), threshold=s.get("threshold", 20))
+
+
+def _softplus_slope(x: Any, beta: float, threshold: float) -> Any:
+    return np.where(x * beta > threshold, 1, sigmoid_array(x * beta)).astype(x.dtype)
+
+
+def _softplus_bend(g: Any, s: Any) -> Any:
+    p = sigmoid(s.self * s.beta)
+    return g * s.grad * (p * (1 - p)) * mask(s.self, s.self.array * s.beta <= s.threshold) * s.beta
 
 
 def _clamp_array(x: Any, low: Any, high: Any) -> Any:
@@ -146,6 +153,12 @@ elu_: Operation = define("elu", quiet(_elu_array), self=_elu_back)
 selu_: Operation = define("selu", quiet(_elu_array), self=_elu_back)
 gelu_: Operation = define("gelu", quiet(_gelu_array), self=_gelu_back)
 silu_: Operation = define("silu", quiet(lambda x: x * sigmoid_array(x)), self=_silu_back)
+softplus_backward: Operation = define(
+    "softplus_backward",
+    lambda g, x, beta, threshold: g * _softplus_slope(x, beta, threshold),
+    grad=lambda g, s: softplus_backward(g, s.self, beta=s.beta, threshold=s.threshold),
+    self=_softplus_bend,
+)
 softplus_: Operation = define("softplus", quiet(softplus_array), self=_softplus_back)
 hardtanh_: Operation = define(
     "hardtanh",
