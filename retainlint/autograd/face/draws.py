@@ -89,7 +89,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
     if p is not None:
         drawn = source.uniform(input.array.size, np.float64).reshape(input.array.shape)
         return Tensor.of((drawn < p).astype(input.array.dtype))
-    return _bernoulli(input, source=source)
+    made: Tensor = _bernoulli(input, source=source)
+    return made
 
 
 def _flipped(chances: Array, source: Generator) -> Array:
