@@ -53,6 +53,8 @@ def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | 
 
     configs = configured(options.asked)
     format = output_format(configs)
+    if options.statistics and format != "json" and not FORMATS[format].for_people:
+        raise CommandError(f"--statistics is a text or json, not {format}: choose another --output-format")
     with told():
         knowing = Knowing(configs)
         result = _checked(options, configs, progress)

@@ -98,6 +98,11 @@ def test_findings_go_to_a_file(run: Run) -> None:
     assert err == "error: no/such/dir.txt: the report can't be written: No such file or directory\n"
 
 
+def test_statistics_are_no_report_for_a_machine(run: Run) -> None:
+    code, out, err = run("check", "--statistics", "--output-format", "sarif")
+    assert (code, out) == (2, "") and "not sarif" in err
+
+
 def test_statistics_count_by_rule(run: Run) -> None:
     write("a.py", BAD * 3)
     assert run("check", "--statistics")[1] == "3  RTL101  backward-in-loop\nFound 3 errors. 1 file checked.\n"

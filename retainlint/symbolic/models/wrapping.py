@@ -19,7 +19,11 @@ from retainlint.symbolic.values import (
 
 _MADE = External("torch.nn.utils.parametrizations.computed")
 _PARAMETRIZED = {"weight_norm", "spectral_norm", "orthogonal"}
-_PACKING = {"pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"}
+_PACKING = {
+    "pack_padded_sequence": "input", "pad_packed_sequence": "sequence",
+    "pack_sequence": "sequences", "pad_sequence": "sequences",
+}  # fmt: skip
+"""What packs and pads sequences, and the name of its first parameter."""
 _FIELDS = ("data", "batch_sizes", "sorted_indices", "unsorted_indices")
 _SAME = _PARAMETRIZED | {
     "remove_weight_norm", "remove_spectral_norm", "identity", "random_unstructured", "l1_unstructured", "remove",
@@ -60,15 +64,10 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
 
 def _packing(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
     """Sequences of unlike lengths, packed or padded: rows are chosen by indices, which the graph saves."""
-    given = args.get(
-        0, "sequences" if name in ("pack_sequence", "pad_sequence") else "sequence" if "packed" in name else "input"
-    )
-    source = unpacked(given)
-    if source is None:
-        known = (
-            iteration.known_items(machine, state, given, span) if name in ("pack_sequence", "pad_sequence") else None
-        )
-        source = given if known is None else operate(machine, state, "cat", known, span)
+    given = args.get(0, _PACKING[name])
+    source = unpacked(given) or given
+    if _PACKING[name] == "sequences" and (known := iteration.known_items(machine, state, given, span)) is not None:
+        source = operate(machine, state, "cat", known, span)
     chosen = operate(machine, state, "index_select", (source, _plain(state, span)), span, spans=args.spans[:1])
     match name:
         case "pad_sequence":
