@@ -118,9 +118,11 @@ class RowMarks:
         if max(at[-1], self._extent()) > room:
             near = [*spots.values(), *((edge, edge + 1) for edge in edges)] or [(0, 0)]
             parts = [end for spot in near for end in _ends(*spot, room)]
-            margin = MARGIN if room >= ROOMY else MARGIN // 2 - 1
-            kept = [(max(start - margin, 0), min(max(end, start) + margin, at[-1])) for start, end in parts]
-            self.squeeze = Squeeze(_merged(kept), at[-1])
+            for margin in (MARGIN, MARGIN // 2 - 1, 0) if room >= ROOMY else (MARGIN // 2 - 1,):
+                kept = [(max(start - margin, 0), min(max(end, start) + margin, at[-1])) for start, end in parts]
+                self.squeeze = Squeeze(_merged(kept), at[-1])
+                if self.squeeze.width <= room:
+                    break
             self._settle(spots)
             spare = room - max(self._extent(), self.squeeze.width)
             self.squeeze = self.squeeze.grown(max(spare, 0)).filled(room)

@@ -9,7 +9,9 @@ from findings import finding, label
 
 from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.incident import Gap, Witness
-from retainlint.report import Edit, FixText, RuleText, Run, Style, render
+from retainlint.report import render
+from retainlint.report.run import Edit, FixText, RuleText, Run
+from retainlint.report.terminal import Style
 from retainlint.source import Source, Span
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

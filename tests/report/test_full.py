@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retainlint.diagnostic import Diagnostic, Label, Severity
-from retainlint.report import Run, Style
 from retainlint.report.full import render
+from retainlint.report.run import Run
+from retainlint.report.terminal import Style
 from retainlint.source import Source, Span
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from report.samples import from_life, written
 
 from retainlint.diagnostic import Diagnostic, Label, Severity
-from retainlint.report import FORMATS, Style
+from retainlint.report import FORMATS
+from retainlint.report.terminal import Style
 from retainlint.source import Source, Span
 
 PIECES = st.sampled_from(

@@ -7,7 +7,7 @@ import re
 import pytest
 from report.samples import ALL, HOSTILE, IN_CELLS, SEVERAL, TOLD, from_life, written
 
-from retainlint.report import Style
+from retainlint.report.terminal import Style
 
 
 @pytest.mark.parametrize("name", ["concise", "pylint"])

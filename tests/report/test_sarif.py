@@ -13,7 +13,7 @@ from findings import finding, label
 from report.samples import ALL, HOSTILE, IN_CELLS, RUN, SEVERAL, TOLD, UNREAD, WITNESSED, from_life, written
 
 from retainlint.diagnostic import Diagnostic
-from retainlint.report import Run
+from retainlint.report.run import Run
 from retainlint.source import Source
 
 

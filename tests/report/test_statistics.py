@@ -7,8 +7,10 @@ import json
 from report.samples import OTHER, RUN, SEVERAL, TOLD, UNREAD
 
 from retainlint.incident import Gap
-from retainlint.report import Run, Style, unknown
+from retainlint.report import unknown
+from retainlint.report.run import Run
 from retainlint.report.statistics import render, summary
+from retainlint.report.terminal import Style
 from retainlint.source import Span
 
 
