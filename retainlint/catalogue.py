@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+NOT_CHECKED = "RTL900"
+UNUSED = "RTL901"
+
 CATALOGUE: dict[str, tuple[str, bool]] = {
     "RTL101": ("backward-in-loop", True),
     "RTL102": ("backward-twice", True),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
 from retainlint.incident import Witness
+from retainlint.records import record
 from retainlint.source import Span
 
 
@@ -15,7 +15,7 @@ class Severity(Enum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True)
+@record
 class Label:
     """A mark under a span. Exactly one label of a diagnostic is primary: there it fails."""
 
@@ -24,7 +24,7 @@ class Label:
     primary: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Detach:
     """Cut the graph off what is named `name`, at `span`; `turn` is the loop, or the method, that carries it on."""
 
@@ -33,21 +33,21 @@ class Detach:
     turn: Span | None = None
 
 
-@dataclass(frozen=True)
+@record
 class KeepGraph:
     """Give the walk at `span` `retain_graph=True`."""
 
     span: Span
 
 
-@dataclass(frozen=True)
+@record
 class SumLosses:
     """Walk the sum of the roots once instead of each alone."""
 
     walks: tuple[Span, ...]
 
 
-@dataclass(frozen=True)
+@record
 class MoveInto:
     """Compute what stands at `span` anew in each turn of `loop`."""
 
@@ -55,7 +55,7 @@ class MoveInto:
     loop: Span
 
 
-@dataclass(frozen=True)
+@record
 class Clear:
     """Empty the list called `name` after the walk at `walk`."""
 
@@ -63,7 +63,7 @@ class Clear:
     name: str
 
 
-@dataclass(frozen=True)
+@record
 class DropWalk:
     """Leave out the walk at `walk`, which the one at `first` makes needless."""
 
@@ -71,7 +71,7 @@ class DropWalk:
     first: Span
 
 
-@dataclass(frozen=True)
+@record
 class ComputeAnew:
     """Compute what stands at `built`, and what is made of it, again before the statement at `walk`."""
 
@@ -79,7 +79,7 @@ class ComputeAnew:
     built: Span
 
 
-@dataclass(frozen=True)
+@record
 class ComputeWhereUsed:
     """Compute what is bound to `name` at `span` in each function that reads it."""
 
@@ -87,7 +87,7 @@ class ComputeWhereUsed:
     name: str
 
 
-@dataclass(frozen=True)
+@record
 class Uncut:
     """Take away what cuts the graph at `span`: "detach", "data" or "no_grad"."""
 
@@ -95,7 +95,7 @@ class Uncut:
     reason: str
 
 
-@dataclass(frozen=True)
+@record
 class WalkFirst:
     """Move the walk at `walk` before the change at `change`."""
 
@@ -103,21 +103,21 @@ class WalkFirst:
     change: Span
 
 
-@dataclass(frozen=True)
+@record
 class OutOfPlace:
     """Write the in-place change at `span` so that it makes a new tensor."""
 
     span: Span
 
 
-@dataclass(frozen=True)
+@record
 class UnderNoGrad:
     """Wrap what stands at `span` in `with torch.no_grad():`."""
 
     span: Span
 
 
-@dataclass(frozen=True)
+@record
 class DropRetain:
     """Take `retain_graph=True` out of the call at `walk`; `value` is where its value stands."""
 
@@ -125,14 +125,14 @@ class DropRetain:
     value: Span
 
 
-@dataclass(frozen=True)
+@record
 class AsNumber:
     """Keep the number that the tensor at `span` holds: add `.item()` to it."""
 
     span: Span
 
 
-@dataclass(frozen=True)
+@record
 class DropAssignment:
     """Leave the call at `call` as a statement: what it returns is None. `span` is the whole assignment."""
 
@@ -140,7 +140,7 @@ class DropAssignment:
     call: Span
 
 
-@dataclass(frozen=True)
+@record
 class RenameArgument:
     """Give the keyword argument `old` of the call at `call` the name `new`; with "", take it out."""
 
@@ -149,7 +149,7 @@ class RenameArgument:
     new: str
 
 
-@dataclass(frozen=True)
+@record
 class ZeroFirst:
     """Zero the gradients of the optimiser written as `owner` before the walk at `walk`."""
 
@@ -157,7 +157,7 @@ class ZeroFirst:
     owner: str
 
 
-@dataclass(frozen=True)
+@record
 class SwapZeroAndStep:
     """Exchange the calls at `zero` and at `step`, so that the step comes first."""
 
@@ -165,7 +165,7 @@ class SwapZeroAndStep:
     step: Span
 
 
-@dataclass(frozen=True)
+@record
 class AssignDetach:
     """Bind the result of the call at `span` to the name that it is called on: `name = name.detach()`."""
 
@@ -173,7 +173,7 @@ class AssignDetach:
     name: str
 
 
-@dataclass(frozen=True)
+@record
 class RemoveVariable:
     """Write the argument at `argument` in place of the call `Variable(argument)` at `call`."""
 
@@ -181,7 +181,7 @@ class RemoveVariable:
     argument: Span
 
 
-@dataclass(frozen=True)
+@record
 class RemoveSuppression:
     """Put `left` in place of `span`: a comment that suppresses nothing with the blanks before it, or its list."""
 
@@ -196,7 +196,7 @@ Cure: TypeAlias = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class Diagnostic:
     """One finding. `message` is one line without the place; `notes` follow the drawing, `help` says what to do."""
 
@@ -213,3 +213,9 @@ class Diagnostic:
     @property
     def primary(self) -> Label:
         return next(label for label in self.labels if label.primary)
+
+    @property
+    def place(self) -> tuple[str, int, int, str]:
+        """File, row, column and code: they tell findings apart, and are told in this order."""
+        span = self.primary.span
+        return span.source.name, span.row, span.column, self.code

@@ -4,51 +4,49 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from pathspec import GitIgnoreSpec
 
+    class Choice(Protocol):
+        """What is chosen among the files and directories of one directory, by absolute path."""
+
+        def excludes(self, place: str) -> bool: ...
+        def includes(self, place: str) -> bool: ...
+        def excludes_anywhere(self, place: str) -> bool: ...
+
+    class Choices(Protocol):
+        """What is chosen in a run: `force_exclude` holds for named files too."""
+
+        respect_gitignore: bool
+        force_exclude: bool
+
+        def of_directory(self, place: str) -> Choice: ...
+
+
 _EXCLUDE_FILE = os.path.join(".git", "info", "exclude")
-
-
-class Choice(Protocol):
-    """What is chosen among the files and directories of one directory, by absolute path."""
-
-    def excludes(self, place: str) -> bool: ...
-    def includes(self, place: str) -> bool: ...
-    def excludes_anywhere(self, place: str) -> bool: ...
-
-
-class Choices(Protocol):
-    """What is chosen in a run: `force_exclude` holds for named files too."""
-
-    respect_gitignore: bool
-    force_exclude: bool
-
-    def of_directory(self, place: str) -> Choice: ...
 
 
 class MissingPath(Exception):
     """A path that was asked for and isn't there; the text is written for people."""
 
 
-@dataclass
 class Found:
     """The files to check, in a stable order, each once; and the directories that couldn't be listed, with the reason."""
 
-    files: list[str] = field(default_factory=list)
-    unlisted: list[tuple[str, str]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        self.unlisted: list[tuple[str, str]] = []
 
 
-@dataclass(frozen=True)
 class _Ignores:
     """The patterns of one directory's .gitignore, and those of the directories above it; `root` ends in a separator."""
 
-    root: str
-    spec: GitIgnoreSpec
-    above: _Ignores | None
+    def __init__(self, root: str, spec: GitIgnoreSpec, above: _Ignores | None) -> None:
+        self.root, self.spec, self.above = root, spec, above
 
 
 def discover(paths: Iterable[str], choices: Choices) -> Found:
@@ -71,9 +69,10 @@ def discover(paths: Iterable[str], choices: Choices) -> Found:
         if not os.path.isdir(path):
             shown_by_place[place] = _shown(path)
             continue
+        shown = _shown(path)
+        above, first = "" if shown == "." else os.path.join(shown, ""), len(os.path.join(place, ""))
         for file in _tree(place, choices, found):
-            below = file[len(os.path.join(place, "")) :]
-            shown_by_place.setdefault(file, os.path.normpath(os.path.join(_shown(path), below)))
+            shown_by_place.setdefault(file, above + file[first:])
     found.files = [shown_by_place[place] for place in sorted(shown_by_place)]
     return found
 
@@ -107,16 +106,13 @@ def _tree(directory: str, choices: Choices, found: Found) -> Iterator[str]:
         if gitignore:
             ignores = _ignores_in(directory, {entry.name for entry in entries}, ignores)
         for entry in entries:
+            place = entry.path
             if _is_directory(entry):
-                if not choice.excludes(entry.path) and not _ignored(entry.path + "/", ignores):
-                    pending.append((entry.path, ignores))
-            elif (
-                choice.includes(entry.path)
-                and not choice.excludes(entry.path)
-                and _is_file(entry)
-                and not _ignored(entry.path, ignores)
-            ):
-                yield entry.path
+                if not choice.excludes(place) and not (ignores and _ignored(place + "/", ignores)):
+                    pending.append((place, ignores))
+            elif choice.includes(place) and not choice.excludes(place) and _is_file(entry):
+                if not (ignores and _ignored(place, ignores)):
+                    yield place
 
 
 def _ignores_in(directory: str, names: set[str], ignores: _Ignores | None) -> _Ignores | None:

@@ -7,12 +7,13 @@ afresh in each `Code`. Control flow stays nested, so that both arms of a branch 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from types import EllipsisType
 from typing import TypeAlias
 
+from retainlint.records import record
 from retainlint.source import Source, Span
 
 Register: TypeAlias = int
@@ -28,7 +29,7 @@ class Scope(Enum):
     GLOBAL = "global"  # the module's, else a builtin
 
 
-@dataclass(frozen=True)
+@record
 class Base:
     span: Span = field(compare=False)
 
@@ -36,13 +37,13 @@ class Base:
 # -- values -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class Const(Base):
     dst: Register
     value: Literal
 
 
-@dataclass(frozen=True)
+@record
 class Move(Base):
     """`dst` becomes what `src` is: the arms of `and`, `or`, `x if c else y`."""
 
@@ -50,14 +51,14 @@ class Move(Base):
     src: Register
 
 
-@dataclass(frozen=True)
+@record
 class Load(Base):
     dst: Register
     name: str
     scope: Scope
 
 
-@dataclass(frozen=True)
+@record
 class Store(Base):
     """`name = src`; the span is that of the target."""
 
@@ -66,33 +67,33 @@ class Store(Base):
     src: Register
 
 
-@dataclass(frozen=True)
+@record
 class Delete(Base):
     name: str
     scope: Scope
 
 
-@dataclass(frozen=True)
+@record
 class GetAttr(Base):
     dst: Register
     obj: Register
     name: str
 
 
-@dataclass(frozen=True)
+@record
 class SetAttr(Base):
     obj: Register
     name: str
     src: Register
 
 
-@dataclass(frozen=True)
+@record
 class DelAttr(Base):
     obj: Register
     name: str
 
 
-@dataclass(frozen=True)
+@record
 class GetItem(Base):
     """`dst = obj[index]`; an index tuple is a built tuple, a slice a built slice."""
 
@@ -101,20 +102,20 @@ class GetItem(Base):
     index: Register
 
 
-@dataclass(frozen=True)
+@record
 class SetItem(Base):
     obj: Register
     index: Register
     src: Register
 
 
-@dataclass(frozen=True)
+@record
 class DelItem(Base):
     obj: Register
     index: Register
 
 
-@dataclass(frozen=True)
+@record
 class Unary(Base):
     """`op` as written: `-`, `+`, `~`, `not`."""
 
@@ -123,7 +124,7 @@ class Unary(Base):
     operand: Register
 
 
-@dataclass(frozen=True)
+@record
 class Binary(Base):
     """`op` as written: `+`, `@`, `//`, ...; with `in_place`, the augmented assignment `left op= right`."""
 
@@ -134,7 +135,7 @@ class Binary(Base):
     in_place: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Compare(Base):
     """`op` as written: `<`, `==`, `is`, `is not`, `in`, `not in`, ...; chains are lowered to branches."""
 
@@ -144,7 +145,7 @@ class Compare(Base):
     right: Register
 
 
-@dataclass(frozen=True)
+@record
 class Arg:
     """One argument: `value`, `name=value`, `*value` (star 1) or `**value` (star 2)."""
 
@@ -154,7 +155,7 @@ class Arg:
     span: Span | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
+@record
 class Call(Base):
     dst: Register
     func: Register
@@ -173,7 +174,7 @@ class Kind(Enum):
     TEMPLATE = "template"  # a t-string: the same
 
 
-@dataclass(frozen=True)
+@record
 class Item:
     """One element of a Build; `key` only in dicts, `conversion` (r, s or a) and `spec` (a text, or the register of one
     that is computed) only in strings."""
@@ -185,7 +186,7 @@ class Item:
     spec: str | Register = ""
 
 
-@dataclass(frozen=True)
+@record
 class Build(Base):
     """`texts`, in strings only, are the one before each item and the one behind the last."""
 
@@ -195,7 +196,7 @@ class Build(Base):
     texts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Append(Base):
     """A comprehension adds an element to the list, set or dict (then with a key) that it is building."""
 
@@ -203,7 +204,7 @@ class Append(Base):
     item: Item
 
 
-@dataclass(frozen=True)
+@record
 class Unpack(Base):
     """`a, *b, c = src`: one register a target; `star` is the index of the starred one."""
 
@@ -212,7 +213,7 @@ class Unpack(Base):
     star: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Import(Base):
     """`import a.b` binds `a` (name None), `import a.b as c` binds a.b (name "", bound whole), `from ..a import b`.
 
@@ -225,7 +226,7 @@ class Import(Base):
     level: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class Param:
     """`kind` is one of "positional", "normal", "star", "keyword", "doublestar"."""
 
@@ -236,7 +237,7 @@ class Param:
     span: Span | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Code:
     """The body of a module, class, function, lambda. Two are equal only if they are the same object."""
 
@@ -283,13 +284,13 @@ class Deferred(Code):
     annotated = cached_property[tuple[str, ...]](lambda self: self._made.annotated)
 
 
-@dataclass(frozen=True)
+@record
 class MakeFunction(Base):
     dst: Register
     code: Code
 
 
-@dataclass(frozen=True)
+@record
 class Decorate(Base):
     """`dst = decorator(target)`, written as `@decorator`."""
 
@@ -298,14 +299,14 @@ class Decorate(Base):
     target: Register
 
 
-@dataclass(frozen=True)
+@record
 class MakeClass(Base):
     dst: Register
     code: Code
     bases: tuple[Arg, ...]
 
 
-@dataclass(frozen=True)
+@record
 class MakeType(Base):
     """A type parameter, or what a `type` statement names: inert; what it stands for is computed when asked for."""
 
@@ -313,7 +314,7 @@ class MakeType(Base):
     name: str
 
 
-@dataclass(frozen=True)
+@record
 class Yield(Base):
     """`dst = yield src`; `yield from src` with `delegates`."""
 
@@ -322,13 +323,13 @@ class Yield(Base):
     delegates: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Await(Base):
     dst: Register
     src: Register
 
 
-@dataclass(frozen=True)
+@record
 class Opaque(Base):
     """What the lowering can't express; `dst`, if it has one, becomes unknown."""
 
@@ -340,13 +341,13 @@ class Opaque(Base):
 # `live` names the registers and locals that may be read after the instruction; the rest may be forgotten there.
 
 
-@dataclass(frozen=True)
+@record
 class Live:
     registers: frozenset[Register] = frozenset()
     names: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@record
 class If(Base):
     """The span is that of the condition."""
 
@@ -356,7 +357,7 @@ class If(Base):
     live: Live = field(default=Live(), compare=False)
 
 
-@dataclass(frozen=True)
+@record
 class For(Base):
     """`body` starts with the instructions that bind the target from `item`. The span is that of `for ... in ...`."""
 
@@ -369,7 +370,7 @@ class For(Base):
     live_turn: Live = field(default=Live(), compare=False)  # at the start of each turn, before `item` is written
 
 
-@dataclass(frozen=True)
+@record
 class While(Base):
     """`test` computes `cond` before each turn."""
 
@@ -381,7 +382,7 @@ class While(Base):
     live_turn: Live = field(default=Live(), compare=False)  # at the start of each turn, before `test`
 
 
-@dataclass(frozen=True)
+@record
 class With(Base):
     """One `with` item: `dst` is what `__enter__` gave; several items nest. The span is that of the item."""
 
@@ -391,7 +392,7 @@ class With(Base):
     live: Live = field(default=Live(), compare=False)
 
 
-@dataclass(frozen=True)
+@record
 class Handler:
     """`test` computes `type`; `body` starts with the Store of the name, read from `dst`."""
 
@@ -402,7 +403,7 @@ class Handler:
     body: Block
 
 
-@dataclass(frozen=True)
+@record
 class Try(Base):
     """With `is_group`, the handlers are `except*`: each in turn takes its part of an exception group, and is given a
     group; what none took is raised again behind the last, with what they raised."""
@@ -415,22 +416,22 @@ class Try(Base):
     live: Live = field(default=Live(), compare=False)
 
 
-@dataclass(frozen=True)
+@record
 class Break(Base):
     pass
 
 
-@dataclass(frozen=True)
+@record
 class Continue(Base):
     pass
 
 
-@dataclass(frozen=True)
+@record
 class Return(Base):
     src: Register
 
 
-@dataclass(frozen=True)
+@record
 class Raise(Base):
     """`raise src`; a bare `raise` has none."""
 
@@ -444,7 +445,7 @@ Instr: TypeAlias = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class Program:
     """A module, lowered."""
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from retainlint.files import THERE, Disk, ancestors
+
+if TYPE_CHECKING:
+    from retainlint.files import Files
 
 LIBRARIES = frozenset(
     "torch torchvision torchaudio numpy pytorch_lightning lightning lightning_fabric accelerate deepspeed ignite apex".split()
@@ -15,83 +20,11 @@ LIBRARIES = frozenset(
 """What the models know. These names never lead to a local file, not even within such a library's own repository: a model
 says more than the library's own code would, and a stray directory called `torch` says nothing."""
 
+_IMPORT = rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))"
+_NAME = rb"(\w+)(?:[ \t]+as[ \t]+\w+)?"
+
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 """What lies in the root of a project."""
-
-THERE = "there"
-"""What a lookup found that asked only whether there is such a file or directory."""
-
-
-class Files(Protocol):
-    """A way to look at files by their absolute paths; picklable, if checks are to go to other processes.
-
-    Names that aren't absolute count from the directory `here`, "" for the working directory.
-    """
-
-    here: str
-
-    def exists(self, place: str) -> bool:
-        """Whether there is such a file or directory."""
-        ...
-
-    def read(self, place: str) -> bytes | None:
-        """The bytes of a regular file, None if there is none that can be read."""
-        ...
-
-    def real(self, place: str) -> str:
-        """Where a path leads once links are followed."""
-        ...
-
-
-class Disk:
-    """Files as they lie on the disk. What exists is asked once and remembered: make a new one for each run."""
-
-    here = ""
-
-    def __init__(self) -> None:
-        self._exists: dict[str, bool] = {}
-
-    def exists(self, place: str) -> bool:
-        if place not in self._exists:
-            self._exists[place] = os.path.exists(place)
-        return self._exists[place]
-
-    def read(self, place: str) -> bytes | None:
-        try:
-            if not os.path.isfile(place):  # a pipe would never end
-                return None
-            with open(place, "rb") as file:
-                return file.read()
-        except (OSError, ValueError):
-            return None
-
-    def real(self, place: str) -> str:
-        return os.path.realpath(place)
-
-
-@dataclass
-class Held:
-    """Files held in memory, by name; names that aren't absolute count from the working directory."""
-
-    contents: Mapping[str, bytes]
-    here: str = ""
-
-    @cached_property
-    def _by_place(self) -> dict[str, bytes]:
-        return {os.path.abspath(os.path.join(self.here, name)): data for name, data in self.contents.items()}
-
-    @cached_property
-    def _directories(self) -> set[str]:
-        return {above for place in self._by_place for above in _ancestors(place)}
-
-    def exists(self, place: str) -> bool:
-        return place in self._by_place or place in self._directories
-
-    def read(self, place: str) -> bytes | None:
-        return self._by_place.get(place)
-
-    def real(self, place: str) -> str:
-        return place
 
 
 @dataclass
@@ -105,9 +38,10 @@ class Modules:
     """
 
     entry: str
-    files: Files
+    files: Files = field(default_factory=Disk)
     lookups: dict[str, str | None] = field(default_factory=dict)
     _found: dict[tuple[str, str, int], str | None] = field(default_factory=dict)
+    _heads: dict[tuple[str, str], bool] = field(default_factory=dict)
     _dotted: dict[str, str] = field(default_factory=dict)
 
     def place(self, name: str) -> str:
@@ -119,7 +53,7 @@ class Modules:
 
         `level` counts the dots of a relative import.
         """
-        key = (os.path.dirname(self.place(importer)), module, level)
+        key = (os.path.dirname(self.place(importer)) if level else "", module, level)
         if key not in self._found:
             self._found[key] = self._relative(*key) if level else self._absolute(module)
         found = self._found[key]
@@ -149,6 +83,16 @@ class Modules:
                 return candidate
         return None
 
+    def imported(self, importer: str, data: bytes) -> list[str]:
+        """The places of the modules that a text imports, as far as can be told by a glance."""
+        found: list[str | None] = []
+        for level, module, names in _imports(data):
+            place = self.find(importer, module, level)
+            found.append(place)
+            if place is not None and place.endswith((os.sep, "__init__.py")):
+                found += [self.submodule(place, name) for name in names]
+        return [place for place in found if place is not None and not place.endswith(os.sep)]
+
     def dotted(self, place: str) -> str:
         """The name under which a module was found: what its `__name__` is."""
         if place not in self._dotted:
@@ -171,7 +115,7 @@ class Modules:
         """The project's root: the nearest directory above the entry that holds a marker, else the one that holds the
         entry's outermost package."""
         directory = os.path.dirname(self.place(self.entry))
-        for above in (directory, *_ancestors(directory)):
+        for above in (directory, *ancestors(directory)):
             if any(self._there(os.path.join(above, marker)) for marker in MARKERS):
                 return above
         while self._is_package(directory):
@@ -181,15 +125,21 @@ class Modules:
     @cached_property
     def path(self) -> tuple[str, ...]:
         """Where absolute imports are looked for: the entry's directory and those above it up to the root, nearest first,
-        then the root's `src`. A directory inside a package is none of them."""
+        then the root's `src`. A directory inside a package is none of them, but for that of an entry that is run as a
+        script, which comes last."""
         directory = os.path.dirname(self.place(self.entry))
         found = []
-        for above in (directory, *_ancestors(directory)):
+        for above in (directory, *ancestors(directory)):
             if not self._is_package(above):
                 found.append(above)
             if above == self.root:
                 break
-        return (*found, os.path.join(self.root, "src"))
+        found.append(os.path.join(self.root, "src"))
+        return (*found, directory) if directory not in found and self._is_script() else tuple(found)
+
+    def _is_script(self) -> bool:
+        """Whether the entry says what it does when it is run itself."""
+        return b"__main__" in (self.files.read(self.place(self.entry)) or b"")
 
     def _absolute(self, module: str) -> str | None:
         head = module.partition(".")[0]
@@ -199,11 +149,20 @@ class Modules:
         if head in sys.stdlib_module_names:  # only a file beside the script comes before it
             path = tuple(each for each in path[:1] if each == os.path.dirname(self.place(self.entry)))
         for directory in path:
+            if not self._holds(directory, head):
+                continue
             self._dotted.setdefault(os.path.join(directory, ""), "")
             found = self._below(directory, module)
             if found is not None:
                 return found
         return None
+
+    def _holds(self, directory: str, head: str) -> bool:
+        """Whether there is a package or a module of some name: most names are those of libraries, and lead nowhere."""
+        if (directory, head) not in self._heads:
+            base = os.path.join(directory, head)
+            self._heads[directory, head] = self._there(base) or self._there(base + ".py")
+        return self._heads[directory, head]
 
     def _relative(self, directory: str, module: str, level: int) -> str | None:
         for _ in range(level - 1):
@@ -240,10 +199,18 @@ class Modules:
         return not installed and _within(self.files.real(place), self.files.real(self.root))
 
 
-def _ancestors(place: str) -> Iterator[str]:
-    """The directories above a path, nearest first."""
-    while place != (place := os.path.dirname(place)):
-        yield place
+@lru_cache(maxsize=500)
+def _imports(data: bytes) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
+    """The imports in a text: the dots, the module, and what is taken from it."""
+    found: dict[tuple[int, str, tuple[str, ...]], None] = {}
+    for dots, origin, names, whole in re.findall(_IMPORT, data, re.MULTILINE):
+        for part in whole.split(b","):
+            if part.split():
+                found[0, part.split()[0].decode(errors="replace"), ()] = None
+        if not whole:
+            taken = tuple(each.decode(errors="replace") for each in re.findall(_NAME, names))
+            found[len(dots), origin.decode(errors="replace"), taken] = None
+    return tuple(found)
 
 
 def _within(place: str, root: str) -> bool:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from retainlint.modules import Modules
+from retainlint.reaching import mentions, reaching
 from retainlint.source import Source, UnreadableSource
-from retainlint.walks import may_walk
+from retainlint.walks import may_start_walks, may_walk
 
 if TYPE_CHECKING:
     from retainlint.ir import Program
@@ -17,50 +18,51 @@ if TYPE_CHECKING:
 KEPT = 200
 """So many modules stay lowered: most are imported again by the next file. It decides nothing but the time it takes."""
 
-SEARCHED = 12
+SEARCHED = 40
 """So many modules are searched for a walk on behalf of a script that holds none."""
 
 SMALL = 5_000
 """Bytes of an `__init__.py` that does little but import."""
 
 _REGISTERS = re.compile(rb"^(?:@[\w.]*regist|[\w.]*register\w*\()", re.MULTILINE | re.IGNORECASE)
-_IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import\b|import[ \t]+([\w.]+))", re.MULTILINE)
 
 _lowered: dict[tuple[str, bytes], Program | str] = {}
 
 
-def may_start_walks(data: bytes) -> bool:
-    """Whether a file is a script."""
-    return b"__main__" in data
-
-
 def starts_walks(modules: Modules, data: bytes) -> bool:
-    """Whether a file is a script whose imports lead to a module of its project in which a walk may stand: then it is
-    run, though it holds none itself."""
-    pending = [(modules.entry, data)] if may_start_walks(data) else []
-    seen: set[str] = set()
-    while pending and len(seen) < SEARCHED:
-        importer, data = pending.pop(0)
-        for dots, origin, whole in _IMPORT.findall(data):
-            place = modules.find(importer, (origin or whole).decode(errors="replace"), len(dots))
-            if place is None or place.endswith(os.sep) or place in seen:
-                continue
-            text = modules.read(place) or b""
-            if may_walk(text):
-                return True
+    """Whether a file is a script that speaks of functions, of its own or of the modules that it imports, from which a walk
+    may be reached: then it is run, though it holds none itself."""
+    if not may_start_walks(data):
+        return False
+    texts = around(modules, modules.place(modules.entry), data)
+    return any(map(may_walk, texts)) and mentions(data, reaching((data, *texts)))
+
+
+def around(modules: Modules, importer: str, data: bytes) -> list[bytes]:
+    """The texts of the modules that a text imports, and of those that these import, nearest first."""
+    pending, seen = modules.imported(importer, data), {importer}
+    texts: list[bytes] = []
+    for place in pending:
+        if len(texts) >= SEARCHED:
+            break
+        if place not in seen:
             seen.add(place)
-            pending.append((place, text))
-    return False
+            texts.append(modules.read(place) or b"")
+            pending += modules.imported(place, texts[-1])
+    return texts
 
 
 class Project:
-    """What the machine asks of a project; `modules` knows where an import leads, `lower` gives a program or says why not."""
+    """What the machine asks of a project; `modules` knows where an import leads, `lower` gives a program or says why not,
+    `text` is what the entry holds."""
 
-    def __init__(self, modules: Modules, lower: Callable[[Source], Program | str]) -> None:
+    def __init__(self, modules: Modules, lower: Callable[[Source], Program | str], text: bytes) -> None:
         self._modules = modules
+        self._entry_text = text
         self._lower = lower
         self._texts: dict[str, bytes | None] = {}
         self._registering: dict[str, bool] = {}
+        self._reaching: frozenset[str] | None = None
         self.entry = modules.place(modules.entry)
 
     def find(self, importer: Source, module: str, level: int) -> str | None:
@@ -88,6 +90,13 @@ class Project:
             small = place.endswith("__init__.py") and len(text) < SMALL and b"import" in text
             self._registering[place] = small or (b"regist" in text.lower() and _REGISTERS.search(text) is not None)
         return self._registering[place]
+
+    def reaches(self, name: str) -> bool:
+        """Whether a walk may be reached from a function, method or class of that name."""
+        if self._reaching is None:
+            texts = around(self._modules, self.entry, self._entry_text)
+            self._reaching = reaching((self._entry_text, *texts))
+        return name in self._reaching
 
     def program(self, place: str) -> Program | str | None:
         """A module, lowered; else why it can't be read; None for a package that has no text."""

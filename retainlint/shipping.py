@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from retainlint.modules import Disk, Modules
+from retainlint.files import Disk
+from retainlint.modules import Modules
 
 FARTHEST = 30
 """So many modules of a file's project are sent with it; what else is needed is asked for."""
-
-_IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
-)
-_NAME = re.compile(rb"(\w+)(?:[ \t]+as[ \t]+\w+)?")
 
 
 @dataclass
@@ -89,19 +84,5 @@ def gathered(names: list[str]) -> Shipped:
             if place in seen:
                 continue
             seen.add(place)
-            pending += _imported(modules, place, disk.read(place) or b"")
+            pending += modules.imported(place, disk.read(place) or b"")
     return parcel
-
-
-def _imported(modules: Modules, importer: str, data: bytes) -> list[str]:
-    """The places of the modules that a text imports."""
-    found: list[str | None] = []
-    for dots, origin, names, whole in _IMPORT.findall(data):
-        if whole:
-            found += [modules.find(importer, part.split()[0].decode(), 0) for part in whole.split(b",") if part.split()]
-            continue
-        package = modules.find(importer, origin.decode(errors="replace"), len(dots))
-        if package is not None:
-            found.append(package)
-            found += [modules.submodule(package, each.decode(errors="replace")) for each in _NAME.findall(names)]
-    return [place for place in found if place is not None and not place.endswith(os.sep)]

@@ -7,8 +7,9 @@ import io
 import tokenize
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from retainlint.records import record
 
 
 class UnreadableSource(Exception):
@@ -19,17 +20,7 @@ class UnreadableSource(Exception):
         self.reason = reason
 
 
-def is_notebook(name: str) -> bool:
-    """Whether a file of that name holds cells in JSON."""
-    return name.lower().endswith(".ipynb")
-
-
-def is_markdown(name: str) -> bool:
-    """Whether a file of that name holds prose, with Python in fenced blocks."""
-    return name.lower().endswith((".md", ".markdown"))
-
-
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Source:
     """A Python text and the name it is shown under.
 
@@ -138,7 +129,7 @@ class Source:
         return text[start:end].rstrip("\r\n")
 
 
-@dataclass(frozen=True)
+@record
 class Span:
     """The characters from `start` up to, not including, `end`."""
 

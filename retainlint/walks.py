@@ -4,39 +4,54 @@ from __future__ import annotations
 
 import re
 
+from retainlint.kinds import is_notebook
+
 STEPS = ("training_step", "compute_loss")
 """Methods whose result a trainer walks."""
 
-WALKERS = ("loss_scaler", "create_supervised_trainer")
+WALKERS = ("loss_scaler", "create_supervised_trainer", "NativeScaler")
 """What walks when it is called, without the word: timm's scalers, ignite's trainer."""
 
 _BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(WALKERS)})[ \t]*\("
-WALK = re.compile(rf"\.\s*\w*backward\b|(?<!def )\b\w*backward\s*\(|\bgrad\s*\(|{_BY_OTHERS}")
-"""`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def backward(...)`. Comments and texts count too.
-So do `STEPS` and `WALKERS`."""
+_NO_WALK = r"save_for_backward\b"
+WALK = rf"\.\s*(?!{_NO_WALK})\w*backward\b|(?<!def )\b(?!{_NO_WALK})\w*backward\s*\(|\bgrad\s*\(|{_BY_OTHERS}"
+"""`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def backward(...)`, nor `ctx.save_for_backward(x)`.
+Comments and texts count too. So do `STEPS` and `WALKERS`. Most files hold no word of it: patterns are compiled when one does."""
 
-_BACKWARD = re.compile(rb"backward(?![0-9A-Za-z_\x80-\xff])(\s*\()?")
+_BACKWARD = rb"backward(?![0-9A-Za-z_\x80-\xff])(\s*\()?"
 _OTHERS = tuple(word.encode() for word in STEPS + WALKERS)
-_WALKED_BY_OTHERS = re.compile(_BY_OTHERS.encode())
-_GRAD = re.compile(rb"grad\s*\(")
+_GRAD = rb"grad\s*\("
 _WORD = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz") | frozenset(range(128, 256))
 _SPACE = frozenset(b" \t\r\n\f\v")
+
+
+def may_hold_walk(name: str, data: bytes) -> bool:
+    """Whether a walk may stand in a file."""
+    return may_walk_in_cells(data) if is_notebook(name) else may_walk(data) or b"\0" in data
+
+
+def may_start_walks(data: bytes) -> bool:
+    """Whether a file is a script, which may start walks that stand in other files: it says so, or it loops outside of
+    functions and imports nothing relatively, which no script can."""
+    return b"__main__" in data or ((b"\nfor " in data or b"\nwhile " in data) and b"\nfrom ." not in data)
 
 
 def may_walk(data: bytes) -> bool:
     """Whether `WALK` may be found in bytes; several times as fast, since it looks for whole words first."""
     if b"backward" in data:
-        for found in _BACKWARD.finditer(data):
+        for found in re.finditer(_BACKWARD, data):
             start = at = _behind(data, found.start(), _WORD)
+            if data[start : found.start()] == b"save_for_":
+                continue
             if at > 0:
                 at = _behind(data, at, _SPACE)
             if data[at - 1 : at] == b"." or (found[1] is not None and data[max(start - 4, 0) : start] != b"def "):
                 return True
     if any(word in data for word in _OTHERS):
-        if _WALKED_BY_OTHERS.search(data) is not None:
+        if re.search(_BY_OTHERS.encode(), data) is not None:
             return True
     if b"grad" in data:
-        for found in _GRAD.finditer(data):
+        for found in re.finditer(_GRAD, data):
             if found.start() == 0 or data[found.start() - 1] not in _WORD:
                 return True
     return False

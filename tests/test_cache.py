@@ -16,8 +16,9 @@ from findings import fake_pipeline
 from running import BAD, write
 
 from retainlint import linter
-from retainlint.cache import TAG, Cache, clean, tool
+from retainlint.cache import Cache, tool
 from retainlint.config import Configs, Settings
+from retainlint.packs import DAY, MOST, TAG, clean
 from retainlint.running import Running
 
 CONFIGS = Configs.alike(Settings())
@@ -64,7 +65,13 @@ def run(directory: str = "cache", tool: Callable[[], str] = str, settings: Setti
 
 
 def packs(directory: str = "cache") -> list[Path]:
-    return sorted(Path(directory).glob("*.pack.json"))
+    return sorted(Path(directory).glob("*.pack"))
+
+
+def entries(pack: Path) -> dict[str, list[object]]:
+    """What a pack holds of each file."""
+    found: dict[str, list[object]] = json.loads(pack.read_bytes().split(b"\n")[3])
+    return found
 
 
 @pytest.mark.usefixtures("aged")
@@ -81,7 +88,7 @@ def test_a_young_file_is_told_by_its_content(checked: list[str]) -> None:
     """Within one tick of the clock a file may change twice: its times prove nothing."""
     write("a.py", BAD)
     run()
-    assert json.loads(packs()[0].read_bytes().partition(b"\n")[2])[2]["a.py"][0] == ""
+    assert entries(packs()[0])["a.py"][0] == ""
     run()
     assert checked == ["a.py"]
     size = os.stat("a.py")
@@ -155,6 +162,9 @@ def test_settings_versions_and_directories_are_told_apart(checked: list[str], mo
         lambda data: b"\0" * len(data),
         lambda data: sealed(b"[]"),
         lambda data: sealed(b"[" * 100_000),
+        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b"[" * 100_000])),
+        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b"[]"])),
+        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b'[["", ""]]'])),
         lambda data: sealed(b'{"a": 1}'),
         lambda data: sealed(data.partition(b"\n")[2].replace(b"Diagnostic", b"Settings__")),
         lambda data: sealed(data.partition(b"\n")[2].replace(b"DropWalk", b"Severity")),
@@ -287,7 +297,7 @@ def test_files_that_are_gone_are_forgotten() -> None:
     os.unlink("a.py")
     write("b.py", BAD * 2)
     run()
-    assert list(json.loads(packs()[0].read_bytes().partition(b"\n")[2])[2]) == ["b.py"]
+    assert list(entries(packs()[0])) == ["b.py"]
 
 
 def test_a_notebook_comes_back_as_it_was() -> None:
@@ -302,13 +312,65 @@ def test_a_notebook_comes_back_as_it_was() -> None:
 
 def test_a_change_of_our_own_files_is_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tool("1.0") == tool("1.0") != tool("1.1")
-    package = Path("package")
-    package.mkdir()
     write("package/cache.py", "")
-    monkeypatch.setattr("retainlint.cache.__file__", str(package / "cache.py"))
+    write("package/__init__.py", "")
+    monkeypatch.setattr("retainlint.cache.__file__", os.path.abspath("package/cache.py"))
     before = tool("1.0")
     age("package/cache.py")
+    assert tool("1.0") == before, "where it is installed, its files don't change one by one"
+    write("pyproject.toml", "")
+    before = tool("1.0")
+    write("package/cache.py", "#\n")
     assert tool("1.0") != before
+    monkeypatch.setattr("retainlint.cache.__file__", os.path.abspath("package/gone/cache.py"))
+    assert tool("1.0") == tool("1.0")
+
+
+@pytest.mark.parametrize(
+    ("names", "days", "left"),
+    [
+        (["0000000a.pack"], 31, 0),
+        (["0000000a.pack"], 29, 1),
+        ([f"{number:08x}.pack" for number in range(20)], 0.5, 20),
+        ([f"{number:08x}.pack" for number in range(20)], 2, MOST - 1),
+        (["0000000a.pack.7.new", "0000000b.pack.json"], 0.5, 2),
+        (["0000000a.pack.7.new", "0000000b.pack.json.7.new"], 2, 0),
+        (["mine.pack", "0000000a.pack.bak"], 400, 2),
+    ],
+    ids=["unused", "used this month", "many today", "many", "young scraps", "scraps", "not ours"],
+)
+def test_packs_that_nobody_uses_are_removed(names: list[str], days: float, left: int) -> None:
+    then = time.time() - days * DAY
+    for name in names:
+        write(f"cache/{name}", "")
+        os.utime(f"cache/{name}", (then, then))
+    write("a.py", BAD)
+    run()
+    assert len(os.listdir("cache")) == left + 1
+
+
+@pytest.mark.usefixtures("aged")
+def test_a_pack_that_is_used_is_not_old(checked: list[str]) -> None:
+    write("a.py", BAD)
+    run()
+    then = time.time() - 29 * DAY
+    os.utime(packs()[0], (then, then))
+    run()
+    assert checked == ["a.py"] and packs()[0].stat().st_mtime > time.time() - DAY
+
+
+@pytest.mark.usefixtures("aged")
+def test_a_pack_that_is_removed_under_a_run_is_written_again(checked: list[str]) -> None:
+    write("a.py", USES.replace("from nets import loss\n", NETS))
+    write("b.py", "x = 1\n")
+    run()
+    cache = Cache("cache")
+    assert cache.get("a.py", Settings()) is not None
+    assert clean("cache") == 1
+    write("b.py", USES.replace("from nets import loss\n", NETS))
+    linter.check(["."], CONFIGS, None, Running(cache))
+    checked.clear()
+    assert len(run()) == 2 and checked == []
 
 
 def test_a_warm_run_imports_nothing_costly(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ import pytest
 from running import Run, write
 
 from retainlint import __version__, cli
+from retainlint.cli.words import WORDS
 from retainlint.report import FORMATS
 
 PACKAGE_PARENT = Path(cli.__file__).parent.parent
@@ -132,7 +133,7 @@ def test_the_drawing_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch
     assert max(len(line) for line in out.splitlines()[1:-1]) <= 50
 
 
-@pytest.mark.parametrize("word", ["", *cli.cli.commands])
+@pytest.mark.parametrize("word", ["", *WORDS])
 def test_help_fits_one_screen(run: Run, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     short, long = (run(*filter(None, [word]), flag) for flag in ("-h", "--help"))

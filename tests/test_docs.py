@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
 import pytest
 from write_docs import DOCS, PAGES, ROOT, filled, generated, printed
 
@@ -56,10 +57,8 @@ def test_commands_options_and_codes_named_exist(page: Path) -> None:
     for code in set(re.findall(r"\bRTL\d{3}\b", text)):
         assert code in {rule.code for rule in RULES}, code
     for command, rest in re.findall(r"(?<![\w.-])retainlint ([a-z]+)((?: [^`\n|]*)?)", _code(text)):
-        if command in cli.cli.commands:
-            known = {
-                option for each in cli.cli.commands[command].params for option in (*each.opts, *each.secondary_opts)
-            }
+        if found := cli.cli.get_command(click.Context(cli.cli), command):
+            known = {option for each in found.params for option in (*each.opts, *each.secondary_opts)}
             for option in re.findall(r"(?<![\w-])--[a-z-]+", rest):
                 assert option in known | {"--help"}, f"`retainlint {command}{rest}`"
         else:

@@ -6,10 +6,15 @@ import os
 import pickle
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from retainlint.modules import THERE, Disk, Files, Held, Modules
+from retainlint.files import THERE, Disk, Held
+from retainlint.modules import Modules
+
+if TYPE_CHECKING:
+    from retainlint.files import Files
 
 
 def held(*names: str, **contents: str) -> Held:
@@ -60,6 +65,19 @@ def leads(files: Files, entry: str, module: str, level: int = 0, importer: str |
 )
 def test_absolute_imports(files: str, entry: str, module: str, wanted: str | None) -> None:
     assert leads(held(*files.split()), entry, module) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "module", "wanted"),
+    [
+        (b"if __name__ == '__main__': main()", "nets", "p/lib/nets.py"),  # a script that lies in a package
+        (b"import nets", "nets", None),  # a module of it
+        (b"if __name__ == '__main__': main()", "tools", "p/tools.py"),  # what lies outside comes first
+    ],
+)
+def test_a_script_in_a_package_sees_what_lies_beside_it(text: bytes, module: str, wanted: str | None) -> None:
+    others = ("p/setup.py", "p/lib/__init__.py", "p/lib/nets.py", "p/lib/tools.py", "p/tools.py")
+    assert leads(Held({"p/lib/a.py": text, **dict.fromkeys(others, b"")}), "p/lib/a.py", module) == wanted
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,14 @@ from typing import Any
 import pytest
 from running import write
 
-from retainlint import executor, linter, running
+from retainlint import executor, linter, tasks
 from retainlint.cache import Cache
 from retainlint.config import Configs, Settings
 from retainlint.executor import NoExecutor, named, processes, spread
-from retainlint.report import Run
 from retainlint.report.json import entries
-from retainlint.running import Running, Task, work
+from retainlint.report.run import Run
+from retainlint.running import Running
+from retainlint.tasks import Task, work
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIGS = Configs.alike(Settings())
@@ -167,7 +168,7 @@ def test_threads_do(plain: str) -> None:
 
 
 def test_a_worker_of_another_version_takes_nothing() -> None:
-    with pytest.raises(running.OtherVersion, match="is asked for"):
+    with pytest.raises(tasks.OtherVersion, match="is asked for"):
         work(Task((), version="0.0.0"))
 
 
@@ -175,7 +176,7 @@ def test_a_process_that_dies_loses_nothing(tmp_path: Path, monkeypatch: pytest.M
     if not executor.forks():
         pytest.skip("processes are not forked here")
     for number in range(6):
-        write(str(tmp_path / f"m{number}.py"), TWICE + "#" * running.CHUNK)
+        write(str(tmp_path / f"m{number}.py"), TWICE + "#" * tasks.CHUNK)
     this = os.getpid()
     check = linter.check_source
 
@@ -199,7 +200,7 @@ def test_an_interrupt_ends_all_processes_quietly(tmp_path: Path) -> None:
         "except KeyboardInterrupt: print('interrupted', flush=True)\n"
     )
     for number in range(4):
-        write(str(tmp_path / f"m{number}.py"), TWICE + "#" * running.CHUNK)
+        write(str(tmp_path / f"m{number}.py"), TWICE + "#" * tasks.CHUNK)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path)],

@@ -8,6 +8,7 @@ those files instead, as a linter would that knows of no outline. It finds nothin
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -54,7 +55,7 @@ def _definitions(text: str) -> Iterator[str]:
         warnings.simplefilter("ignore")
         tree = ast.parse(text)
     rows = text.splitlines(keepends=True)
-    walks = [text.count("\n", 0, found.start()) + 1 for found in WALK.finditer(text)]
+    walks = [text.count("\n", 0, found.start()) + 1 for found in re.finditer(WALK, text)]
     pending: list[ast.stmt] = list(tree.body)
     while pending:
         node = pending.pop()

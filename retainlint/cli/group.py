@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from retainlint.cli.screen import silence_output
 from retainlint.commands import CommandError, nearest
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 PIPE_CLOSED = 141
 HELP = "Help"
@@ -38,14 +42,22 @@ class Option(click.Option):
         return self.opts[-1] if ctx.meta.get(_SHORT) else self.opts[-1].replace("--", "--[no-]", 1), record[1]
 
 
-class Command(click.Command):
-    """`-h` shows the usual options, `--help` all of them under their headings."""
+class _Helpful(click.Command):
+    """`-h` shows the usual options, `--help` all of them, under their headings."""
+
+    @cached_property
+    def _help(self) -> list[Option]:
+        return _help_options(self)
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        return help_options(self)[-1]
+        return self._help[-1]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*self.params, *help_options(self)]
+        return [*self.params, *self._help]
+
+
+class Command(_Helpful):
+    """What a user asks for by a word of its own."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         short = bool(ctx.meta.get(_SHORT))
@@ -70,7 +82,7 @@ class Command(click.Command):
             formatter.write_text(f"`{ctx.command_path} --help` shows {left_out} more.")
 
 
-def help_options(command: click.Command) -> list[Option]:
+def _help_options(command: click.Command) -> list[Option]:
     """`-h` and `--help`, which differ if some options are unusual; the option of both names otherwise."""
 
     def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -91,11 +103,18 @@ def help_options(command: click.Command) -> list[Option]:
     ]
 
 
-class Group(click.Group):
-    """A group whose command may be left out when a path comes first: then it is `check`. `aliases` aren't listed."""
+class Group(_Helpful, click.Group):
+    """A group whose command may be left out when a path comes first: then it is `check`. `aliases` aren't listed.
 
-    command_class = Command
+    `words` are its commands in the order of their use, each in the module of its name in `room`; only that of the
+    command that is asked for is imported.
+    """
+
     aliases: ClassVar[dict[str, str]] = {"rule": "explain"}
+
+    def __init__(self, *args: Any, room: str, words: tuple[str, ...], **given: Any) -> None:
+        super().__init__(*args, **given)
+        self._room, self._words = room, words
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0].startswith("-") and args[0] not in ("-h", "--help", "-V", "--version"):
@@ -103,7 +122,11 @@ class Group(click.Group):
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return super().get_command(ctx, self.aliases.get(cmd_name, cmd_name))
+        word = self.aliases.get(cmd_name, cmd_name)
+        if word not in self._words:
+            return None
+        command: click.Command = getattr(import_module(f"{self._room}.{word}"), word)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -118,9 +141,11 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)  # in the order of their use, not of the alphabet
+        return list(self._words)  # not by the alphabet
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         return [*super().shell_complete(ctx, incomplete), CompletionItem(incomplete, type="file")]
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from retainlint.cli.group import Option, shown, words
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from retainlint.commands.configuring import Asked
 
     _TextParam = click.ParamType[str]
@@ -22,6 +23,18 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 CONFIGURATION, RULES, FILES, OUTPUT, EXIT = "Configuration", "Rules", "Files", "Output", "Exit code"
 FIXES = "Fixes"
 WORK = "Work"
+
+
+class Place(_TextParam):
+    """A path, whatever is there: a shell completes it. (Click's own type has its name translated, which costs more than
+    to check a small file.)"""
+
+    name = "path"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
 
 
 class FormatName(_TextParam):
@@ -45,6 +58,8 @@ class FormatName(_TextParam):
         self.fail(f"{shown(value)} is no format; {hint}", param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         from retainlint.commands.formats import names
 
         return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
@@ -56,6 +71,8 @@ class Rules(_TextParam):
     name = "rules"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
         from retainlint.commands.configuring import known
 
         before, comma, word = incomplete.rpartition(",")
@@ -163,7 +180,7 @@ def cache_option(function: Function) -> Function:
         setting="cache-dir",
         envvar="RETAINLINT_CACHE_DIR",
         metavar="DIR",
-        type=click.Path(),
+        type=Place(),
         help="Where results are kept: .retainlint_cache. (RETAINLINT_CACHE_DIR)",
     )(function)
 
@@ -196,7 +213,7 @@ def baseline_option(help: str) -> Callable[[Function], Function]:
         group=CONFIGURATION,
         setting="baseline",
         metavar="FILE",
-        type=click.Path(),
+        type=Place(),
         help=help,
     )
 

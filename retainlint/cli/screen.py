@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 import sys
 import time
@@ -68,8 +67,14 @@ def wants_colour(choice: str) -> bool:
 
 
 def width(otherwise: int = 140) -> int:
-    """The terminal's columns, or `otherwise` where there is no terminal."""
-    return shutil.get_terminal_size((otherwise, 24)).columns
+    """The terminal's columns, COLUMNS if that is set, or `otherwise` where there is no terminal."""
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isdecimal() and int(stated) > 0:
+        return int(stated)
+    if sys.__stdout__ is not None:
+        with contextlib.suppress(OSError, ValueError):  # no terminal, or closed
+            return os.get_terminal_size(sys.__stdout__.fileno()).columns or otherwise
+    return otherwise
 
 
 def silence_output() -> None:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import TextIO
 
 from retainlint import linter
-from retainlint.baseline import FILE_NAME, Baseline, Entry, load
+from retainlint.baseline import FILE_NAME, Baseline, Entry
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import configured, told
-from retainlint.commands.known import entry, may_be_known, plural, stale_entries
+from retainlint.commands.known import entry, loaded, may_be_known, plural, stale_entries
 from retainlint.config import Asked, Configs
 from retainlint.config.layers import name_of
 from retainlint.writing import replace
@@ -38,7 +38,7 @@ def write(
             raise CommandError(f"{result.crashes[0].name}: {result.diagnostics[0].message}; nothing was written")
         for path, entries_of in groups.items():
             there = os.path.exists(path)
-            baseline = load(path, name_of(path)) if there else Baseline(path)
+            baseline = loaded(path) if there else Baseline(path)
             entries = [entry(baseline, result.diagnostics[number]) for number in entries_of]
             _update(baseline, entries, result, configs, prune, there, out)
         _tell_unchecked(result, out)
@@ -51,7 +51,7 @@ def show(asked: Asked, out: TextIO) -> int:
 
     configs = configured(asked)
     with told():
-        baseline = load(path := _path(configs, os.getcwd()), name_of(path))
+        baseline = loaded(_path(configs, os.getcwd()))
     for one in sorted(baseline.known):
         count = f" ({baseline.known[one]} times)" if baseline.known[one] > 1 else ""
         place = f" in {one.function}" if one.function else ""

@@ -4,43 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from retainlint import __version__, linter
 from retainlint.commands import CommandError
 from retainlint.commands import fix as fixes
 from retainlint.commands.configuring import configured, output_format, told
-from retainlint.commands.given import Given
 from retainlint.commands.known import Knowing
-from retainlint.commands.working import Means, working
-from retainlint.config import Asked, Configs
+from retainlint.commands.working import working
 
 if TYPE_CHECKING:
+    from retainlint.commands.options import Options
+    from retainlint.config import Configs
     from retainlint.diagnostic import Diagnostic
-    from retainlint.report import FixText, Run
-
-
-NO_FIXING = fixes.Fixing()
-MEANS = Means()
-
-
-@dataclass(frozen=True)
-class Options:
-    """What was asked for besides settings; `width` in columns, `output_file` "" for standard output."""
-
-    paths: tuple[str, ...]
-    asked: Asked
-    exit_zero: bool = False
-    quiet: bool = False
-    colour: bool = False
-    width: int = 140
-    output_file: str = ""
-    statistics: bool = False
-    show_unknown: bool = False
-    fixing: fixes.Fixing = NO_FIXING
-    given: Given | None = None
-    means: Means = MEANS
+    from retainlint.report.run import FixText, Run
 
 
 def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
@@ -90,13 +67,12 @@ def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | 
 
 
 def _fixed(options: Options, configs: Configs, shown: list[Diagnostic], result: linter.Result) -> fixes.Done:
-    """Write the fixes, or with --diff only work them out, if that was asked."""
-    fixing = options.fixing
-    if not _wants_fixes(options, configs):
-        return fixes.Done()
+    """Write the fixes, or with --diff only work them out, if that was asked, and there may be any."""
+    if not shown or not _wants_fixes(options, configs):
+        return fixes.Done(0)
     visible = {id(diagnostic) for diagnostic in shown}
     hidden = [diagnostic for diagnostic in result.diagnostics if id(diagnostic) not in visible]
-    return fixes.fix(shown, hidden, configs, write=not fixing.diff, texts=options.given or fixes.DISK)
+    return fixes.fix(shown, hidden, configs, write=not options.fixing.diff, texts=options.given or fixes.DISK)
 
 
 def _wants_fixes(options: Options, configs: Configs) -> bool:
@@ -136,15 +112,15 @@ def show_files(options: Options, out: TextIO) -> int:
 def _report(
     options: Options, configs: Configs, format: str, shown: list[Diagnostic], result: linter.Result, out: TextIO
 ) -> None:
-    from retainlint.report import FORMATS, Style, render, statistics, unknown
+    from retainlint.report import FORMATS, render, statistics
+    from retainlint.report.terminal import Style
 
     style = Style(options.colour and not options.output_file, options.width)
     offered = fixes.offered(shown, configs) if options.fixing.show else {}
-    run = _run(result, options.show_unknown, offered, bool(shown) or not FORMATS[format].for_people)
     if options.statistics:
-        pieces = statistics.render(shown, style, run, as_json=format == "json")
+        pieces = statistics.render(shown, style, _run(options, result, offered), as_json=format == "json")
     elif shown or not FORMATS[format].for_people:
-        pieces = render(format, shown, style, run)
+        pieces = render(format, shown, style, _run(options, result, offered))
     else:
         pieces = iter(())
     if options.output_file:
@@ -154,6 +130,8 @@ def _report(
             out.write(piece)
     for_people = FORMATS[format].for_people
     if options.show_unknown:
+        from retainlint.report import unknown
+
         aside = out if for_people and not options.output_file else sys.stderr
         for piece in unknown.render(result.gaps, style):
             aside.write(piece)
@@ -164,15 +142,12 @@ def _report(
         out.write(statistics.summary(shown, Style(options.colour, options.width), result.files) + "\n")
 
 
-def _run(result: linter.Result, show_unknown: bool, offered: dict[int, FixText], told: bool) -> Run:
-    from retainlint.report import RuleText, Run
+def _run(options: Options, result: linter.Result, offered: dict[int, FixText]) -> Run:
+    from retainlint.report.run import RuleText, Run
+    from retainlint.rules import RULES
 
-    gaps = tuple(result.gaps) if show_unknown else ()
-    rules: tuple[RuleText, ...] = ()
-    if told:  # to load them costs more than to check a small file
-        from retainlint.rules import RULES
-
-        rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation) for rule in RULES)
+    gaps = tuple(result.gaps) if options.show_unknown else ()
+    rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation) for rule in RULES)
     return Run(__version__, rules, result.files, gaps, {one.name: one.crash for one in result.crashes}, offered)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from retainlint import __version__, linter
-from retainlint.baseline import BaselineError
-from retainlint.catalogue import CATALOGUE
+from retainlint import __version__
+from retainlint.catalogue import CATALOGUE, NOT_CHECKED
 from retainlint.commands import CommandError
 from retainlint.config import Asked as Asked
 from retainlint.config import ConfigError, Configs, Known, meant, shown
-from retainlint.linter import MissingPath
+from retainlint.discovery import MissingPath
 
 
 def asked(
@@ -43,7 +42,7 @@ def known() -> Known:
     return Known(
         {code: name for code, (name, _) in CATALOGUE.items()},
         off=frozenset(code for code, (_, on) in CATALOGUE.items() if not on),
-        always=frozenset({linter.NOT_CHECKED[0]}),
+        always=frozenset({NOT_CHECKED}),
     )
 
 
@@ -65,5 +64,5 @@ def told() -> Iterator[None]:
     """The errors that are written for people become the command's."""
     try:
         yield
-    except (ConfigError, MissingPath, BaselineError) as error:
+    except (ConfigError, MissingPath) as error:
         raise CommandError(str(error)) from error

@@ -5,45 +5,35 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from retainlint import linter
 from retainlint.commands.configuring import known
-from retainlint.commands.given import OnDisk, Texts
+from retainlint.commands.given import OnDisk
 from retainlint.commands.known import plural
-from retainlint.config import Configs
-from retainlint.source import Source, UnreadableSource, is_markdown, is_notebook
+from retainlint.kinds import is_markdown, is_notebook
 
 if TYPE_CHECKING:
+    from retainlint.commands.given import Texts
+    from retainlint.config import Configs
     from retainlint.diagnostic import Diagnostic
     from retainlint.fixes import Applied, Fix, Fixed, Look, Seen
-    from retainlint.report import Edit, FixText
+    from retainlint.report.run import Edit, FixText
+    from retainlint.source import Source
 
 
 DISK = OnDisk()
 
 
-@dataclass(frozen=True)
-class Fixing:
-    """What was asked of fixes besides settings. With `diff` nothing is written; `only` reports nothing else."""
-
-    diff: bool = False
-    only: bool = False
-    show: bool = False
-    exit_non_zero: bool = False
-
-
-@dataclass
 class Done:
     """What became of the files with `found` findings: the fixes by file, those held back, the diff, and what couldn't
     be written."""
 
-    found: int = 0
-    applied: dict[str, tuple[Applied, ...]] = field(default_factory=dict)
-    held: list[Applied] = field(default_factory=list)
-    diff: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    def __init__(self, found: int) -> None:
+        self.found = found
+        self.applied: dict[str, tuple[Applied, ...]] = {}
+        self.held: list[Applied] = []
+        self.diff: list[str] = []
+        self.wrong: list[str] = []
 
     @property
     def count(self) -> int:
@@ -154,10 +144,12 @@ def _fix_file(
 
 
 def _seen(source: Source, configs: Configs) -> tuple[Seen | None, Look]:
+    from retainlint import pipeline
+
     settings = configs.settings(source.name)
 
     def look(text: Source) -> Seen | None:
-        return linter.look(text, settings)
+        return pipeline.look(text, settings)
 
     return look(source), look
 
@@ -167,6 +159,7 @@ def _encoded(source: Source, data: bytes) -> bytes:
     if not is_notebook(source.name):
         return source.encoded(data)
     from retainlint import notebook
+    from retainlint.source import UnreadableSource
 
     try:
         return notebook.encoded(source, data)
@@ -224,7 +217,7 @@ def _differing(name: str, one: str, two: str) -> list[str]:
 
 
 def _text(fix: Fix, source: Source) -> FixText:
-    from retainlint.report import FixText
+    from retainlint.report.run import FixText
 
     return FixText(fix.message, fix.applicability.value, tuple(_edit(source, *e) for e in _parts(fix)))
 
@@ -235,7 +228,7 @@ def _parts(fix: Fix) -> Iterator[tuple[int, int, str]]:
 
 
 def _edit(source: Source, start: int, end: int, text: str) -> Edit:
-    from retainlint.report import Edit
+    from retainlint.report.run import Edit
 
     cell, row, column = source.place_in_cell(start)
     _, end_row, end_column = source.place_in_cell(end)

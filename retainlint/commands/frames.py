@@ -10,7 +10,8 @@ from functools import cached_property
 
 from retainlint import notebook
 from retainlint.commands.tracebacks import Frame
-from retainlint.source import Source, UnreadableSource, is_notebook
+from retainlint.kinds import is_notebook
+from retainlint.source import Source, UnreadableSource
 
 SEARCHED = 20_000
 """So many files and directories are looked at in search of one that isn't where the traceback says."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
+if TYPE_CHECKING:
+    from typing import Protocol
 
-class Texts(Protocol):
-    """Bytes by the name of their file. Both raise OSError; writing raises ValueError if they aren't `before` any more."""
+    class Texts(Protocol):
+        """Bytes by the name of their file. Both raise OSError; writing raises ValueError if they aren't `before` any
+        more."""
 
-    def read(self, name: str) -> bytes: ...
-    def write(self, name: str, before: bytes, after: bytes) -> None: ...
+        def read(self, name: str) -> bytes: ...
+        def write(self, name: str, before: bytes, after: bytes) -> None: ...
 
 
 class OnDisk:
@@ -29,12 +31,11 @@ class OnDisk:
         replace(os.fspath(name), after)
 
 
-@dataclass
 class Given:
     """What came through standard input, under the name of a file that need not be there, or hold the same."""
 
-    name: str
-    data: bytes
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name, self.data = name, data
 
     def read(self, name: str) -> bytes:
         return self.data

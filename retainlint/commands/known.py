@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from retainlint import linter
-from retainlint.baseline import Baseline, Entry, load
+from retainlint.catalogue import NOT_CHECKED
 from retainlint.commands import CommandError
 from retainlint.config import Configs
 from retainlint.config.layers import COMMAND_LINE, name_of
 
 if TYPE_CHECKING:
+    from collections import Counter
+
+    from retainlint import linter
+    from retainlint.baseline import Baseline, Entry
     from retainlint.diagnostic import Diagnostic
 
 
 def may_be_known(diagnostic: Diagnostic) -> bool:
     """Whether a baseline may hold a finding: not that a file can't be checked, which hides all others in it."""
-    return diagnostic.code != linter.NOT_CHECKED[0]
+    return diagnostic.code != NOT_CHECKED
 
 
 def entry(baseline: Baseline, diagnostic: Diagnostic) -> Entry:
@@ -38,7 +40,7 @@ class Knowing:
         self._baseline_of(configs.here.path("baseline"), "")
 
     def unknown(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-        """The findings that are in no baseline, in their order. Raises CommandError, BaselineError."""
+        """The findings that are in no baseline, in their order. Raises CommandError."""
         met: dict[str, list[Diagnostic]] = {path: [] for path in self._baselines}
         for diagnostic in filter(may_be_known, diagnostics):
             config = self._configs.of_file(diagnostic.primary.span.source.name)
@@ -71,8 +73,18 @@ class Knowing:
         if path not in self._baselines:
             if not os.path.exists(path):
                 raise CommandError(_missing(path, origin or self._configs.here.stated("baseline").origin))
-            self._baselines[path] = load(path, name_of(path))
+            self._baselines[path] = loaded(path)
         return self._baselines[path]
+
+
+def loaded(path: str) -> Baseline:
+    """The baseline in a file. Raises CommandError if it isn't there or no baseline."""
+    from retainlint.baseline import BaselineError, load
+
+    try:
+        return load(path, name_of(path))
+    except BaselineError as error:
+        raise CommandError(str(error)) from error
 
 
 def stale_entries(baseline: Baseline, result: linter.Result, configs: Configs) -> Counter[Entry]:

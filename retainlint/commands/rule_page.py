@@ -69,7 +69,8 @@ def _example(example: Example) -> str:
 
 
 def _said(rule: Rule, example: Example) -> str:
-    from retainlint.report import Style, render
+    from retainlint.report import render
+    from retainlint.report.terminal import Style
 
     program = _MARK.sub("", example.program)
     found = linter.check_source("example.py", program.encode(), Settings())

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING
 
-from retainlint.source import is_notebook
+from retainlint.kinds import is_notebook
 
 if TYPE_CHECKING:
     from retainlint.autograd.face.places import Places

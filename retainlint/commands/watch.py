@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
-from retainlint.cache import Cache, stamp_of
+from retainlint.cache import Cache
 from retainlint.commands import CommandError
-from retainlint.commands.check import Options, check
+from retainlint.commands.check import check
 from retainlint.commands.configuring import configured
 from retainlint.commands.working import cache_of
 from retainlint.discovery import MissingPath, discover
+from retainlint.files import stamp
 
 if TYPE_CHECKING:
     from watchfiles import BaseFilter
+
+    from retainlint.commands.options import Options
 
 PAUSE = 1_000
 """Milliseconds without a change after which it is looked whether one was missed while the watch began."""
@@ -36,9 +38,9 @@ def watch(options: Options, out: TextIO) -> int:
     try:
         while True:
             if cache is None:
-                cache = _cache(options)
+                cache = options.means.kept = _cache(options)
             seen = _stamps(options, cache)
-            _once(options, cache, out)
+            _once(options, out)
             places = _places(options, cache)
             if changes is None or places != watched:
                 changes, watched = _changes(places), places
@@ -54,11 +56,11 @@ def _cache(options: Options) -> Cache:
     return cache_of(configured(options.asked)) if options.means.cached else Cache()
 
 
-def _once(options: Options, cache: Cache, out: TextIO) -> None:
+def _once(options: Options, out: TextIO) -> None:
     if out.isatty():
         out.write(CLEAR)
     try:
-        check(replace(options, means=replace(options.means, kept=cache)), out)
+        check(options, out)
     except CommandError as error:
         print(f"error: {error}", file=sys.stderr)
     if not options.quiet:
@@ -66,13 +68,13 @@ def _once(options: Options, cache: Cache, out: TextIO) -> None:
     out.flush()
 
 
-def _stamps(options: Options, cache: Cache) -> dict[str, str]:
+def _stamps(options: Options, cache: Cache) -> dict[str, str | None]:
     """What the files look like that are checked, or read for their sake."""
     try:
         names = discover(options.paths, configured(options.asked)).files
     except (MissingPath, CommandError):
         names = []
-    return {name: stamp_of(name) for name in (*names, *cache.modules)}
+    return {name: stamp(name) for name in (*names, *cache.modules)}
 
 
 def _places(options: Options, cache: Cache) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from retainlint import linter, notebook
+from retainlint.catalogue import NOT_CHECKED
 from retainlint.commands import CommandError
 from retainlint.commands.advice import FAILURES
 from retainlint.commands.configuring import told
@@ -18,10 +19,11 @@ from retainlint.commands.tracebacks import Frame, Raised, has_traceback, last_ra
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.incident import Gap
-from retainlint.source import UnreadableSource, is_notebook
+from retainlint.kinds import is_notebook
+from retainlint.source import UnreadableSource
 
 if TYPE_CHECKING:
-    from retainlint.report import Style
+    from retainlint.report.terminal import Style
 
 NOT_EXPLAINED = 1
 KEPT = 8_000_000
@@ -124,7 +126,7 @@ def _answer(raised: Raised, located: list[Located]) -> Answer:
     best = min((rank for rank, _ in ranked), default=None)
     findings = [d for rank, d in ranked if rank == best]
     findings = [d for d in findings if d.severity is Severity.ERROR] or findings
-    not_checked = [d for d in result.diagnostics if d.code == linter.NOT_CHECKED[0]]
+    not_checked = [d for d in result.diagnostics if d.code == NOT_CHECKED]
     return Answer(
         raised, located, findings, best is not None and best[0] == 0, _nearest(result.gaps, located), not_checked
     )
@@ -162,7 +164,7 @@ def _nearest(gaps: Sequence[Gap], located: Sequence[Located]) -> list[Gap]:
 
 
 def _tell(answer: Answer, out: TextIO, look: Look) -> int:
-    from retainlint.report import Style
+    from retainlint.report.terminal import Style
 
     if look.as_json:
         out.write(json.dumps(_entry(answer), indent=2) + "\n")
@@ -273,8 +275,8 @@ def _write_none(text: str, out: TextIO, as_json: bool) -> None:
 
 def _entry(answer: Answer) -> dict[str, object]:
     """The answer as JSON; findings and gaps as `check --output-format json` gives them."""
-    from retainlint.report import Run
     from retainlint.report.json import entries
+    from retainlint.report.run import Run
 
     raised = answer.raised
     misuse = raised.misuse

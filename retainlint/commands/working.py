@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retainlint import __version__
 from retainlint.commands import CommandError
-from retainlint.config import Configs
 from retainlint.running import Running
 
 if TYPE_CHECKING:
     from retainlint.cache import Cache
+    from retainlint.config import Configs
 
 
-@dataclass(frozen=True)
 class Means:
     """What was asked for: `jobs` processes, 0 for as many as pay; `executor` by its name; `kept` is a cache at hand."""
 
-    jobs: int = 0
-    executor: str = "local"
-    cached: bool = True
-    kept: Cache | None = None
+    def __init__(self, jobs: int = 0, executor: str = "local", cached: bool = True, kept: Cache | None = None) -> None:
+        self.jobs, self.executor, self.cached, self.kept = jobs, executor, cached, kept
 
 
 @contextmanager

@@ -53,10 +53,15 @@ def _regex(pattern: str) -> str:
 
 
 class Globs:
-    """Patterns, each with the directory that it is relative to. Those that mean nothing match nothing."""
+    """Patterns, each with the directory that it is relative to. Those that mean nothing match nothing.
+
+    Most are plain names (`.venv`) or endings (`*.py`): they are looked up, and only the others compiled.
+    """
 
     def __init__(self, patterns: Iterable[tuple[str, str]]) -> None:
-        names: list[str] = []
+        names: set[str] = set()
+        endings: set[str] = set()
+        odd: list[str] = []
         paths: list[str] = []
         for pattern, root in patterns:
             bare = pattern.rstrip("/")
@@ -64,17 +69,25 @@ class Globs:
                 bare = bare[2:]
             if not bare:
                 continue
-            if "/" not in bare:
-                names.append(_regex(bare))
-            paths.append(_regex(bare) if os.path.isabs(bare) else f"{re.escape(_slashed(root))}/{_regex(bare)}")
-        self._names, self._paths = _compiled(names), _compiled(paths)
+            if _is_plain(bare):
+                names.add(bare)
+            elif bare[0] == "*" and _is_plain(bare[1:]):
+                endings.add(bare[1:])
+            else:
+                if "/" not in bare:
+                    odd.append(_regex(bare))
+                paths.append(_regex(bare) if os.path.isabs(bare) else f"{re.escape(_slashed(root))}/{_regex(bare)}")
+        self._plain, self._endings = frozenset(names), tuple(endings)
+        self._names, self._paths = _compiled(odd), _compiled(paths)
 
     def match(self, place: str) -> bool:
         """Whether a pattern matches this absolute path, or its last part."""
-        place = _slashed(place)
-        if self._names is not None and self._names.fullmatch(place[place.rfind("/") + 1 :]):
+        name = place[place.rfind(os.sep) + 1 :]
+        if name in self._plain or name.endswith(self._endings):
             return True
-        return self._paths is not None and self._paths.fullmatch(place) is not None
+        if self._names is not None and self._names.fullmatch(name):
+            return True
+        return self._paths is not None and self._paths.fullmatch(_slashed(place)) is not None
 
     def cover(self, place: str, root: str) -> bool:
         """Whether a pattern matches this absolute path or a directory between it and `root`, itself left out."""
@@ -84,6 +97,11 @@ class Globs:
                 return False
             place = above
         return True
+
+
+def _is_plain(pattern: str) -> bool:
+    """Whether it stands for a name, and nothing else."""
+    return not any(sign in "*?[]{},\\/" for sign in pattern)
 
 
 def _slashed(place: str) -> str:

@@ -4,40 +4,37 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from retainlint.config import layers as reading
 from retainlint.config.globs import Globs
-from retainlint.config.layers import DEFAULT, Layer, Stated
+from retainlint.config.layers import COMMAND_LINE, DEFAULT, Layer, Stated, nearest_file, of_values
 from retainlint.config.selection import Known, Selection, chosen_codes
 from retainlint.config.settings import Settings
 from retainlint.config.table import BY_KEY, Value
-from retainlint.config.version import satisfies
 from retainlint.config.words import ConfigError, meant, shown
 
 
-@dataclass(frozen=True)
 class Asked:
     """What the command line says of configuration: `texts` are files and `key = value` lines given as --config."""
 
-    values: Mapping[str, Value]
-    texts: tuple[str, ...] = ()
-    isolated: bool = False
-    suppressions: bool = True
+    def __init__(
+        self,
+        values: Mapping[str, Value],
+        texts: tuple[str, ...] = (),
+        isolated: bool = False,
+        suppressions: bool = True,
+    ) -> None:
+        self.values, self.texts, self.isolated, self.suppressions = values, texts, isolated, suppressions
 
 
-@dataclass(frozen=True, eq=False)
 class Config:
-    """All settings of the files below one configuration file; `layers` from the weakest to the strongest.
+    """All settings of the files below one configuration file."""
 
-    `root` is the directory of the strongest file, or the working directory.
-    """
-
-    layers: tuple[Layer, ...]
-    root: str
-    known: Known
-    suppressions: bool = True
+    def __init__(self, layers: tuple[Layer, ...], root: str, known: Known, suppressions: bool) -> None:
+        """`layers` from the weakest to the strongest; `root` is the directory of the strongest file, or the working
+        directory."""
+        self.layers, self.root = layers, root
+        self.known, self._suppressions = known, suppressions
 
     def every(self, key: str) -> list[Stated]:
         """What the layers state of a key, the weakest first: of keys that add up all, of others the strongest."""
@@ -72,6 +69,8 @@ class Config:
         """Raises ConfigError, led by the place, for another version required, and for a rule that there isn't."""
         required = self.stated("required-version")
         if isinstance(required.value, str):
+            from retainlint.config.version import satisfies
+
             with _at(required.origin):
                 if not satisfies(version, required.value):
                     raise ConfigError(f"this needs retainlint {required.value}, and here is {version}")
@@ -97,10 +96,17 @@ class Config:
                 rows.append((bare != pattern, Globs([(bare, stated.root)]), stated.root, codes))
         return rows
 
-    def settings(self, place: str) -> Settings:
-        """What the check of the file at this absolute path depends on."""
+    def settings(self, name: str) -> Settings:
+        """What the check of a file depends on."""
+        if not self._per_file:
+            return self._alike
+        place = os.path.abspath(name)
         ignored = [codes for other, globs, root, codes in self._per_file if globs.cover(place, root) is not other]
-        return _settings(self.codes.difference(*ignored), self.suppressions)
+        return _settings(self.codes.difference(*ignored), self._suppressions)
+
+    @cached_property
+    def _alike(self) -> Settings:
+        return _settings(self.codes, self._suppressions)
 
     @cached_property
     def _excluded(self) -> Globs:
@@ -136,16 +142,16 @@ class Configs:
         self._here = os.getcwd()
         texts = [text for text in asked.texts if not _is_file(text)]
         files = [text for text in asked.texts if _is_file(text)]
-        self._top = [reading.of_text(_assignment(text), self._here) for text in texts]
-        self._top.append(reading.of_values(asked.values, self._here))
+        self._top = [*_of_texts(texts, self._here), of_values(asked.values, self._here)]
         if len(files) > 1:
             raise ConfigError("--config names more than one file")
         if files and asked.isolated:
             raise ConfigError("--isolated means that no configuration file counts, but --config names one")
         self._by_directory: dict[str, Config] = {}
+        self._by_name: dict[str, Config] = {}
         self._only: Config | None = None
         if files:
-            self._only = self._built(reading.chain(files[0], self._here), self._here)
+            self._only = self._built(_chain(files[0], self._here), self._here)
         elif asked.isolated:
             self._only = self._built([], self._here)
         self.respect_gitignore = self.here.flag("respect-gitignore")
@@ -162,7 +168,11 @@ class Configs:
         return self.of_directory(self._here)
 
     def of_file(self, name: str) -> Config:
-        return self.of_directory(os.path.dirname(os.path.abspath(name)))
+        """The configuration that holds for a file. Raises ConfigError."""
+        above = name[: name.rfind(os.sep) + 1]
+        if above not in self._by_name:
+            self._by_name[above] = self.of_directory(os.path.dirname(os.path.abspath(name)))
+        return self._by_name[above]
 
     def of_directory(self, place: str) -> Config:
         """The configuration that holds for what lies in the directory at this absolute path. Raises ConfigError."""
@@ -171,10 +181,10 @@ class Configs:
         passed: list[str] = []
         while place not in self._by_directory:
             passed.append(place)
-            file = reading.nearest_file(place)
+            file = nearest_file(place)
             above = os.path.dirname(place)
             if file is not None:
-                self._by_directory[place] = self._built(reading.chain(file), place)
+                self._by_directory[place] = self._built(_chain(file), place)
             elif above == place:
                 self._by_directory[place] = self._built([], self._here)
             else:
@@ -185,7 +195,7 @@ class Configs:
 
     def settings(self, name: str) -> Settings:
         """What one file's check depends on. Raises ConfigError."""
-        return self._alike or self.of_file(name).settings(os.path.abspath(name))
+        return self._alike or self.of_file(name).settings(name)
 
     def _built(self, below: list[Layer], root: str) -> Config:
         config = Config((*below, *self._top), root, self._known, self._asked.suppressions)
@@ -203,13 +213,27 @@ class _at:  # noqa: N801 -- read as a word
         return None
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if isinstance(error, ConfigError) and self._origin != reading.COMMAND_LINE:
+        if isinstance(error, ConfigError) and self._origin != COMMAND_LINE:
             raise ConfigError(f"{self._origin}: {error}") from error
 
 
 @lru_cache(maxsize=256)
 def _settings(codes: frozenset[str], suppressions: bool) -> Settings:
     return Settings(codes, suppressions)
+
+
+def _of_texts(texts: list[str], root: str) -> list[Layer]:
+    if not texts:
+        return []
+    from retainlint.config.files import of_text
+
+    return [of_text(_assignment(text), root) for text in texts]
+
+
+def _chain(file: str, root: str | None = None) -> list[Layer]:
+    from retainlint.config.files import chain  # a run without a configuration file reads no TOML
+
+    return chain(file, root)
 
 
 def _is_file(text: str) -> bool:

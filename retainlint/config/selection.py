@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from retainlint.config.words import ConfigError, meant, shown
 
+_NONE: frozenset[str] = frozenset()
 
-@dataclass(frozen=True)
+
 class Known:
     """What rules there are: each code's name, the codes that are off unless selected, and those that are on unless
     ignored, whatever is selected: that a file couldn't be read must not look like success."""
 
-    names: Mapping[str, str]
-    off: frozenset[str] = frozenset()
-    always: frozenset[str] = frozenset()
+    def __init__(self, names: Mapping[str, str], off: frozenset[str] = _NONE, always: frozenset[str] = _NONE) -> None:
+        self.names, self.off, self.always = names, off, always
 
     @property
     def default(self) -> frozenset[str]:
@@ -40,13 +39,13 @@ class Known:
         raise ConfigError(f"unknown rule {shown(selector)}{hint}")
 
 
-@dataclass(frozen=True)
 class Selection:
     """What one layer says: `select` None leaves what is on below as it is, but for the other two."""
 
-    select: tuple[str, ...] | None = None
-    extend: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
+    def __init__(
+        self, select: tuple[str, ...] | None = None, extend: tuple[str, ...] = (), ignore: tuple[str, ...] = ()
+    ) -> None:
+        self.select, self.extend, self.ignore = select, extend, ignore
 
 
 def chosen_codes(layers: Iterable[Selection], known: Known) -> frozenset[str]:

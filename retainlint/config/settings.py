@@ -1,12 +1,11 @@
-"""What one file's check depends on besides its bytes: frozen, hashable, picklable."""
+"""What one file's check depends on besides its bytes: hashable, picklable."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """`codes` are the rules that are on, None stands for every rule; `suppressions` whether comments count.
 
     With `thorough`, a failure counts that the program itself catches, and a file is run though no walk stands in it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
@@ -21,7 +20,6 @@ class Kind(Enum):
     BY_PATTERN = "a table of lists of strings"
 
 
-@dataclass(frozen=True)
 class Setting:
     """One row. `adds` is true if what extended files and the command line say is added up, not replaced.
 
@@ -29,16 +27,22 @@ class Setting:
     decides. `rules` are texts that must name rules, `path` is a text that is a path relative to its file.
     """
 
-    key: str
-    kind: Kind
-    default: Value
-    doc: str
-    example: str
-    choices: tuple[str, ...] = ()
-    adds: bool = False
-    per_run: bool = False
-    rules: bool = False
-    path: bool = False
+    def __init__(
+        self,
+        key: str,
+        kind: Kind,
+        default: Value,
+        doc: str,
+        example: str,
+        *,
+        choices: tuple[str, ...] = (),
+        adds: bool = False,
+        per_run: bool = False,
+        rules: bool = False,
+        path: bool = False,
+    ) -> None:
+        self.key, self.kind, self.default, self.doc, self.example = key, kind, default, doc, example
+        self.choices, self.adds, self.per_run, self.rules, self.path = choices, adds, per_run, rules, path
 
     def read(self, raw: object) -> Value:
         """The value of this setting that a TOML value stands for. Raises WrongValue if it stands for none."""

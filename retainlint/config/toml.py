@@ -6,10 +6,8 @@ import re
 import sys
 from typing import Any
 
+from retainlint.config.layers import LARGEST
 from retainlint.config.words import ConfigError
-
-LARGEST = 10_000_000
-"""In bytes; more is no configuration."""
 
 _PLACE = re.compile(r" \(at (?:line (?P<row>\d+), column (?P<column>\d+)|end of document)\)$")
 

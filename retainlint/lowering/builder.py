@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import libcst as cst
@@ -13,6 +13,7 @@ import libcst as cst
 from retainlint.ir import Block, Build, Const, Instr, Item, Kind, Literal, Load, Opaque, Register, Scope, Store
 from retainlint.lowering.positions import Offsets
 from retainlint.lowering.scopes import SEERS, Names
+from retainlint.records import record
 from retainlint.source import Source, Span
 
 Value: TypeAlias = "Callable[[Builder, Any], Register]"
@@ -22,7 +23,7 @@ Statement: TypeAlias = "Callable[[Builder, Any], None]"
 """Lowers one class of statement nodes."""
 
 
-@dataclass(frozen=True)
+@record
 class Unit:
     """A text that is being lowered, and what lowers each class of nodes."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import libcst as cst
@@ -15,6 +15,7 @@ from retainlint.lowering.expressions import arguments
 from retainlint.lowering.liveness import with_liveness
 from retainlint.lowering.parse import no_collection, parse_body, room_to_recurse
 from retainlint.lowering.scopes import Bindings, Holder, Names, bindings_of, walruses_of
+from retainlint.records import record
 from retainlint.source import Span
 
 
@@ -31,7 +32,7 @@ def _function(b: Builder, node: cst.FunctionDef) -> None:
     _bind(b, span, name, decorators, dst)
 
 
-@dataclass(frozen=True)
+@record
 class _Head:
     """What is known of a function without its body."""
 

@@ -7,7 +7,7 @@ than will be read is safe, less is a bug: so where control may jump away, what i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from retainlint.ir import (
@@ -33,6 +33,7 @@ from retainlint.ir import (
     With,
 )
 from retainlint.lowering.reads import READS
+from retainlint.records import record
 
 Alive: TypeAlias = "set[Register | str]"
 Frozen: TypeAlias = "frozenset[Register | str]"
@@ -59,7 +60,7 @@ def with_liveness(body: Block, kept: frozenset[str], own: Scope = Scope.LOCAL) -
     return _Walk(kept, own).block(body, set(), _Landings(), filling=True)[1]
 
 
-@dataclass(frozen=True)
+@record
 class _Landings:
     """What is live where control may jump to."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 import symtable
 import sys
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from retainlint.lowering.depth import too_deep
+from retainlint.records import record
 from retainlint.source import Source
 from retainlint.walks import STEPS, WALK, WALKERS
 
@@ -23,11 +24,13 @@ _CRASHES = sys.version_info < (3, 11)
 _REFUSED = (SyntaxError, ValueError, IndexError, RecursionError, MemoryError)
 """What this Python raises for a text that it can't read, and what comes of places in f-strings before 3.12."""
 
+_DEFINED = r"\bdef\s+(\w*backward)\b"
+_IMPORTED = r"\bfrom\s+torch\.autograd[\w.]*\s+import\b[^\n]*\b(Function)\b"
 _FAR = sys.maxsize
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
 
-@dataclass(frozen=True)
+@record
 class Outline:
     """`walks` are the offsets at which a walk is written; `bodies` tells of the functions that aren't inside of others
     where each body starts and where it ends."""
@@ -51,19 +54,25 @@ def outline(source: Source) -> Outline | None:
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
         places = _Places(source)
-        rows = sorted({source.place(found.end() - 1)[0] for found in WALK.finditer(text)})
-        walks = [places.end(node) - 1 for node in _walks(tree, rows)] if rows else []
+        rows = sorted({source.place(found.end() - 1)[0] for found in re.finditer(WALK, text)})
+        own = {"backward", "manual_backward", *re.findall(_DEFINED, text)}
+        functions = {"torch.autograd.Function", "autograd.Function"} | {"Function"} & set(re.findall(_IMPORTED, text))
+        walks = sorted({places.end(node) - 1 for node in _walks(tree, rows, own, functions)}) if rows else []
         bodies = [body for function in _functions(tree) if (body := places.body(function)) is not None]
     except _REFUSED:
         return None
     return Outline(walks, bodies)
 
 
-def _walks(tree: ast.AST, rows: list[int]) -> Iterator[ast.expr | ast.stmt]:
-    """The nodes in some rows that spell a walk: what is only spoken of, in a comment or a text, is none."""
+def _walks(tree: ast.AST, rows: list[int], own: set[str], functions: set[str]) -> Iterator[ast.expr | ast.stmt]:
+    """The nodes in some rows that spell a walk: what is only spoken of, in a comment or a text, is none; nor is what a
+    gradient function does in its own methods. `own` are the methods that may be handed on without being called,
+    `functions` the spellings of `torch.autograd.Function`."""
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base) in functions for base in node.bases):
+            continue
         for child in ast.iter_child_nodes(node):
             last = getattr(child, "end_lineno", None)
             first = min(
@@ -71,7 +80,7 @@ def _walks(tree: ast.AST, rows: list[int]) -> Iterator[ast.expr | ast.stmt]:
             )
             if last is None or bisect_left(rows, first) < bisect_right(rows, last):
                 pending.append(child)
-        if isinstance(node, ast.Attribute) and node.attr.endswith("backward"):
+        if isinstance(node, ast.Attribute) and node.attr in own and isinstance(node.ctx, ast.Load):
             yield node
         elif isinstance(node, ast.Call) and _called(node.func):
             yield node.func
@@ -80,9 +89,10 @@ def _walks(tree: ast.AST, rows: list[int]) -> Iterator[ast.expr | ast.stmt]:
 
 
 def _called(func: ast.expr) -> bool:
-    """Whether a call of this is a walk: of `autograd.grad`, or of what was imported by that name or a like one."""
+    """Whether a call of this is a walk: of `backward` and the like, of `autograd.grad`, or of what was imported by such a
+    name."""
     name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
-    return name == "grad" or name.endswith(WALKERS) or (name.endswith("backward") and isinstance(func, ast.Name))
+    return name == "grad" or name.endswith(WALKERS) or (name.endswith("backward") and name != "save_for_backward")
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

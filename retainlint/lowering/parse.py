@@ -9,13 +9,13 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import libcst as cst
 
 from retainlint.lowering.depth import too_deep
 from retainlint.lowering.errors import LoweringError
 from retainlint.lowering.positions import Offsets, align, measure
+from retainlint.records import record
 from retainlint.source import Source
 
 FRAMES = 12_000
@@ -27,7 +27,7 @@ _HOLD = "if 1:\n"
 _ERROR_PLACE = re.compile(r"error at (\d+):(\d+)")
 
 
-@dataclass(frozen=True)
+@record
 class Tree:
     """A parsed text; `offsets` count in its own characters, whatever libcst lost of them."""
 

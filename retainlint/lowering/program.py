@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from retainlint.ir import Program
@@ -30,7 +31,7 @@ def lower_source(source: Source, found: Outline | None, whole: bool = False) -> 
 
 def _lowered(source: Source, found: Outline | None, whole: bool) -> Program:
     text = source.text
-    walks = [each.start() for each in WALK.finditer(text)] if found is None else found.walks
+    walks = [each.start() for each in re.finditer(WALK, text)] if found is None else found.walks
     unit = Unit(source, {}, _VALUES, _STATEMENTS, sorted(walks))
     aside = {} if whole or found is None else found.aside()
     tree = parse_around(source, aside) if aside else None

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
-
-from retainlint.report.run import Edit, FixText, RuleText, Run
-from retainlint.report.terminal import Style
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
+    from retainlint.report.run import Run
+    from retainlint.report.terminal import Style
 
 
-class Format(NamedTuple):
+class Format:
     """A format's line of help, and whether people read it on a terminal: then a summary follows."""
 
-    help: str
-    for_people: bool = False
+    def __init__(self, help: str, for_people: bool = False) -> None:
+        self.help, self.for_people = help, for_people
 
 
 FORMATS = MappingProxyType(
@@ -40,17 +39,13 @@ FORMATS = MappingProxyType(
 """The formats by name, each in the module of that name (`json-lines` in `json_lines`); the first is the default."""
 
 
-class _Module(Protocol):
-    def render(self, diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterator[str]: ...
-
-
-_NOTHING_KNOWN = Run()
-
-
-def render(name: str, diagnostics: Iterable[Diagnostic], style: Style, run: Run = _NOTHING_KNOWN) -> Iterator[str]:
+def render(name: str, diagnostics: Iterable[Diagnostic], style: Style, run: Run | None = None) -> Iterator[str]:
     """Pieces of text that, joined, are the report in the format called `name`; each ends with a line end."""
-    module = cast(_Module, import_module(f"retainlint.report.{name.replace('-', '_')}"))
-    return module.render(diagnostics, style, run)
+    from retainlint.report.run import Run
+
+    module = import_module(f"retainlint.report.{name.replace('-', '_')}")
+    pieces: Iterator[str] = module.render(diagnostics, style, run or Run())
+    return pieces
 
 
-__all__ = ["FORMATS", "Edit", "FixText", "Format", "RuleText", "Run", "Style", "render"]
+__all__ = ["FORMATS", "Format", "render"]

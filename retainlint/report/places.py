@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import PurePath
-from urllib.parse import quote
 
 from retainlint.report.terminal import safe_start
 from retainlint.source import Source, Span
@@ -55,11 +53,13 @@ def relative(name: str, root: str = "") -> str:
         inside = os.path.commonpath((whole, base)) == base
     except ValueError:  # two drives
         inside = False
-    return PurePath(os.path.relpath(whole, base) if inside else whole).as_posix()
+    return (os.path.relpath(whole, base) if inside else whole).replace(os.sep, "/")
 
 
 def uri(path: str) -> str:
     """A path as a URI: a relative one stays relative, an absolute one begins with `file://`."""
+    from urllib.parse import quote
+
     try:
         quoted = quote(path, errors="surrogateescape")  # the bytes of a name that is no text
     except UnicodeEncodeError:

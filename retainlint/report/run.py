@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Severity
     from retainlint.incident import Gap
 
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 
-@dataclass(frozen=True)
-class RuleText:
+
+class RuleText(NamedTuple):
     """One rule in words. `explanation` is Markdown, its first line the summary; `url` is its page, "" without one."""
 
     code: str
@@ -27,8 +27,7 @@ class RuleText:
         return self.explanation.partition("\n")[0]
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """Rows `row` to `end_row` and columns, from 1 and in characters, that `content` replaces; the end is behind it."""
 
     content: str
@@ -39,8 +38,7 @@ class Edit:
     cell: int | None = None
 
 
-@dataclass(frozen=True)
-class FixText:
+class FixText(NamedTuple):
     """A fix as text edits in the finding's own file. `applicability` is "safe" or "unsafe"."""
 
     message: str
@@ -48,8 +46,7 @@ class FixText:
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """The run that found what is reported. All may be left out; a format says less then.
 
     `fixes` maps a finding's `id()` to its fix. `crashes` are the tracebacks of bugs of ours, by file name. `root` is
@@ -60,8 +57,8 @@ class Run:
     rules: tuple[RuleText, ...] = ()
     files: int = 0
     gaps: tuple[Gap, ...] = ()
-    crashes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    fixes: Mapping[int, FixText] = field(default_factory=lambda: MappingProxyType({}))
+    crashes: Mapping[str, str] = _NONE
+    fixes: Mapping[int, FixText] = _NONE
     root: str = ""
 
     def rule(self, code: str) -> RuleText | None:

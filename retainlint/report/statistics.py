@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from retainlint.report.run import Run
-from retainlint.report.terminal import Style
-
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
     from retainlint.report.json import Json
+    from retainlint.report.run import Run
+    from retainlint.report.terminal import Style
 
 
 def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run, *, as_json: bool = False) -> Iterator[str]:

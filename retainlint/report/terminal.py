@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
 TAB = "    "
 _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Categories that a terminal would act on or hide: controls, formats (bidi overrides too), lone surrogates, breaks."""
-_COMMAND = re.compile(r"#(?=\[|vso\[)", re.IGNORECASE)
+_COMMAND = r"(?i)#(?=\[|vso\[)"
 """In `##[error]` and `##vso[task...]`, which the logs of build servers act on wherever they stand, the second sign."""
 
 _SGR = {
@@ -25,12 +23,11 @@ _SGR = {
 }
 
 
-@dataclass(frozen=True)
 class Style:
     """How to write for the reader: with colours or not, in how many columns."""
 
-    colour: bool = False
-    width: int = 140
+    def __init__(self, colour: bool = False, width: int = 140) -> None:
+        self.colour, self.width = colour, width
 
     def paint(self, text: str, role: str) -> str:
         """The text in the colour of its role: "error", "warning", "secondary", "gutter", "strong", "good", ""."""
@@ -44,6 +41,8 @@ def glyph(character: str) -> tuple[str, int]:
         return character, 1
     if character == "\t":
         return TAB, len(TAB)
+    import unicodedata  # most texts do without
+
     category = unicodedata.category(character)
     if category in _ESCAPED or ord(character) & 0xFFFE == 0xFFFE:  # the last two of each plane are no characters
         escape = _escape(ord(character))
@@ -70,7 +69,7 @@ def glyphs(text: str) -> Iterator[tuple[str, int]]:
     if "##" not in text:
         yield from map(glyph, text)
         return
-    broken = {found.start() for found in _COMMAND.finditer(text) if text[found.start() - 1 : found.start()] == "#"}
+    broken = {found.start() for found in re.finditer(_COMMAND, text) if text[found.start() - 1 : found.start()] == "#"}
     for at, character in enumerate(text):
         yield ("\\x23", 4) if at in broken else glyph(character)
 

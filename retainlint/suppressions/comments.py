@@ -6,9 +6,9 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from retainlint.records import record
 from retainlint.source import Source, Span
 
 _RULE = re.compile(r"(?<![\w-])(?:[A-Za-z]+[0-9]+|[A-Za-z]+(?:-[A-Za-z]+)+)(?![\w-])")
@@ -22,7 +22,7 @@ OURS = re.compile(r"\brtl[0-9]|retainlint", re.IGNORECASE)
 """A text without this has no comment that is ours to judge."""
 
 
-@dataclass(frozen=True)
+@record
 class Suppression:
     """One comment, from its `#` on. `words` are the places of the rules that it lists, or None for every rule.
 
@@ -49,7 +49,7 @@ class Suppression:
         return self.alone or not self.file
 
 
-@dataclass(frozen=True)
+@record
 class Suppressions:
     """All suppressing comments of a source, by row; those for the whole file; where statements over many rows end."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
+from retainlint.records import record
 from retainlint.source import Span
 from retainlint.suppressions.comments import Suppression, Suppressions
 
@@ -13,7 +13,7 @@ _CODE = re.compile(r"RTL[0-9]+", re.IGNORECASE)
 _ITSELF = frozenset({"rtl901", "unused-suppression"})
 
 
-@dataclass(frozen=True)
+@record
 class Unused:
     """A comment at `span` that is good for nothing, or in which the `useless` rules are, or the `unknown` words.
 

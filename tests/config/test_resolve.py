@@ -10,6 +10,7 @@ import pytest
 from configs import KNOWN, configs
 
 from retainlint.config import Asked, ConfigError, Configs, Settings
+from retainlint.config.layers import nearest_file
 
 
 @pytest.fixture(autouse=True)
@@ -232,16 +233,13 @@ def test_one_value_for_all() -> None:
 
 def test_each_directory_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     write("retainlint.toml", "")
-    from retainlint.config import layers
-
     asked: list[str] = []
-    nearest_file = layers.nearest_file
 
     def look(place: str) -> str | None:
         asked.append(place)
         return nearest_file(place)
 
-    monkeypatch.setattr(layers, "nearest_file", look)
+    monkeypatch.setattr("retainlint.config.resolve.nearest_file", look)
     found = configs()
     for name in ("a/b/c/x.py", "a/b/y.py", "a/b/c/z.py", "w.py"):
         found.settings(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -124,6 +125,17 @@ def test_a_body_that_cannot_be_read_is_unknown() -> None:
         ),
         ("x = f'{loss.backward()}'\n", 1),
         ("x.\\\n  backward()\n", 1),
+        ("ctx.save_for_backward(x)\n", 0),
+        ("self.max_backward = 3\nprint(self.max_backward)\n", 0),
+        ("self.run(self.my_backward)\ndef my_backward(self, loss): loss.backward()\n", 2),
+        ("self.my_backward(loss)\n", 1),
+        ("class F(torch.autograd.Function):\n    def backward(ctx, g):\n        g.backward()\n", 0),
+        (
+            "from torch.autograd import Function\nclass F(Function):\n    def backward(ctx, g):\n        g.backward()\n",
+            0,
+        ),
+        ("class Function: pass\nclass F(Function):\n    def run(self, g):\n        g.backward()\n", 1),
+        ("class F(nn.Module):\n    def backward(ctx, g):\n        g.backward()\n", 1),
     ],
 )
 def test_a_walk_that_is_only_spoken_of_is_none(text: str, walks: int) -> None:
@@ -134,6 +146,7 @@ def test_a_walk_that_is_only_spoken_of_is_none(text: str, walks: int) -> None:
 WORDS = [
     "backward",
     "grad",
+    "save_for_",
     ".",
     "def ",
     "(",
@@ -151,4 +164,4 @@ WORDS = [
 
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map("".join))
 def test_bytes_tell_of_every_walk_that_the_text_tells_of(text: str) -> None:
-    assert may_walk(text.encode()) == (WALK.search(text) is not None)
+    assert may_walk(text.encode()) == (re.search(WALK, text) is not None)

@@ -1,0 +1,96 @@
+"""How files are looked at by their absolute paths: on the disk, or held in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Files(Protocol):
+        """A way to look at files by their absolute paths; picklable, if checks are to go to other processes.
+
+        Names that aren't absolute count from the directory `here`, "" for the working directory.
+        """
+
+        here: str
+
+        def exists(self, place: str) -> bool:
+            """Whether there is such a file or directory."""
+            ...
+
+        def read(self, place: str) -> bytes | None:
+            """The bytes of a regular file, None if there is none that can be read."""
+            ...
+
+        def real(self, place: str) -> str:
+            """Where a path leads once links are followed."""
+            ...
+
+
+THERE = "there"
+"""What a lookup found that asked only whether there is such a file or directory."""
+
+
+class Disk:
+    """Files as they lie on the disk. What exists is asked once and remembered: make a new one for each run."""
+
+    here = ""
+
+    def __init__(self) -> None:
+        self._exists: dict[str, bool] = {}
+
+    def exists(self, place: str) -> bool:
+        if place not in self._exists:
+            self._exists[place] = os.path.exists(place)
+        return self._exists[place]
+
+    def read(self, place: str) -> bytes | None:
+        try:
+            if not os.path.isfile(place):  # a pipe would never end
+                return None
+            with open(place, "rb") as file:
+                return file.read()
+        except (OSError, ValueError):
+            return None
+
+    def real(self, place: str) -> str:
+        return os.path.realpath(place)
+
+
+class Held:
+    """Files held in memory, by name; names that aren't absolute count from the directory `here`."""
+
+    def __init__(self, contents: Mapping[str, bytes], here: str = "") -> None:
+        self.here = here
+        self._by_place = {os.path.abspath(os.path.join(here, name)): data for name, data in contents.items()}
+        self._directories = {above for place in self._by_place for above in ancestors(place)}
+
+    def exists(self, place: str) -> bool:
+        return place in self._by_place or place in self._directories
+
+    def read(self, place: str) -> bytes | None:
+        return self._by_place.get(place)
+
+    def real(self, place: str) -> str:
+        return place
+
+
+def ancestors(place: str) -> Iterator[str]:
+    """The directories above a path, nearest first."""
+    while place != (place := os.path.dirname(place)):
+        yield place
+
+
+def stamp(place: str) -> str | None:
+    """Size, times of change (of the content, of anything) and number of a regular file; "" of anything else that is
+    there, None where nothing is."""
+    try:
+        found = os.stat(place)
+    except (OSError, ValueError):
+        return None
+    if found.st_mode & 0o170000 != 0o100000:
+        return ""
+    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"

@@ -1,0 +1,192 @@
+"""The pipeline: one text to what is found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from retainlint.catalogue import NOT_CHECKED, UNUSED
+from retainlint.kinds import is_markdown, is_notebook
+from retainlint.modules import Modules
+from retainlint.project import Project, starts_walks
+from retainlint.records import record
+from retainlint.source import Source, Span, UnreadableSource
+from retainlint.walks import may_hold_walk, may_walk
+
+if TYPE_CHECKING:  # costly to import, and needed only where something is found
+    from retainlint.config import Settings
+    from retainlint.diagnostic import Diagnostic
+    from retainlint.fixes.proof import Seen
+    from retainlint.incident import Conduct, Gap
+    from retainlint.ir import Program
+    from retainlint.lowering import LoweringError
+    from retainlint.suppressions import Suppressions
+
+OURS = ("rtl", "retainlint")
+"""In a comment that is ours to judge stands one of these."""
+
+
+@record
+class Found:
+    """All findings of a source, each place and code once, in order; `complete` if all of it could be followed.
+    `beyond` are those that it leads to in other files."""
+
+    source: Source
+    diagnostics: list[Diagnostic]
+    complete: bool = False
+    beyond: tuple[Diagnostic, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    conduct: Conduct | None = None
+
+
+def diagnose(name: str, data: bytes, modules: Modules | None, thorough: bool) -> list[Found]:
+    """What is found in each program of a file: it is one, but for Markdown, and none where nothing can be found."""
+    if not thorough and not may_hold_walk(name, data) and (modules is None or not starts_walks(modules, data)):
+        return []
+    try:
+        if is_notebook(name):
+            return [_in_notebook(name, data, modules, thorough)]
+        source = Source.decode(name, data)
+        if is_markdown(name):
+            from retainlint import markdown
+
+            return [_examine(program, modules, thorough) for program in markdown.programs(source)]
+    except UnreadableSource as error:
+        return [_refused(Source(name, ""), error.reason)]
+    return [_examine(source, modules, thorough)]
+
+
+def told(found: Found, settings: Settings) -> list[Diagnostic]:
+    """What is to be told of a source, if its rule is on."""
+    return _unsuppressed(found, settings) if settings.suppressions else found.diagnostics
+
+
+def look(source: Source, settings: Settings) -> Seen | None:
+    """What is seen in a text that isn't written yet, by all rules that are on or usually are; None if it can't be read."""
+    found = _examine(source, Modules(source.name))
+    every = told(found, settings)
+    if any(each.code == NOT_CHECKED for each in every):
+        return None
+    from retainlint.fixes.proof import Seen
+    from retainlint.incident import Conduct
+    from retainlint.rules import RULES
+
+    usual = {rule.code for rule in RULES if rule.on_by_default}
+    wanted = tuple(each for each in every if each.code in usual or settings.wants(each.code))
+    conduct, gaps = found.conduct or Conduct(), tuple(gap.span for gap in found.gaps)
+    return Seen(source, wanted, conduct.walks, conduct.leaves, conduct.trained, conduct.slips, gaps)
+
+
+def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool) -> Found:
+    """A cell that isn't Python doesn't keep the others from being checked, as it doesn't keep a kernel from running."""
+    from retainlint import notebook
+    from retainlint.incident import Gap
+    from retainlint.lowering import LoweringError, lower
+
+    book = notebook.read(name, data)
+    if not thorough and not may_walk(book.source.text.encode(errors="replace")):
+        return Found(book.source, [], complete=True)
+    broken: list[tuple[Span, LoweringError]] = []
+    for span in book.broken:
+        try:
+            lower(Source(book.source.name, span.text))
+        except LoweringError as error:
+            broken.append((span, error))
+    source = book.without(span for span, _ in broken)
+    found = _examine(source, modules, thorough)
+    wrong: list[Diagnostic] = []
+    gaps: list[Gap] = []
+    for span, why in broken:
+        if notebook.is_indented(span.text):
+            gaps.append(Gap(Span(source, span.start, span.end), "the rows of this cell are all indented"))
+        else:
+            wrong += _refused(source, why.reason, span.row + why.row - 1, why.column).diagnostics
+    every = sorted([*wrong, *found.diagnostics], key=_place)
+    return replace(found, diagnostics=every, gaps=(*found.gaps, *gaps), complete=found.complete and not broken)
+
+
+def _examine(source: Source, modules: Modules | None, thorough: bool = False) -> Found:
+    from retainlint.lowering import LoweringError, lower, outline
+
+    outlined = outline(source)
+    if not thorough and outlined is not None and not outlined.walks:  # it only speaks of one, in a comment or a text
+        if modules is None or not starts_walks(modules, source.text.encode(errors="replace")):
+            return Found(source, [], complete=True)
+    try:
+        program = lower(source, outlined)
+    except LoweringError as error:
+        return _refused(source, error.reason, error.row, error.column)
+    from retainlint.symbolic import explore
+
+    text = source.text.encode(errors="replace")
+    project = Project(modules, _imported, text) if modules is not None else None
+    explored = explore(program, project=project, tells_caught=thorough)
+    once: dict[tuple[str, int, int, str], Diagnostic] = {}
+    if explored.incidents or explored.waste:
+        from retainlint.rules import diagnose
+
+        for incident in (*explored.incidents, *explored.waste):
+            diagnostic = diagnose(incident)
+            once.setdefault(diagnostic.place, diagnostic)
+    own: list[Diagnostic] = []
+    beyond: list[Diagnostic] = []
+    for each in sorted(once.values(), key=_place):
+        (own if each.primary.span.source is source else beyond).append(each)
+    return Found(source, own, not explored.gaps, tuple(beyond), tuple(explored.gaps), explored.conduct)
+
+
+def _refused(source: Source, reason: str, row: int | None = None, column: int | None = None) -> Found:
+    """Of a source that can't be checked, because of what stands at a place."""
+    from retainlint.unchecked import not_checked
+
+    return Found(source, [not_checked(source, reason, row, column)])
+
+
+def _imported(source: Source) -> Program | str:
+    """A module that a checked file imports, or why it can't be followed."""
+    from retainlint.lowering import LoweringError, lower
+
+    try:
+        return lower(source)
+    except LoweringError as error:
+        return error.reason
+
+
+def _unsuppressed(found: Found, settings: Settings) -> list[Diagnostic]:
+    """The findings that no comment beside their primary mark covers, and the comments that cover none (RTL901).
+
+    That counts whatever is selected: a comment is of use if it would be, were its rule on.
+    """
+    source = found.source
+    if not found.diagnostics and not any(word in source.text.lower() for word in OURS):
+        return []
+    from retainlint import suppressions
+
+    comments = suppressions.read(source)
+    covered, used = comments.split((d.code, d.name, d.primary.span) for d in found.diagnostics)
+    left = [diagnostic for diagnostic, is_covered in zip(found.diagnostics, covered) if not is_covered]
+    if settings.wants(UNUSED) and suppressions.OURS.search(source.text):
+        left += _unused(comments, used, found.complete, settings)
+    return sorted(left, key=_place)
+
+
+def _unused(comments: Suppressions, used: set[Span], complete: bool, settings: Settings) -> Iterator[Diagnostic]:
+    """RTL901; of a file that couldn't be followed to its end only the comments that can't be of use anyway."""
+    from retainlint import suppressions
+    from retainlint.config import nearest
+    from retainlint.rules import RULES
+    from retainlint.rules.rtl901_unused_suppression import UnusedSuppression
+
+    names = {rule.code: rule.name for rule in RULES}
+    judged = {code for code in names if complete and settings.wants(code)}
+    usual = {rule.code for rule in RULES if rule.on_by_default}
+    for one in suppressions.unused(comments, used, names, judged, complete and usual <= judged):
+        near = nearest(one.unknown[0], [*names, *names.values()]) if one.unknown else None
+        yield UnusedSuppression().tell(
+            one.span, one.edit, one.left, useless=one.useless, unknown=one.unknown, misplaced=one.misplaced, near=near
+        )
+
+
+def _place(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
+    return diagnostic.place
