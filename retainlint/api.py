@@ -13,8 +13,8 @@ from retainlint.commands.configuring import asked, configured, told
 from retainlint.commands.known import Knowing
 from retainlint.config import Configs
 from retainlint.diagnostic import Diagnostic, Label, Severity
+from retainlint.files import Disk
 from retainlint.incident import Condition, Witness
-from retainlint.modules import Disk
 from retainlint.running import Running
 from retainlint.source import Source, Span
 

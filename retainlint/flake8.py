@@ -11,7 +11,7 @@ from retainlint import __version__, linter, suppressions
 from retainlint.catalogue import CATALOGUE
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.modules import Disk
+from retainlint.files import Disk
 from retainlint.source import Source
 from retainlint.suppressions import Suppressions
 

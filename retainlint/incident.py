@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TypeAlias
 
+from retainlint.records import record
 from retainlint.source import Span
 
 
-@dataclass(frozen=True)
+@record
 class Turn:
     """Turn number `number` (from 1) of the loop whose header is `loop`, or of a method that is called again.
 
@@ -26,7 +27,7 @@ class Turn:
     few: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True)
+@record
 class Moment:
     """A place, in which turn of which loops (outermost first), through which calls (outermost first)."""
 
@@ -35,7 +36,7 @@ class Moment:
     frames: tuple[Span, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Walk:
     """One call of backward or autograd.grad: when, from which root (its text), keeping the graph or not."""
 
@@ -44,7 +45,7 @@ class Walk:
     retained: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Condition:
     """A branch that the failing path took and that we could not decide: the text, and which way."""
 
@@ -52,7 +53,7 @@ class Condition:
     taken: bool
 
 
-@dataclass(frozen=True)
+@record
 class Witness:
     """The failing path as a straight torch script, the choices that lead there, the error that the core raised."""
 
@@ -62,8 +63,39 @@ class Witness:
     node: str  # the backward function that raised
 
 
-@dataclass(frozen=True)
-class Freed:
+@record
+class Found:
+    """What every kind of incident says: what its path took for granted, and the proof."""
+
+    conditions: tuple[Condition, ...] = field(kw_only=True)
+    assumptions: tuple[str, ...] = field(default=(), kw_only=True)
+    witness: Witness | None = field(default=None, kw_only=True)
+
+
+@record
+class AtWalk(Found):
+    """An incident whose place is a walk."""
+
+    walk: Walk
+
+    @property
+    def primary(self) -> Span:
+        return self.walk.moment.span
+
+
+@record
+class AtCall(Found):
+    """An incident whose place is a call."""
+
+    call: Moment
+
+    @property
+    def primary(self) -> Span:
+        return self.call.span
+
+
+@record
+class Freed(Found):
     """A graph was walked after an earlier walk had freed it.
 
     `op` is the backward function that had saved and lost; `saved` names what. `via` are the places, from the root
@@ -78,12 +110,9 @@ class Freed:
     via: tuple[Moment, ...]
     name: str  # the variable that holds the shared graph, "" if it has no name
     same_root: bool
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
     in_closure: bool = False  # walked inside a closure that an optimiser calls again, built outside
     in_init: bool = False  # built in `__init__` or at module level, walked in later calls
     foreign: bool = False  # the shared graph belongs to a network that the first walk's optimiser doesn't own
-    witness: Witness | None = None
 
     @property
     def primary(self) -> Span:
@@ -91,12 +120,13 @@ class Freed:
         return self.reused.moment.span
 
 
-@dataclass(frozen=True)
-class Modified:
+@record
+class Modified(AtWalk):
     """A saved tensor was changed in place between the forward that saved it and the walk that needs it.
 
     `saved` is the slot, `name` the variable or parameter that was changed. `by_step`: an optimiser's step() did it.
     `earlier` is the walk over the same graph before the change, if there was one (then it retained the graph).
+    `supposed`: that this optimiser owns the weight is a convention, not seen.
     """
 
     op: str
@@ -105,46 +135,28 @@ class Modified:
     built: Moment
     modified: Moment
     by_step: bool
-    walk: Walk
     earlier: Walk | None
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
-
-    @property
-    def primary(self) -> Span:
-        return self.walk.moment.span
+    supposed: bool = False
 
 
-@dataclass(frozen=True)
-class NoGraph:
+@record
+class NoGraph(AtWalk):
     """A walk starts at a tensor without a graph. `cut` is where the graph was lost, `reason` how: "detach", "no_grad",
     "data", "item", "create_graph" where a gradient was computed without it, "constant" where a gradient is a function of
     nothing that requires grad, or "leaf" where nothing that went in does."""
 
-    walk: Walk
     cut: Moment | None
     reason: str
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
-
-    @property
-    def primary(self) -> Span:
-        return self.walk.moment.span
 
 
-@dataclass(frozen=True)
-class LeafModified:
+@record
+class LeafModified(Found):
     """A leaf that requires grad (or, with `view`, a view of one) was changed in place outside no_grad."""
 
     name: str
     made: Moment | None
     modified: Moment
     view: bool
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
 
     @property
     def primary(self) -> Span:
@@ -154,44 +166,29 @@ class LeafModified:
 # -- what runs, and wastes or misses the point --------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Retained:
+@record
+class Retained(AtWalk):
     """A walk retained its graph, and nothing ever walks any part of it again; `value` is where `True` stands."""
 
-    walk: Walk
     value: Span
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
-
-    @property
-    def primary(self) -> Span:
-        return self.walk.moment.span
 
 
-@dataclass(frozen=True)
-class Growing:
+@record
+class Growing(AtWalk):
     """In each turn of `loop` a retained walk passes through the graphs of all turns before; `built` is one of them."""
 
-    walk: Walk
     earlier: Walk
     built: Moment
     loop: Span
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
-
-    @property
-    def primary(self) -> Span:
-        return self.walk.moment.span
 
 
-@dataclass(frozen=True)
-class Kept:
+@record
+class Kept(Found):
     """In each turn of `loop`, a tensor with its graph is added to a total, or (with `stored`) put into a container.
 
     `alive`: what these graphs saved is kept with them; else an earlier walk, `walk`, has freed it, and only their
-    nodes stay. `item` is where the tensor stands in the text, `holder` what it is added to.
+    nodes stay. `item` is where the tensor stands in the text, or (with `inside`) a tuple or the like that has it;
+    `holder` is what it is added to.
     """
 
     kept: Moment
@@ -203,137 +200,88 @@ class Kept:
     loop: Span
     built: Moment
     walk: Walk | None
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
+    inside: bool = False
 
 
-@dataclass(frozen=True)
-class Cycle:
+@record
+class Cycle(AtWalk):
     """`backward(create_graph=True)`: the parameters and their gradients hold each other, and nobody lets go."""
 
-    walk: Walk
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
 
-    @property
-    def primary(self) -> Span:
-        return self.walk.moment.span
-
-
-@dataclass(frozen=True)
-class NeverWalked:
-    """In each turn of `loop` a module's call builds a graph that nothing ever walks."""
+@record
+class NeverWalked(Found):
+    """In each turn of `loop` a module's call builds a graph that nothing ever walks; the loop's own code calls it at
+    `primary`, perhaps through a helper."""
 
     built: Moment
+    primary: Span
     loop: Span
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
-
-    @property
-    def primary(self) -> Span:
-        return self.built.span
 
 
-@dataclass(frozen=True)
-class ResultUsed:
+@record
+class ResultUsed(AtWalk):
     """What `backward()` returned, which is None, is bound to `target`, or (with "") used otherwise."""
 
-    walk: Walk
     target: Span | None
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
-
-    @property
-    def primary(self) -> Span:
-        return self.walk.moment.span
 
 
-@dataclass(frozen=True)
-class UnknownArgument:
+@record
+class UnknownArgument(AtCall):
     """A walk is given an argument `name` that torch's `function` has not, or (with `deprecated`) will not have."""
 
-    call: Moment
     function: str
     name: str
     value: Span | None
     deprecated: bool
     sure: bool  # that it is torch's function which is called
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
 
     @property
-    def primary(self) -> Span:
-        return self.call.span
+    def fails(self) -> bool:
+        """Whether the call surely raises a TypeError."""
+        return self.sure and not self.deprecated
 
 
-@dataclass(frozen=True)
-class NeverZeroed:
+@record
+class NeverZeroed(Found):
     """In each turn of `loop` a walk adds to the gradients that `step` uses, and nothing ever zeroes them."""
 
     step: Moment
     walk: Span
     loop: Span
     owner: str
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
 
     @property
     def primary(self) -> Span:
         return self.step.span
 
 
-@dataclass(frozen=True)
-class ThrownAway:
+@record
+class ThrownAway(Found):
     """The gradients that `walk` computed are zeroed at `zeroed`, before `step` could use them."""
 
     walk: Span
     zeroed: Moment
     step: Span
     owner: str
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
 
     @property
     def primary(self) -> Span:
         return self.zeroed.span
 
 
-@dataclass(frozen=True)
-class Discarded:
+@record
+class Discarded(AtCall):
     """`name.detach()` alone: its result is dropped, and `name` keeps its graph."""
 
-    call: Moment
     name: str
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
-
-    @property
-    def primary(self) -> Span:
-        return self.call.span
 
 
-@dataclass(frozen=True)
-class OldVariable:
+@record
+class OldVariable(AtCall):
     """`Variable(...)`, which has been the tensor itself since torch 0.4; `options` are the names it was given."""
 
-    call: Moment
     argument: Span | None
     options: tuple[str, ...]
-    conditions: tuple[Condition, ...]
-    assumptions: tuple[str, ...]
-    witness: Witness | None = None
-
-    @property
-    def primary(self) -> Span:
-        return self.call.span
 
 
 Failure: TypeAlias = Freed | Modified | NoGraph | LeafModified
@@ -352,7 +300,7 @@ class Verdict(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
+@record
 class Gap:
     """What the machine couldn't follow, and why."""
 
@@ -360,7 +308,7 @@ class Gap:
     reason: str
 
 
-@dataclass(frozen=True)
+@record
 class Conduct:
     """What a program did when it was run, to tell whether another text does the same.
 
@@ -375,7 +323,7 @@ class Conduct:
     slips: frozenset[Span] = frozenset()
 
 
-@dataclass(frozen=True)
+@record
 class Exploration:
     """All that one entry's exploration has to say: what fails, what couldn't be followed, and what runs in vain."""
 

@@ -7,6 +7,7 @@ import re
 from retainlint.diagnostic import AsNumber, Cure, Detach, Diagnostic, Label
 from retainlint.incident import Incident, Kept
 from retainlint.rules.rule import Rule
+from retainlint.rules.surroundings import carried_name
 from retainlint.rules.warned import loop_at, name_of, warned
 from retainlint.rules.wording import code, place, short
 
@@ -34,7 +35,9 @@ class KeptRule(Rule):
 
     def _message(self, incident: Kept) -> str:
         what = f"{code(incident.item.text)} is {'put into' if self.stored else 'added to'} {code(incident.holder)}"
-        if _is_helper(incident):
+        if incident.inside and not self.stored:
+            what = f"{code(incident.kept.span.text)} adds a tensor to {_total(incident)}"
+        elif _is_helper(incident):
             what = f"{code(incident.primary.text)} puts a tensor into {code(incident.holder)}"
         if not incident.alive:
             return f"{what} with its graph in each turn: its nodes are never let go"
@@ -52,6 +55,8 @@ class KeptRule(Rule):
         if _is_helper(incident):
             return "hand it the number, with `.item()`; or the tensor, with `.detach()`"
         text = incident.item.text
+        if incident.inside:
+            return "keep tensors that were detached, with `.detach()`, or their numbers, with `.item()`"
         item = short(text if re.fullmatch(r"[\w.]+(\([^()]*(\([^()]*\)[^()]*)*\))?", text) else f"({text})")
         number, cut = f"`{item}.item()`", f"`{item}.detach()`"
         if self.stored:
@@ -59,10 +64,18 @@ class KeptRule(Rule):
         return f"add the number, {number}, or {cut} where waiting for the device costs too much"
 
     def _cures(self, incident: Kept) -> tuple[Cure, ...]:
+        if incident.inside:
+            return ()
         if _is_helper(incident):
             return (AsNumber(incident.item),)
         detach = Detach(incident.item, name_of(incident.item.text))
         return (detach, AsNumber(incident.item)) if self.stored else (AsNumber(incident.item), detach)
+
+
+def _total(incident: Kept) -> str:
+    """What a sum of a list is bound to: `outs` in `outs = torch.cat([outs, out])`."""
+    name = carried_name(incident.kept.span)
+    return code(name) if name else "what it holds"
 
 
 def _is_helper(incident: Kept) -> bool:

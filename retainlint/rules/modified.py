@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import Cure, Diagnostic, Label
+from retainlint.diagnostic import Cure, Diagnostic, Label, Severity
 from retainlint.incident import Modified
 from retainlint.rules.freed import through
 from retainlint.rules.rule import Rule
@@ -35,7 +35,7 @@ def modified_diagnostic(rule: Rule, incident: Modified, message: str, help: str,
     return Diagnostic(
         code=rule.code,
         name=rule.name,
-        severity=graded(incident.conditions, rule.severity),
+        severity=Severity.WARNING if incident.supposed else graded(incident.conditions, rule.severity),
         message=message,
         labels=tuple(labels),
         notes=(

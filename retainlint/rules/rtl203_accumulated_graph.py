@@ -15,6 +15,9 @@ class AccumulatedGraph(KeptRule):
     (a validation loop without `no_grad`), or was walked with `retain_graph=True`, all activations of all turns stay, and
     memory runs out.
 
+    A moving average (`average = 0.9 * average + 0.1 * loss`), totals in a dict and outputs that are joined in each turn
+    (`outputs = torch.cat([outputs, output])`) are such totals too.
+
     Add up `loss.item()`, or `loss.detach()`, which doesn't wait for the device. A total that is walked later is none of
     this rule's business.
     """
@@ -55,6 +58,20 @@ class AccumulatedGraph(KeptRule):
             -     total = total + loss  #~ wasted RTL203
             +     total = total + loss.item()
               print(total)
+            """,
+        ),
+        Example(
+            "totals by key",
+            """
+              import torch
+
+              model, logs = torch.nn.Linear(4, 1), {}
+              for _ in range(20):
+                  loss = model(torch.randn(8, 4)).pow(2).mean()
+                  loss.backward()  #~ freed
+            -     logs["loss"] = logs.get("loss", 0) + loss  #~ wasted RTL203
+            +     logs["loss"] = logs.get("loss", 0) + loss.item()
+              print(logs)
             """,
         ),
         Example(

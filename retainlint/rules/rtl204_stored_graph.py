@@ -14,6 +14,8 @@ class StoredGraph(KeptRule):
     growing with each turn. If it never was (a validation loop without `no_grad`), or was walked with
     `retain_graph=True`, all activations of all turns stay, and memory runs out.
 
+    A dict that gets a new key in each turn, and tuples or dicts with tensors in them that are appended, are the same.
+
     Append `loss.item()`, or `output.detach()` where the tensor is needed. A list whose elements are walked later is
     none of this rule's business.
     """

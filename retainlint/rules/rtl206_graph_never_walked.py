@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, Severity, UnderNoGrad
+import re
+
+from retainlint.diagnostic import Diagnostic, Label, Severity, UnderNoGrad
 from retainlint.incident import Incident, NeverWalked
 from retainlint.rules.rule import Example, Rule
+from retainlint.rules.surroundings import body
 from retainlint.rules.warned import loop_at, warned
-from retainlint.rules.wording import code
+from retainlint.rules.wording import code, short
 
 
 class GraphNeverWalked(Rule):
@@ -15,6 +18,8 @@ class GraphNeverWalked(Rule):
     Without `torch.no_grad()`, the forward pass saves all that a backward pass would need. It is let go with the result,
     so memory doesn't grow, but each turn needs several times the memory that it could do with, and some more time.
     `model.eval()` doesn't change that.
+
+    Where the loop trains something as well, it is the call that belongs under `no_grad`, not the loop.
 
     This rule is off by default: a function that evaluates may be called under `no_grad` from a place that isn't seen.
     """
@@ -29,14 +34,17 @@ class GraphNeverWalked(Rule):
 
     def explain(self, incident: Incident) -> Diagnostic:
         assert isinstance(incident, NeverWalked)
-        home = incident.primary.source
+        home, built = incident.primary.source, incident.built.span
+        trains = re.search(r"\bbackward\(|\.step\(", body(incident.loop)) is not None
+        whole = f"run {loop_at(incident.loop, home)} under `torch.no_grad()`"
         return warned(
             self,
             incident,
             f"{code(incident.primary.text)} builds a graph in each turn that nothing walks",
             "saves all that a walk would need",
-            f"run {loop_at(incident.loop, home)} under `torch.no_grad()`",
-            cures=(UnderNoGrad(incident.loop),),
+            f"compute {code(short(incident.primary.text))} under `torch.no_grad()`" if trains else whole,
+            *(() if built == incident.primary else (Label(built, "through this call"),)),
+            cures=() if trains else (UnderNoGrad(incident.loop),),
         )
 
     bad = (

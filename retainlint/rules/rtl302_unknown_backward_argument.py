@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from retainlint.diagnostic import Cure, Diagnostic, Label, RenameArgument, Severity
 from retainlint.incident import Incident, UnknownArgument
 from retainlint.rules.rule import Example, Rule
 from retainlint.rules.warned import warned
-from retainlint.rules.wording import code
+from retainlint.rules.wording import code, graded
 
 _NEW = {
     "retain_variables": "retain_graph", "keep_graph": "retain_graph", "retain": "retain_graph",
@@ -29,6 +31,10 @@ class UnknownBackwardArgument(Rule):
     `retain_variables` became `retain_graph` in torch 0.2, and today it is a TypeError; `grad_variables` became
     `gradient` in `Tensor.backward()` and `grad_tensors` in `torch.autograd.backward()`. `Tensor.backward()` takes
     `gradient`, `retain_graph`, `create_graph` and `inputs`.
+
+    Where it is surely torch's function that is called, and the name is none of its arguments, the finding is an error:
+    the call raises a TypeError, and its witness shows it. Elsewhere, and for a name that is only deprecated, it is a
+    warning. A call that a handler of TypeErrors guards is left alone.
     """
 
     code = "RTL302"
@@ -47,7 +53,7 @@ class UnknownBackwardArgument(Rule):
         cures: tuple[Cure, ...] = ()
         if new or incident.deprecated:
             cures = (RenameArgument(incident.call.span, incident.name, new),)
-        return warned(
+        told = warned(
             self,
             incident,
             f"{code(incident.call.span.text)}: `{incident.name}` is deprecated" if incident.deprecated else fails,
@@ -56,6 +62,7 @@ class UnknownBackwardArgument(Rule):
             *labels,
             cures=cures,
         )
+        return replace(told, severity=graded(incident.conditions, Severity.ERROR)) if incident.fails else told
 
     bad = (
         Example(

@@ -6,17 +6,17 @@ import inspect
 import re
 import textwrap
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.incident import Incident
+from retainlint.records import record
 
 _MARK = re.compile(r" *#~.*$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@record
 class Example:
     """A whole small torch program, marked on the line: `#~ built`, `#~ freed`, `#~ reused RTL101`.
 

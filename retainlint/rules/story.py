@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
 from retainlint.incident import Freed, Moment
+from retainlint.records import record
 from retainlint.rules.surroundings import carried_name, indent, kept_in, sole_name
 from retainlint.rules.wording import code, place, short
 from retainlint.source import Source, Span
 
 
-@dataclass(frozen=True)
+@record
 class Again:
     """The loop, or the method that is called again, of which one turn spoils the graph and a later one needs it.
 
@@ -41,7 +41,7 @@ class Again:
         return is_pick and not targets(self.loop).isdisjoint(re.findall(r"\w+", root))
 
 
-@dataclass(frozen=True)
+@record
 class Story:
     """One incident, with what the rules ask of it."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from retainlint.records import record
 from retainlint.source import Source, Span
 
 _CONSTANT = re.compile(
@@ -22,7 +22,7 @@ def _row(source: Source, row: int) -> str:
     return source.row_text(row)[:LONGEST]
 
 
-@dataclass(frozen=True)
+@record
 class _Assignment:
     """`out, h = cell(x, h)`: the names on its left, its sign, and what stands behind that in its first row."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from retainlint.source import Span
 from retainlint.symbolic import deeds, imports
-from retainlint.symbolic.classes import ancestry, class_of, find, is_module
+from retainlint.symbolic.classes import ancestry, class_of, find, is_module, is_open
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import dispatch, reflection, unknown
 from retainlint.symbolic.state import State
@@ -92,11 +92,13 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
         return [(state, Method(obj, name))]
     if is_module(state, obj) and dispatch.is_module_method(name):
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
-    if dispatch.is_inherited(name):
+    if dispatch.is_inherited(name) or dispatch.is_trainer(state, obj, name):
         return [(state, Method(obj, name))]
     getter = find(state, obj, "__getattr__")
     if getter is not None:
         return machine.call(state, Bound(getter, obj), Args((Const(name),)), span)
+    if name == "module" and is_module(state, obj) and not is_open(state, held.cls):
+        return [(state, obj)]  # what DataParallel and its kin wrap, and we don't
     assert isinstance(obj, Ref)
     hint = "submodule" if is_module(state, obj) else ""
     missing = unknown.fresh(state, span, name=name, hint=hint)
@@ -138,6 +140,7 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
     match held:
         case Instance(cls=cls, attrs=attrs):
             setter = find(state, obj, name)
+            unknown.named(state, value, name)
             if not (isinstance(setter, Wrapped) and setter.kind == "property"):
                 state.set(obj, Instance(cls, {**attrs, name: value}))  # type: ignore[arg-type]
         case ClassObj():
@@ -148,7 +151,7 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
             machine.waste.give(unknown.edges_in(machine, state, (value,)))
             if name == "grad":
                 deeds.zeroed(machine.waste, state, None, span, to_none=value == Const(None))
-            state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
+            dispatch.set_unknown_attribute(machine, state, obj, held, name, value)
         case _:
             dispatch.set_attribute(machine, state, obj, name, value, span)
     return [state]

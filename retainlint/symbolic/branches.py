@@ -19,6 +19,8 @@ def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
     if truth is None and not state.guards and (only_raises(instr.then) or only_raises(instr.orelse)):
         truth = not only_raises(instr.then)
         settle(state, cond, truth)
+    elif truth is False and not state.guards and is_assertion(instr.orelse):
+        truth = True  # others, whom we didn't see, have seen to it
     if truth is not None:
         machine.waste.arms.take(instr, truth)
         return machine.run(instr.then if truth else instr.orelse, [state])
@@ -39,3 +41,8 @@ def settle(state: State, cond: Value, truth: bool) -> None:
 def only_raises(block: ir.Block) -> bool:
     """Whether a block does nothing but raise."""
     return bool(block) and isinstance(block[-1], ir.Raise) and not any(isinstance(i, ir.If | ir.For) for i in block)
+
+
+def is_assertion(block: ir.Block) -> bool:
+    """Whether a block is what an `assert` does if it fails."""
+    return only_raises(block) and block[-1].span.text.startswith("assert")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 
 from retainlint import ir
 from retainlint.source import Span
@@ -12,6 +13,7 @@ from retainlint.symbolic.classes import ancestry, find, is_module
 from retainlint.symbolic.context import Args, Machine, OutOfSteps, Results
 from retainlint.symbolic.merge import join
 from retainlint.symbolic.models import dispatch, modules, unknown
+from retainlint.symbolic.project import Imports
 from retainlint.symbolic.state import Choice, Frame, State
 from retainlint.symbolic.values import (
     NONE,
@@ -39,13 +41,26 @@ from retainlint.symbolic.values import (
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "reveal_type", "ExceptionGroup", "BaseExceptionGroup"}
 
 
+_SAYING = (ir.Const, ir.Load, ir.GetAttr, ir.Call, ir.Build)
+
+
 ALLOWANCE = 8_000
 """Steps that a call of another module may take before it is given up, unless it walks."""
 
 
+LEAST = 1_000
+"""A function that takes more is not tried again."""
+
 SHARE, SHARE_OF_FILE = 12_000, 50_000
 """Steps that an entry, and all entries before it, may spend on calls of functions of other modules that hold no walk (an
 entry twice as many where the module holds one); those behind are not followed."""
+
+
+BUDGET_WITH_IMPORTS = 40_000
+"""Steps that an entry may take once it has called such a function; it is run again without them if it takes more."""
+
+ALLOWANCE_BEYOND, SHARE_BEYOND = 1_000, 3_000
+"""The same where the program holds no walk itself: what counts are the calls that lead to one."""
 
 
 def arguments(state: State, instr: ir.Call) -> Args:
@@ -173,7 +188,17 @@ def run_closure(machine: Machine, state: State, func: Closure, args: Args, span:
     if code.is_generator:
         machine.entered.add(code)
         return [(state, state.new(GeneratorObj(func, args.pos, args.named)))]
+    if args.pos and not state.guards and is_left_to_others(code):
+        rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
+        return [(state, unknown.called(machine, state, Method(args.pos[0], code.name), rest, span))]
     return run_body(machine, state, func, args, span)
+
+
+def is_left_to_others(code: ir.Code) -> bool:
+    """Whether a method says no more than that a class derived from this one has to define it."""
+    before = takewhile(lambda each: not isinstance(each, ir.Raise), code.body)
+    ended = code.body[sum(isinstance(each, _SAYING) for each in before) :][:1]
+    return bool(ended) and isinstance(ended[0], ir.Raise) and "NotImplementedError" in ended[0].span.text
 
 
 def run_body(
@@ -190,26 +215,32 @@ def run_body(
     if recursion.too_deep(machine, state, code, sizes):
         machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed")
         return [(state, unknown.called(machine, state, func, args, span))]
-    if code.span.source is state.frame.code.span.source or consumer is not None:
+    if consumer is not None or not _crosses(machine, state, code):
         return _joined(machine, _entered(machine, state, func, args, span, consumer))
     since = state.choices
     return _joined(machine, _crossed(machine, state, func, args, span), since)
 
 
+def _crosses(machine: Machine, state: State, code: ir.Code) -> bool:
+    """Whether a call leads into another module; where no walk stands in the program, whether it leads about there."""
+    source, here = code.span.source, machine.program
+    return source is not here.source and (not here.module.walks or source is not state.frame.code.span.source)
+
+
 def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
-    """Run a function of another module. One that takes too long, and walks nothing meanwhile, is left unseen."""
+    """Run a function of another module. One that takes too long, and walks nothing meanwhile, is left unseen; one that is
+    called by such a function may take half of the steps that its caller has left."""
     code, imports = func.code, machine.imports
-    if imports.crossing or code.walks:
+    if code.walks or (not machine.program.module.walks and _leads_to_walks(machine, code)):
         return _entered(machine, state, func, args, span)
-    module = state.frames[imports.of[code.span.source]].code
-    spent = imports.spent > SHARE * (1 + module.walks) or imports.spent_before > SHARE_OF_FILE
-    if spent or imports.closed or code in imports.endless:
+    if code in imports.endless or imports.closed or (not imports.crossing and _is_spent(imports, state, code)):
         if code not in imports.told:
             machine.gap(span, f"`{code.qualname}` was not followed: calls into other modules take too many steps")
         imports.told.add(code)
         return _unseen(machine, state, func, args, span)
-    before, start, budget, walks = state.fork(), machine.steps, machine.budget, len(machine.waste.walks)
-    machine.budget = min(budget, start + ALLOWANCE)
+    outer, before, start, budget = imports.crossing, state.fork(), machine.steps, machine.budget
+    allowance, walks = (budget - start) // 2 if outer else imports.allowance, len(machine.waste.walks)
+    machine.budget = min(budget, start + allowance)
     imports.crossing = True
     try:
         return _entered(machine, state, func, args, span)
@@ -217,14 +248,29 @@ def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Sp
         if machine.steps > budget:
             raise
     finally:
-        machine.budget, imports.crossing = budget, False
-        imports.spent += machine.steps - start
+        machine.budget, imports.crossing = budget if outer else min(budget, BUDGET_WITH_IMPORTS), outer
+        imports.spent += 0 if outer else machine.steps - start
     if len(machine.waste.walks) > walks:
         return _entered(machine, before, func, args, span)
-    imports.endless.add(code)
+    if allowance >= LEAST:
+        imports.endless.add(code)
     imports.told.add(code)
-    machine.gap(span, f"`{code.qualname}` was not followed: it takes more than {ALLOWANCE} steps")
+    machine.gap(span, f"`{code.qualname}` was not followed: it takes more than {allowance} steps")
     return _unseen(machine, before, func, args, span)
+
+
+def _is_spent(imports: Imports, state: State, code: ir.Code) -> bool:
+    """Whether an entry, and all before it, have spent their steps in functions of other modules."""
+    module = state.frames[imports.of[code.span.source]].code
+    return imports.spent > imports.share * (1 + module.walks) or imports.spent_before > SHARE_OF_FILE
+
+
+def _leads_to_walks(machine: Machine, code: ir.Code) -> bool:
+    """Whether a walk may be reached from a function of another module, by its name, or its class's where it has none."""
+    project = machine.imports.project
+    assert project is not None
+    *_, cls, name = ("", *code.qualname.rsplit(".", 2))
+    return project.reaches(cls if name == "forward" or name.startswith("__") else name)
 
 
 def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
@@ -271,6 +317,10 @@ def _leave(state: State, frame_id: int, code: ir.Code, span: Span) -> Value:
     state.pop(span)
     if not code.captured:
         del state.frames[frame_id]
+    elif frame.registers:
+        frame = state.writable(frame_id)
+        frame.registers.clear()
+        frame.spans.clear()
     return value
 
 
@@ -281,7 +331,7 @@ def _joined(machine: Machine, results: Results, since: tuple[Choice, ...] | None
     for state, value in results:
         if state.flow is None:
             state.writable().registers[-1] = value
-    joined = join(machine.graphs, [state for state, _ in results], since)
+    joined = join(machine.graphs, [state for state, _ in results], since, beside=machine.chooser.beside)
     return [(state, state.writable().registers.pop(-1, NONE)) for state in joined]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
 from retainlint.incident import Incident, Witness
+from retainlint.records import record
 from retainlint.source import Span
+from retainlint.symbolic.choosing import Chooser
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.project import Imports
 from retainlint.symbolic.state import State
@@ -24,7 +25,7 @@ class OutOfSteps(Exception):
 Results: TypeAlias = list[tuple[State, Value]]
 
 
-@dataclass(frozen=True)
+@record
 class Args:
     """The arguments of a call. `open`: there may be more that we don't know. `spans` are those of `pos`."""
 
@@ -56,6 +57,7 @@ class Args:
 class Machine(Protocol):
     """The interpreter, as its models see it. Calls may fork, so they return a list of (state, value)."""
 
+    program: ir.Program
     graphs: Graphs
     waste: Account  # what was kept or built for nothing
     imports: Imports
@@ -69,6 +71,7 @@ class Machine(Protocol):
     passed: set[Node]  # that a walk which leaves gradients has passed
     trained: set[Node]  # leaves that a step has changed
     slips: set[Span]  # where something was taken that isn't there
+    chooser: Chooser
     risks: int  # how much was run in them that may have raised for a reason that nobody sees
 
     def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:

@@ -41,7 +41,7 @@ def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
         return _with_stack(machine, instr, state, context)
     entered: Value = context
     if isinstance(obj, UnknownObj):
-        entered = unknown.derived(state, context, "__enter__", instr.span)
+        entered = unknown.derived(machine, state, context, "__enter__", instr.span)
     state.write(instr.dst, entered, instr.span)
     return settled(machine, machine.run(instr.body, [state]), instr.live)
 

@@ -74,7 +74,7 @@ def _order(account: Account, state: State, step: Deed) -> None:
     if walk is None or walk.kind == "other":
         return
     place, zeroing = walk.moment.span, since[zero]
-    incident = ThrownAway(place, zeroing.moment, step.moment.span, step.text, conditions(state), ())
+    incident = ThrownAway(place, zeroing.moment, step.moment.span, step.text, conditions=conditions(state))
     account.claim(incident, settled=True)
 
 
@@ -90,7 +90,7 @@ def _never_zeroed(account: Account, state: State, step: Deed) -> None:
             if not clean:
                 account.deny(NeverZeroed, step.moment.span)
             elif turn is not None and walk is not None:
-                told = NeverZeroed(step.moment, walk.moment.span, turn.loop, step.text, conditions(state), ())
+                told = NeverZeroed(step.moment, walk.moment.span, turn.loop, step.text, conditions=conditions(state))
                 account.claim(told)
             return
 

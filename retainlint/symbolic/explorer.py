@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from retainlint import ir
@@ -19,10 +21,12 @@ from retainlint.incident import (
     Modified,
     NoGraph,
     Turn,
+    UnknownArgument,
     Verdict,
+    Witness,
 )
 from retainlint.source import Source
-from retainlint.symbolic import calls
+from retainlint.symbolic import between, calls, witness
 from retainlint.symbolic.classes import ancestry, find
 from retainlint.symbolic.context import Args, OutOfSteps
 from retainlint.symbolic.machine import Interpreter, Report
@@ -33,7 +37,7 @@ from retainlint.symbolic.values import Bound, ClassObj, Closure, Const, External
 
 BUDGET = 80_000
 """Steps an entry may take: the same on any machine."""
-BUDGET_BEYOND = 40_000
+BUDGET_BEYOND = 10_000
 """The same where the program holds no walk itself, and only leads to those of the modules that it imports."""
 FRAMES = 3_000
 TWICE = 2
@@ -67,8 +71,11 @@ def _explore(machine: Interpreter) -> Exploration:
     program = machine.program
     for gap in program.gaps:
         machine.gap(gap.span, gap.reason)
+    imports = machine.imports
+    imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
     if not program.module.walks:
-        machine.budget = min(machine.budget, BUDGET_BEYOND)
+        machine.full = machine.budget = min(machine.full, BUDGET_BEYOND)
+        imports.allowance, imports.share = calls.ALLOWANCE_BEYOND, calls.SHARE_BEYOND
     machine.waste.spoilt.clear()  # what can't be expressed spoils the entries that come there
     steps = 0
     start = _module(machine)
@@ -77,15 +84,26 @@ def _explore(machine: Interpreter) -> Exploration:
     for code, owner in list(_entries(program.module, None)):
         if code in machine.entered or not code.walks:
             continue
-        machine.steps = 0
+        machine.steps, machine.budget = 0, machine.full
         _entry(machine, start, code, owner, objects)
         steps += machine.steps
+    for code, heir in list(_inherited(start, program.module)):
+        machine.steps, machine.budget = 0, machine.full
+        _entry(machine, start, code, heir, objects)
+        steps += machine.steps
     steps += machine.imports.wasted
-    incidents = tuple(distinct(machine.reports))
+    incidents = tuple(one for one in distinct(machine.reports) if not _is_unlikely(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
-    wasted = distinct(Report(incident, None) for incident in machine.waste.incidents(program))
+    wasted = distinct(Report(incident, _proof(incident)) for incident in machine.waste.incidents(program))
     waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
     return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine))
+
+
+def _proof(incident: Incident) -> Callable[[], Witness] | None:
+    """What runs needs no proof; a call that torch refuses has one."""
+    if isinstance(incident, UnknownArgument) and incident.fails:
+        return partial(witness.of_argument, incident)
+    return None
 
 
 def _conduct(machine: Interpreter) -> Conduct:
@@ -121,7 +139,8 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
     imports, code = machine.imports, machine.running
     try:
         if imports.spent and code.walks:
-            imports.closed, imports.wasted, machine.steps = True, imports.wasted + machine.steps, 0
+            imports.closed, imports.wasted = True, imports.wasted + machine.steps
+            machine.steps, machine.budget = 0, machine.full
             return run()
     except OutOfSteps:
         pass
@@ -143,6 +162,21 @@ def _entries(code: ir.Code, owner: ir.Code | None) -> Iterator[tuple[ir.Code, ir
             yield from _entries(inner, inner)
         else:
             yield inner, owner
+
+
+def _inherited(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
+    """Methods that walk and call what only an heir fills in, each with that heir."""
+    for heir, is_class in _codes(code.body):
+        cls = _class_of(state, heir) if is_class else None
+        if cls is None:
+            continue
+        first, *bases = (obj for base in ancestry(state, cls) if isinstance(obj := state.get(base), ClassObj))
+        own = [re.escape(name) for name, value in first.attrs.items() if isinstance(value, Closure)]
+        calls_own = re.compile(rf"\bself\.(?:{'|'.join(own)})\(") if own else None
+        for name, method in ((name, value) for base in bases for name, value in base.attrs.items()):
+            if isinstance(method, Closure) and method.code.walks and find(state, cls, name) == method:
+                if calls_own is not None and any(map(calls_own.search, between.texts([method.code]))):
+                    yield method.code, heir
 
 
 def _codes(block: ir.Block) -> Iterator[tuple[ir.Code, bool]]:
@@ -184,6 +218,7 @@ def _run_entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code
     state.choices, state.deeds = (), ()
     machine.waste.begin()
     if owner is None:
+        between.open_empty(state)
         func = _held(state, machine, code)
         if func is not None:
             results = machine.call(state, func, Args(), code.span)
@@ -204,9 +239,23 @@ def _run_entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code
         for each in states:
             each.turns = (Turn(code.span, number, is_call=True),)
             _forget_unset(machine, each, receiver)
+            between.forget_changed(each, receiver, [one for one, _ in _entries(owner, owner) if one is not code])
+            if number > 1:
+                between.forget_reset(each, receiver, code, list(_methods(each, cls)))
+            between.open_empty(each)
         results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number)]
         machine.waste.leave(results, receiver)
         states = [s for s, _ in results if s.flow is None][:6]
+
+
+def _methods(state: State, cls: Ref) -> Iterator[ir.Code]:
+    """The methods of a class and of its bases."""
+    for base in ancestry(state, cls):
+        held = state.get(base)
+        for value in held.attrs.values() if isinstance(held, ClassObj) else ():
+            func = value.func if isinstance(value, Wrapped) else value
+            if isinstance(func, Closure):
+                yield func.code
 
 
 def _forget_unset(machine: Interpreter, state: State, receiver: Value) -> None:
@@ -268,6 +317,14 @@ def distinct(reports: Iterable[Report]) -> list[Incident]:
         place = report.incident.primary
         places.setdefault((place.source, place.start, type(report.incident)), []).append(report)
     return [_simplest(found) for found in places.values()]
+
+
+def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
+    """A walk of what was begun as zeros, on a path that adds nothing to it, where others do: such a path is rarely one
+    that the program can take."""
+    if not isinstance(incident, NoGraph) or incident.reason != "leaf" or not incident.conditions:
+        return False
+    return any(record.walk.moment.span == incident.primary for _, record in machine.waste.walks)
 
 
 def _simplest(reports: list[Report]) -> Incident:

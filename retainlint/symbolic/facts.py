@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retainlint.symbolic import outside
+from retainlint.symbolic.bounds import by_bounds, linear, within
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
@@ -86,31 +87,20 @@ def is_scalar(value: Value) -> bool:
     return isinstance(value, Const | Term | Symbol)
 
 
-def linear(value: Value) -> tuple[Value | None, int]:
-    """A number as (unknown base, known offset); the base is None where the number is known."""
-    if isinstance(value, Const) and isinstance(value.value, int):
-        return None, int(value.value)
-    if isinstance(value, Term) and value.op == "+" and isinstance(value.args[1], Const):
-        offset = value.args[1].value
-        if isinstance(offset, int):
-            return value.args[0], offset
-    return value, 0
-
-
 def compare(state: State, op: str, left: Value, right: Value) -> Value:
     """The truth of a comparison, as a constant or a term."""
     if op in _NEGATED:
         return negate(compare(state, _NEGATED[op], left, right))
     if op == "is":
         same = _identical(state, left, right)
-        return Const(same) if same is not None else Term("is", (left, right))
+        return Const(same) if same is not None else _spelt("is", left, right)
     if isinstance(left, Const) and isinstance(right, Const):
         try:
             return Const(bool(_COMPARE[op](left.value, right.value)), left.loop or right.loop)
         except (TypeError, ValueError):
             return Term(op, (left, right))
     if op in ("==", "<", "<="):
-        bounded = _by_bounds(op, left, right)
+        bounded = by_bounds(op, left, right)
         if bounded is not None:
             return Const(bounded, _loop_of(left) or _loop_of(right))
         if op == "==" and left == right and is_scalar(left):
@@ -119,7 +109,31 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             left, right = right, left
     if op == "in":
         return _contains(state, left, right)
+    return _spelt(op, left, right)
+
+
+def _spelt(op: str, left: Value, right: Value) -> Value:
+    """A comparison as a term, the same one for all ways to write it: `a < b` and `b > a`, `i + 1 == n` and `i == n - 1`."""
+    if isinstance(left, Const) or op not in ("==", "is", "<", "<="):
+        return Term(op, (left, right))
+    (lbase, loff), (rbase, roff) = linear(left), linear(right)
+    if loff and lbase is not None and op != "is":
+        if isinstance(right, Const) and rbase is None:
+            return Term(op, (lbase, Const(roff - loff, right.loop)))
+        if rbase is not None:
+            left, right = lbase, binary("+", rbase, Const(roff - loff)) or right
+    if isinstance(right, Const):
+        return Term(op, (left, right))
+    if op == "<":
+        return negate(_spelt("<=", right, left))
+    if op in ("==", "is") and _order(right) < _order(left):
+        return _spelt(op, right, left) if linear(right)[1] else Term(op, (right, left))
     return Term(op, (left, right))
+
+
+def _order(value: Value) -> tuple[int, str]:
+    """A place among the values that a comparison may hold."""
+    return (value.id, "") if isinstance(value, Ref) else (-1, repr(linear(value)[0]))
 
 
 def _contains(state: State, item: Value, container: Value) -> Value:
@@ -168,50 +182,6 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
         known = [not isinstance(state.get(value), UnknownObj) for value in (left, right)]
         return False if all(known) else None
     return None
-
-
-def _by_bounds(op: str, left: Value, right: Value) -> bool | None:
-    """Decide where both are numbers over the same unknown, or where a loop index has bounds that tell."""
-    (lbase, loff), (rbase, roff) = linear(left), linear(right)
-    if lbase == rbase:
-        return bool(_COMPARE[op](loff, roff))
-    if isinstance(lbase, Term) and lbase.op == "positive" and rbase is None and op == "<" and roff - loff <= 0:
-        return False
-    if isinstance(lbase, Symbol):
-        if rbase is None and loff + lbase.low > roff:  # surely greater
-            return False
-        if lbase.high is not None:
-            hbase, hoff = linear(lbase.high)
-            if hbase == rbase and loff + hoff < roff:  # surely less
-                return op != "=="
-            if op == "<=" and hbase == rbase and loff + hoff <= roff:
-                return True
-    elif isinstance(rbase, Symbol) and lbase is None:
-        if roff + rbase.low > loff:
-            return op != "=="
-        if rbase.high is not None:
-            hbase, hoff = linear(rbase.high)
-            if hbase is None and roff + hoff < loff:
-                return False
-    return None
-
-
-def at_most(state: State, number: Value) -> int | None:
-    """The largest that a number may be, by the comparisons that this path has chosen."""
-    base, offset = linear(number)
-    if base is None:
-        return offset
-    bounds: list[int] = []
-    for term, truth in state.truths.items():
-        if not isinstance(term, Term) or len(term.args) != 2 or term.op not in ("==", "<", "<="):
-            continue
-        (lbase, loff), (rbase, roff) = map(linear, term.args)
-        slack = 1 if term.op == ("<" if truth else "<=") else 0
-        if lbase == base and rbase is None and truth:
-            bounds.append(roff - loff - slack)
-        elif rbase == base and lbase is None and truth == (term.op == "=="):
-            bounds.append(loff - roff - slack)
-    return min(bounds) + offset if bounds else None
 
 
 def _loop_of(value: Value) -> int:
@@ -272,6 +242,10 @@ def _decide_term(state: State, value: Term) -> bool | None:
                 other = known.args[1]
                 if isinstance(other, Const) and isinstance(right, Const):
                     return bool(other.value == right.value)
+    if value.op in ("==", "<", "<="):
+        return within(state, value.op, *value.args)
+    if value.op == "bool":
+        return decide(state, value.args[0])
     if value.op == "is" and value.args[1] == Const(None):
         truth_of = state.truths.get(value.args[0])
         if truth_of:

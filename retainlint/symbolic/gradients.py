@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.saves import rows
+from retainlint.records import record
 from retainlint.source import Span
 from retainlint.symbolic.graphs import Birth, Graphs
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import CONVENTIONAL, PROVEN
 
 
-@dataclass(frozen=True)
+@record
 class Mark:
     """A symbolic gradient: it is there, and with create_graph it has a graph of its own, if it is a function of what
     requires grad; `hidden`: it may have one that we can't see."""

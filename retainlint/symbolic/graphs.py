@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.saves import RESULT, UNCHECKED, Row, Slot, rows
 from retainlint.incident import Moment
+from retainlint.records import record
 from retainlint.source import Span
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import CONVENTIONAL, GUESS, PROVEN, Ref, TensorObj, UnknownObj, Value
 
 UNSEEN = "UnseenBackward"
 """The op of a node that stands for a call that we couldn't see."""
+PART = "PartBackward"
+"""The op of a node that stands for a part of what such a call returned."""
 
 
-@dataclass(frozen=True)
+@record
 class Birth:
     """Where a node was made and how sure we are of it: that it exists, that a gradient passes each edge, that each
     slot is filled. `operands` are where the inputs stand in the text; `assumed` words what level 1 rests on.
@@ -40,6 +43,12 @@ class Graphs:
 
     def __init__(self) -> None:
         self.births: dict[Node, Birth] = {}
+        self.networks: dict[Node, tuple[Value, str]] = {}
+        """Leaves that stand for the weights of a network that nobody sees: which, and its name."""
+        self.partly: set[Node] = set()
+        """Such leaves of networks of which some path has frozen a part, nobody knows which."""
+        self.listed: dict[Ref, frozenset[Value]] = {}
+        """Modules whose parameters somebody listed: those that are known."""
 
     def edge(self, state: State, value: Value) -> Edge | None:
         """Where the gradients of a value are sent. An unknown gets a graph that it may have, once."""
@@ -49,7 +58,7 @@ class Graphs:
         if isinstance(obj, UnknownObj) and not obj.plain and obj.hint in ("", "tensor"):
             if obj.edge is None:
                 assert isinstance(value, Ref)
-                edge = self.unseen(state, (), state.moment(obj.made), GUESS, "", from_call=False, fed=obj.fed)
+                edge = self.unseen(state, (), state.moment(obj.made), GUESS, "", from_call=obj.called, fed=obj.fed)
                 state.set(value, replace(obj, edge=edge))
                 return edge
             return obj.edge
@@ -65,6 +74,12 @@ class Graphs:
         self.births[node] = Birth(moment, exists, (), (), operation="leaf")
         return Edge(node)
 
+    def weights(self, moment: Moment, network: Value, name: str) -> Edge:
+        """A leaf that stands for all weights of a network that nobody sees; its variable is the key of their memory."""
+        edge = self.leaf(moment, CONVENTIONAL)
+        self.networks[edge.node] = (network, name)
+        return edge
+
     def unseen(
         self,
         state: State,
@@ -73,17 +88,33 @@ class Graphs:
         level: int,
         assumed: str,
         *,
+        weights: Sequence[tuple[Edge, int]] = (),
         from_call: bool = True,
         fed: bool = False,
     ) -> Edge:
-        """What a call that we can't see returns: a fresh graph over the tensors that went in, which saves them."""
-        saved = (SavedTensor("inputs", edge=inputs[0] if inputs else None),)
-        node = Node(UNSEEN, saved, tuple(inputs), state.ledger.next_order())
-        passes = tuple(max(level, self.exists(edge)) for edge in inputs)
+        """What a call that we can't see returns: a fresh graph over the tensors that went in, which saves them, and over
+        the weights of the networks that it ran, which it saves too. Of a call of nobody knows what, it saves some."""
+        saved = [SavedTensor("inputs", edge=inputs[0] if inputs else None)]
+        for edge, _ in weights:
+            key = edge.node.variable
+            saved.append(SavedTensor("weights", key, state.ledger.version(key), edge))
+        if not (weights or fed):
+            saved.append(SavedTensor("weights", ticket()))
+        following = (*inputs, *(edge for edge, _ in weights))
+        sure = (level,) * len(inputs) + tuple(max(level, how) for _, how in weights)
+        node = Node(UNSEEN, tuple(saved), following, state.ledger.next_order())
+        passes = tuple(max(how, self.exists(edge)) for edge, how in zip(following, sure, strict=True))
         inside = state.in_init
+        slots = (level, *(sure[len(inputs) :] or (level,) * (len(saved) - 1)))
         self.births[node] = Birth(
-            moment, level, passes, (level,), (), "data" if fed else "unseen", assumed, from_call, inside
+            moment, level, passes, slots, (), "data" if fed else "unseen", assumed, from_call, inside
         )
+        return Edge(node)
+
+    def part(self, state: State, whole: Edge, moment: Moment) -> Edge:
+        """A part of what nobody sees: it may have the graph of the whole, and saves nothing."""
+        node = Node(PART, (), (whole,), state.ledger.next_order())
+        self.births[node] = Birth(moment, GUESS, (GUESS,), (), operation="part", in_init=state.in_init)
         return Edge(node)
 
     def build(
@@ -169,20 +200,45 @@ class Graphs:
                         waiting[max(level, passes)].append(following.node)
         return found
 
+    def carries(self, root: Edge, target: Node) -> bool:
+        """Whether a root surely has a graph that leads to `target` if `target` requires grad."""
+        stack, seen = [root.node], set[Node]()
+        while stack:
+            node = stack.pop()
+            if node is target:
+                return True
+            if node not in seen and node.op not in (UNSEEN, PART):
+                seen.add(node)
+                stack.extend(edge.node for edge in node.next if edge is not None)
+        return False
+
     def is_implied(self, root: Edge, target: Node) -> bool:
-        """Whether a root can have its graph only by `target`, an operation that we know, and that then has saved
-        something whichever of its inputs needs a gradient."""
-        node, seen = root.node, set[Node]()
-        while node is not target and node not in seen:
+        """Whether a root can have its graph only by operations that then have saved something, of which `target` is one."""
+        stack, seen, savers = [root.node], set[Node](), set[Node]()
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
             seen.add(node)
-            below = {edge.node for edge in node.next if edge is not None}
-            if len(below) != 1 or node.op == UNSEEN:
+            if node.is_leaf:
                 return False
-            (node,) = below
-        row = rows().get(self.births[target].operation)
-        if node is not target or row is None or any(name.endswith("*") for name in row.inputs):
+            if self._saves(node):
+                savers.add(node)
+            elif node.op == UNSEEN:
+                return False
+            else:
+                stack.extend(edge.node for edge in node.next if edge is not None)
+        return target in savers
+
+    def _saves(self, node: Node) -> bool:
+        """Whether a node that exists has saved something, whichever of its inputs needs a gradient."""
+        birth = self.births[node]
+        if node.op == UNSEEN:
+            return birth.from_call
+        row = rows().get(birth.operation)
+        if row is None or any(name.endswith("*") for name in row.inputs):
             return False
-        if len({edge.node for edge in target.next if edge is not None}) == 1 and target.saved:
+        if len({edge.node for edge in node.next if edge is not None}) == 1 and node.saved:
             return True
         one = range(len(row.inputs))
         return bool(one) and all(row.saved([i == need for i in one]) for need in one)
@@ -205,6 +261,13 @@ class Graphs:
             way.append(step)
             step = came[step]
         return tuple(reversed(way))
+
+
+def whole(node: Node) -> Node:
+    """What a part is a part of; any other node itself."""
+    while node.op == PART and node.next[0] is not None:
+        node = node.next[0].node
+    return node
 
 
 def _serving(filled: Sequence[Slot], edges: Sequence[Edge | None]) -> tuple[tuple[int, ...] | None, ...] | None:

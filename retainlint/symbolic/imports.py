@@ -10,6 +10,8 @@ from retainlint.symbolic.project import MODULES, ROWS, STEPS
 from retainlint.symbolic.state import Base, State
 from retainlint.symbolic.values import Const, External, Imported, Module, TensorObj, UnknownObj, Value
 
+_TYPE_CHECKING = External("typing.TYPE_CHECKING")
+
 # -- the statement ------------------------------------------------------------------------------------------------
 
 
@@ -36,6 +38,8 @@ def imported(machine: Machine, state: State, instr: ir.Import) -> Value:
 def _run_registering(machine: Machine, state: State, place: str, name: str, span: Span) -> None:
     project = machine.imports.project
     assert project is not None
+    if machine.imports.for_types:
+        return
     below = project.submodule(place, name) if name not in ("", "*") else None
     for each in (place, below):
         if each is not None and each not in machine.imports.frames and project.registers(each):
@@ -202,6 +206,7 @@ def _load(machine: Machine, place: str, program: ir.Program) -> None:
         machine.steps, machine.budget = steps, budget
         del machine.waste.claims[claims:]
         imports.loading.pop()
+        imports.for_types = False
     state.writable(frame).registers.clear()
     _share(imports.base, state)
 
@@ -209,6 +214,7 @@ def _load(machine: Machine, place: str, program: ir.Program) -> None:
 def _run(machine: Machine, state: State, module: ir.Code) -> State:
     """One way through a module's body: where it forks, the first that goes on."""
     for instr in module.body:
+        machine.imports.for_types = isinstance(instr, ir.If) and state.read(instr.cond) == _TYPE_CHECKING
         going = [each for each in machine.run((instr,), [state]) if each.flow is None]
         if not going:
             break

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import facts, iteration
+from retainlint.symbolic import facts, iteration, keeping
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import containers, operations, reflection, unknown
+from retainlint.symbolic.models import containers, operations, reflection, unknown, weights
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     NONE,
@@ -43,8 +43,10 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
     held = state.get(obj)
     match held:
         case ListObj(items=items, open=open_):
+            if open_ and any(weights.network_of(state, each) is not None for each in items):
+                return [(state, weights.some(state, items[-1]))]
             if open_ and not (isinstance(index, Const) and index.value == -1 and items):
-                return [(state, items[-1] if items else unknown.item(state, obj, span))]
+                return [(state, items[-1] if items else unknown.item(machine, state, obj, span))]
             return [(state, _from_sequence(state, items, index, span))]
         case DictObj():
             return containers.lookup(machine, state, obj, held, index, span)
@@ -63,7 +65,7 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple):
             return [(state, operations.index(machine, state, obj, index, span))]
         case UnknownObj():
-            return [(state, unknown.item(state, obj, span, index))]
+            return [(state, unknown.item(machine, state, obj, span, index))]
     return [(state, unknown.fresh(state, span, plain=True))]
 
 
@@ -103,6 +105,9 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
             else:
                 state.set(obj, ListObj((*items, value), True, kind, limit))
         case DictObj():
+            if isinstance(index, Const) and index not in held.items:
+                text = span.text.partition("[")[0]
+                keeping.put(machine.waste, state, obj.id, held, value, span, None, text)
             containers.store(state, obj, held, index, value)
         case TensorObj():
             operations.set_item(machine, state, obj, index, value, span)
@@ -130,7 +135,8 @@ def delete(state: State, obj: Value, index: Value) -> None:
                 del kept[index.value]
             state.set(obj, ListObj(tuple(kept), False, held.kind, held.limit))
         else:
-            state.set(obj, ListObj(held.items, True, held.kind, held.limit))
+            rest = () if isinstance(index, Slice) else held.items
+            state.set(obj, ListObj(rest, True, held.kind, held.limit))
     elif isinstance(held, DictObj) and isinstance(obj, Ref):
         state.set(obj, DictObj({k: v for k, v in held.items.items() if k != index}, held.open, held.rest, held.default))
 
@@ -146,7 +152,9 @@ def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
             head, tail = instr.star, count - instr.star - 1
             middle = known[head : len(known) - tail]
             return [*known[:head], state.new(ListObj(tuple(middle))), *known[len(known) - tail :]]
-    values: list[Value] = [unknown.item(state, src, instr.span, Const(i)) for i in range(count)]
+    behind = count if instr.star is None else instr.star
+    places = [i if i <= behind else i - count for i in range(count)]
+    values: list[Value] = [unknown.item(machine, state, src, instr.span, Const(i)) for i in places]
     if isinstance(src, Term) and src.op == "shape":
         values = [Term("item", (src, Const(i))) for i in range(count)]
     if isinstance(state.get(src), TensorObj):

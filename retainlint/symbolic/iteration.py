@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import facts
+from retainlint.symbolic import bounds, facts
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import operations, unknown
+from retainlint.symbolic.models import operations, unknown, weights
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
     Const,
@@ -30,11 +31,16 @@ from retainlint.symbolic.values import (
 EXACT = 6
 """So many turns are run as they are; of longer loops the first two, one or two in the middle, and the last."""
 TURNS = 4
+PARTS = 2_000
+"""A loop over layers, objects or weights takes every one of them in turn, as long as it takes no more steps than this
+without those of its calls: each turn may change another of them."""
+FEW, MANY = 64, 4_096
+"""So many items are all looked at: where each is computed for that, and where they are there already."""
 
 ItemOf = Callable[[State, int], Results]
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """`turns` at most; `exact`: these are all the turns there are."""
 
@@ -48,12 +54,12 @@ class Plan:
 
     def lacks(self, state: State, number: int) -> bool:
         """Whether the path has chosen that the loop is too short for this turn, and for any after it."""
-        most = None if self.size is None or number < 2 else facts.at_most(state, self.size)
+        most = None if self.size is None or number < 2 else bounds.at_most(state, self.size)
         return most is not None and most < min(number, 3)
 
     def skips(self, state: State, number: int) -> bool:
         """Whether the path has chosen that the loop has no turn in its middle."""
-        most = None if self.size is None or number != 3 else facts.at_most(state, self.size)
+        most = None if self.size is None or number != 3 else bounds.at_most(state, self.size)
         return most is not None and most < 4
 
     def may_end(self, state: State, number: int) -> bool:
@@ -63,7 +69,7 @@ class Plan:
         return self.loop not in state.deciding or (not self.exact and number >= self.turns)
 
 
-@dataclass(frozen=True)
+@record
 class _Source:
     """One iterable: its length if known, and its item at an index (a number, known or not)."""
 
@@ -72,14 +78,16 @@ class _Source:
     size: Value | None = None
     counted: bool = False  # by a number of the program's, as `range(n)` is
     indexed: bool = False  # items differ by what they are, not only by who they are
+    held: bool = False  # items are there already: nothing is run to get one
+    parts: bool = False  # items are layers, objects or weights, that differ by what is done to them
 
 
-def plan(machine: Machine, state: State, iterable: Value, span: Span) -> Plan:
-    """How to run a loop over `iterable`."""
+def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int = 1) -> Plan:
+    """How to run a loop over `iterable`; `body` is how many instructions a turn runs."""
     source = _source(machine, state, iterable, span)
     length = source.length
     loop = ticket()
-    if length is not None and length <= EXACT:
+    if length is not None and (length <= EXACT or (source.parts and length * body <= PARTS)):
         return Plan(length, True, lambda s, number: source.at(s, Const(number - 1, loop)), loop, source.indexed)
     size: Value = Const(length) if length is not None else source.size or Term("len", (iterable,))
     before_last = facts.binary("-", size, Const(2))
@@ -96,7 +104,7 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span) -> Plan:
 def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> list[Value] | None:
     """All items, if they are few and known, and getting them doesn't fork."""
     source = _source(machine, state, iterable, span)
-    if source.length is None or source.length > 64:
+    if source.length is None or source.length > (MANY if source.held else FEW):
         return None
     found: list[Value] = []
     for index in range(source.length):
@@ -116,30 +124,30 @@ def any_item(machine: Machine, state: State, iterable: Value, span: Span) -> Val
 
 def _source(machine: Machine, state: State, value: Value, span: Span) -> _Source:
     if isinstance(value, Tuple):
-        return _sequence(value.items, span)
+        return _sequence(state, value.items, span)
     if isinstance(value, Const) and isinstance(value.value, str):
-        return _sequence(tuple(Const(c) for c in value.value[:99]), span)
+        return _sequence(state, tuple(Const(c) for c in value.value[:99]), span)
     if isinstance(value, Const) and not hasattr(value.value, "__iter__"):
         machine.slips.add(span)
     obj = state.get(value)
     match obj:
         case ListObj(items=items, open=False):
-            return _sequence(items, span)
+            return _sequence(state, items, span)
         case DictObj(items=entries, open=False, rest=()):
-            return _sequence(tuple(entries), span)
+            return _sequence(state, tuple(entries), span)
         case LayerObj(children=children) if children:
-            return _sequence(children, span)
+            return _sequence(state, children, span)
         case GeneratorObj():
             return _source(machine, state, machine.drain(state, value), span)
         case ListObj(items=items, open=True) if items:
-            return _Source(None, lambda s, i: [(s, _placed(items, i))])
+            return _Source(None, lambda s, i: [(s, _placed(s, items, i))])
         case IteratorObj():
             return _iterator(machine, state, obj, span)
         case Instance():
             return _object(machine, value, span)
         case TensorObj(length=length):
             return _Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
-    return _Source(None, lambda s, i: [(s, _fed(s, unknown.item(s, value, span)))])
+    return _Source(None, lambda s, i: [(s, _fed(s, unknown.item(machine, s, value, span)))])
 
 
 def _fed(state: State, item: Value) -> Value:
@@ -150,24 +158,40 @@ def _fed(state: State, item: Value) -> Value:
     return item
 
 
-def _placed(items: tuple[Value, ...], index: Value) -> Value:
-    """The item at a turn of a list of which only some are known."""
+def _placed(state: State, items: tuple[Value, ...], index: Value) -> Value:
+    """The item at a turn of a list of which only some are known, its last ones. Before its last turn that is a tensor
+    like the last one, and not the same."""
+    if not isinstance(index, Const | Symbol):
+        return items[-1]
     at = index.value if isinstance(index, Const) and isinstance(index.value, int) else len(items) // 2
-    return items[min(max(at, 0), len(items) - 1)] if isinstance(index, Const | Symbol) else items[-1]
+    at = min(max(at, 0), len(items) - 1)
+    held = state.get(items[at])
+    return state.new(held) if at == len(items) - 1 and isinstance(held, TensorObj) else items[at]
 
 
-def _sequence(items: tuple[Value, ...], span: Span) -> _Source:
+def _sequence(state: State, items: tuple[Value, ...], span: Span) -> _Source:
     def at(state: State, index: Value) -> Results:
         if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
             return [(state, items[index.value])]
         return [(state, items[len(items) // 2] if items else unknown.fresh(state, span))]
 
-    return _Source(len(items), at, indexed=True)
+    parts = len(items) > EXACT and all(_is_part(state, item) for item in items)
+    return _Source(len(items), at, indexed=True, held=True, parts=parts)
+
+
+def _is_part(state: State, item: Value) -> bool:
+    """Whether an item is a layer, an object or a weight, or a pair with one."""
+    if isinstance(item, Tuple):
+        return any(_is_part(state, each) for each in item.items)
+    held = state.get(item)
+    if isinstance(held, UnknownObj):
+        return weights.NETWORK in held.attrs
+    return isinstance(held, LayerObj | Instance) or (isinstance(held, TensorObj) and held.parameter)
 
 
 def _object(machine: Machine, value: Value, span: Span) -> _Source:
     def at(state: State, index: Value) -> Results:
-        return [(state, unknown.derived(state, value, "item", span))]
+        return [(state, unknown.derived(machine, state, value, "item", span))]
 
     return _Source(None, at)
 
@@ -185,7 +209,7 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> _
                 number = facts.binary("+", index, obj.start) or index
                 return [(s, Tuple((number, item))) for s, item in inner.at(current, index)]
 
-            return _Source(inner.length, numbered, size, inner.counted, inner.indexed)
+            return replace(inner, at=numbered, size=size)
         case "zip":
             return _zip(parts)
         case "reversed":
@@ -193,19 +217,18 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> _
             if inner.length is None:
                 return inner
             last = inner.length - 1
-            return _Source(
-                inner.length, lambda s, i: inner.at(s, facts.binary("-", Const(last), i) or i), indexed=inner.indexed
-            )
+            return replace(inner, at=lambda s, i: inner.at(s, facts.binary("-", Const(last), i) or i), size=None)
         case "chain":
             return _chain(parts, span)
-        case "map":
+        case "map" | "starmap":
             func = obj.start
             inner = _zip(parts) if len(parts) > 1 else parts[0]
 
             def mapped(current: State, index: Value) -> Results:
                 found: Results = []
                 for s, item in inner.at(current, index):
-                    args = item.items if len(parts) > 1 and isinstance(item, Tuple) else (item,)
+                    spread = len(parts) > 1 or obj.kind == "starmap"
+                    args = item.items if spread and isinstance(item, Tuple) else (item,)
                     found += machine.call(s, func, Args(args), span)
                 return found
 
@@ -225,7 +248,9 @@ def _zip(parts: list[_Source]) -> _Source:
         return [(s, Tuple(row)) for s, row in found]
 
     length = min(lengths) if lengths else None
-    return _Source(length, zipped, sizes[0] if sizes else None, indexed=any(part.indexed for part in parts))
+    held, indexed = all(part.held for part in parts), any(part.indexed for part in parts)
+    whole = any(part.parts for part in parts)
+    return _Source(length, zipped, sizes[0] if sizes else None, indexed=indexed, held=held, parts=whole)
 
 
 def _chain(parts: list[_Source], span: Span) -> _Source:
@@ -241,7 +266,8 @@ def _chain(parts: list[_Source], span: Span) -> _Source:
             left -= part.length
         return [(state, unknown.fresh(state, span))]
 
-    return _Source(sum(part.length or 0 for part in parts), at, indexed=True)
+    held, whole = all(part.held for part in parts), any(part.parts for part in parts)
+    return _Source(sum(part.length or 0 for part in parts), at, indexed=True, held=held, parts=whole)
 
 
 def _range(obj: IteratorObj) -> _Source:

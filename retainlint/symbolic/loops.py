@@ -31,6 +31,11 @@ COUNTERS = 3
 """From this turn on, a state that differs from an earlier one only by numbers and texts counts as repeated."""
 
 
+NESTED = 2
+"""Within so many loops, one whose turn number decides nothing is run for two turns at most: three levels of four turns
+each would be sixty-four ways through the same body."""
+
+
 def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
     after: list[State] = []
     for each, iterable in _iterated(machine, state, state.read(instr.iterable), instr.span):
@@ -46,35 +51,39 @@ def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
 
 def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
     outer = state.turns
-    plan = iteration.plan(machine, state, iterable, instr.span)
+    plan = iteration.plan(machine, state, iterable, instr.span, len(instr.body))
+    deep = _is_deep(outer)
     ended: list[State] = []  # left the loop otherwise than by its end
     seen: list[State] = []
     live = [state]
     exhausted: list[State] = []
     for number in range(1, plan.turns + 1):
-        turn: list[State] = []
+        begun: list[State] = []
+        skipping: list[State] = []
         exhausted += [each for each in live if plan.lacks(each, number)]
         for each in [each for each in live if not plan.lacks(each, number)]:
             if plan.skips(each, number):
-                turn.append(each)
+                skipping.append(each)
                 continue
             each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls), sure=plan.sure, few=plan.exact))
             for current, item in plan.item(each, number):
                 if current.flow is None:
                     current.write(instr.item, item, instr.span)
-                    turn += machine.run(instr.body, [current])
+                    begun.append(current)
                 else:
                     ended.append(current)
-        live, left = sort_turn(turn)
+        live, left = sort_turn(skipping + machine.run(instr.body, begun))
         ended += left
         for each in live:
             forget_dead(each, instr.live_turn)
             sweep(each)
         live = machine.thin(live, instr.span)
         if live and plan.may_end(live[0], number):
-            live, repeated = new_states(machine, live, seen, lenient=number >= COUNTERS and not plan.exact)
+            live, repeated = new_states(
+                machine, live, seen, lenient=number >= COUNTERS and not plan.exact, grown=not plan.exact
+            )
             exhausted += repeated
-        if not live:
+        if not live or (deep and number >= 2 and not plan.exact and plan.loop not in live[0].deciding):
             break
         if not plan.indexed:
             seen += [each.fork() for each in live]
@@ -92,9 +101,10 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
     live = [state]
     decided = True
     number = 0
-    while live and number < (KNOWN_TURNS if decided else UNKNOWN_TURNS):
+    unknown_turns = 2 if _is_deep(outer) else UNKNOWN_TURNS
+    while live and number < (KNOWN_TURNS if decided else unknown_turns):
         number += 1
-        turn: list[State] = []
+        begun: list[State] = []
         for each in live:
             each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls)))
         for tested in machine.run(instr.test, live):
@@ -107,17 +117,14 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
                 if number > 2:
                     finished.append(tested.fork())
                 truth = True
-            if truth:
-                turn += machine.run(instr.body, [tested])
-            else:
-                finished.append(tested)
-        live, left = sort_turn(turn)
+            (begun if truth else finished).append(tested)
+        live, left = sort_turn(machine.run(instr.body, begun))
         ended += left
         for each in live:
             forget_dead(each, instr.live_turn)
             sweep(each)
         live = machine.thin(live, instr.span)
-        live, repeated = new_states(machine, live, seen)
+        live, repeated = new_states(machine, live, seen, grown=True)
         finished += [] if decided else repeated
         seen += [each.fork() for each in live]
     finished += live
@@ -125,6 +132,11 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
         each.turns = outer
     after = machine.run(instr.orelse, finished)
     return settled(machine, leave_loop(ended, outer) + after, instr.live)
+
+
+def _is_deep(outer: tuple[Turn, ...]) -> bool:
+    """Whether a loop stands within so many others that its turns count."""
+    return sum(not turn.is_call for turn in outer) >= NESTED
 
 
 def _iterated(machine: Machine, state: State, iterable: Value, span: Span) -> list[tuple[State, Value]]:

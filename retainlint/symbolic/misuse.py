@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from retainlint.incident import Discarded, OldVariable, ResultUsed, UnknownArgument, Walk
@@ -29,6 +30,8 @@ def arguments(machine: Machine, state: State, function: str, roots: Iterable[Val
     names = [name for name, _ in args.named if name not in _TAKES[function] or (function, name) in _DEPRECATED]
     if not names:
         return
+    if state.guards or _is_tried(span):
+        return  # the program tries the name, and has another way
     sure = function != "Tensor.backward" or _known(machine, state, roots)
     for name in names:
         if not sure and name not in _OLD:
@@ -37,9 +40,25 @@ def arguments(machine: Machine, state: State, function: str, roots: Iterable[Val
         if (function, name) == ("torch.autograd.grad", "only_inputs") and (value is None or value.text == "True"):
             continue
         told = UnknownArgument(
-            state.moment(span), function, name, value, (function, name) in _DEPRECATED, sure, conditions(state), ()
-        )
+            state.moment(span), function, name, value, (function, name) in _DEPRECATED, sure,
+            conditions=conditions(state),
+        )  # fmt: skip
         machine.waste.claim(told, settled=True)
+
+
+def _is_tried(span: Span) -> bool:
+    """Whether the block that a call stands in ends with a handler of TypeErrors."""
+    rows = span.source
+    margin = _indent(rows.row_text(span.row))
+    for row in range(span.row + 1, len(rows.row_starts) + 1):
+        text = rows.row_text(row)
+        if text.strip() and _indent(text) < margin:
+            return re.match(r"\s*except\b.*\bTypeError\b", text) is not None
+    return False
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def result(machine: Machine, state: State, walk: Walk, roots: Iterable[Value]) -> None:
@@ -48,21 +67,22 @@ def result(machine: Machine, state: State, walk: Walk, roots: Iterable[Value]) -
         return
     used = machine.waste.uses.user(state.frame.code, walk.moment.span)
     if used is not None:
-        machine.waste.claim(ResultUsed(walk, used[1], conditions(state), ()), settled=True)
+        machine.waste.claim(ResultUsed(walk, used[1], conditions=conditions(state)), settled=True)
 
 
 def detached(machine: Machine, state: State, tensor: Value, span: Span) -> None:
     """Report `tensor.detach()` whose result is dropped."""
     if machine.waste.uses.is_dropped(state.frame.code, span) and _known(machine, state, (tensor,)):
         name = span.text.rpartition(".")[0].strip()
-        machine.waste.claim(Discarded(state.moment(span), name, conditions(state), ()), settled=True)
+        machine.waste.claim(Discarded(state.moment(span), name, conditions=conditions(state)), settled=True)
 
 
 def variable(machine: Machine, state: State, args: Args, span: Span) -> None:
     """Report `Variable(...)`."""
     argument = args.spans[0] if args.spans else None
     names = tuple(name for name, _ in args.named)
-    machine.waste.claim(OldVariable(state.moment(span), argument, names, conditions(state), ()), settled=True)
+    told = OldVariable(state.moment(span), argument, names, conditions=conditions(state))
+    machine.waste.claim(told, settled=True)
 
 
 def _known(machine: Machine, state: State, roots: Iterable[Value]) -> bool:

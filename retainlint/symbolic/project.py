@@ -39,6 +39,10 @@ class Project(Protocol):
         """Whether a module may be imported for what its import does."""
         ...
 
+    def reaches(self, name: str) -> bool:
+        """Whether a walk may be reached from a function, method or class of that name."""
+        ...
+
     def dotted(self, place: str) -> str: ...
 
     def program(self, place: str) -> ir.Program | str | None:
@@ -56,6 +60,9 @@ class Imports:
     of: dict[Source, int] = field(default_factory=dict)  # a text -> the frame of its module
     stars: dict[int, dict[str, None]] = field(default_factory=dict)  # module's frame -> places it imports `*` from
     loading: list[int] = field(default_factory=list)  # the frames of the modules that are being run, outermost first
+    allowance: int = 0  # steps that one of their functions may take that doesn't come to a walk
+    share: int = 0  # steps that all such calls of an entry may take
+    for_types: bool = False  # whether what runs is imported for its types alone: a lazy package tells so what it holds
     crossing: bool = False  # whether a function of another module is being run, within its allowance
     spent: int = 0  # steps of this entry within such functions
     spent_before: int = 0  # those of the entries before it

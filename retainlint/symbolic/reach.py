@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from retainlint.autograd.graph import Node
-from retainlint.symbolic.state import Frames, Heap, State
+from retainlint.symbolic.state import Frame, Frames, Heap, State
 from retainlint.symbolic.values import (
     Bound,
     ClassObj,
@@ -15,6 +15,7 @@ from retainlint.symbolic.values import (
     DictObj,
     DistributionObj,
     GeneratorObj,
+    HeapObj,
     Instance,
     IteratorObj,
     LayerObj,
@@ -57,49 +58,80 @@ _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
 """What each kind of value and record holds; kinds that hold nothing are absent."""
 
 
+def _spread(value: Any, refs: list[int], frames: set[int]) -> None:
+    """Note the records and frames that a value leads to, through no other record."""
+    stack = [value]
+    while stack:
+        value = stack.pop()
+        kind = type(value)
+        if kind is Ref:
+            refs.append(value.id)
+        elif kind in _PARTS:
+            if kind is Closure:
+                frames.add(value.frame)
+            stack.extend(_PARTS[kind](value))
+
+
+def _leads(record: HeapObj) -> tuple[list[int], set[int]]:
+    """The records and frames that a record holds; it is noted on the record, which never changes."""
+    refs: list[int] = []
+    frames: set[int] = set()
+    _spread(record, refs, frames)
+    vars(record)[_LEADS] = refs, frames
+    return refs, frames
+
+
+_LEADS = " leads"
+
+
 def records(state: State) -> tuple[set[int], set[int]]:
     """The heap records and the frames that a state's running calls lead to. Those of the base that this path hasn't
     changed are not looked into: what it has changed is reached anyway."""
     heap, frames, base = state.heap, state.frames, state.base
     found: set[int] = set()
     seen: set[int] = base.frames.keys() - frames.keys()
-    entering = [*state.stack, *state.suspended, *(base.frames.keys() & frames.keys())]
-    stack: list[Any] = [] if state.flow is None else [state.flow.value]
-    stack.append(state.cache)
-    stack.extend(Ref(id) for id in base.heap.keys() & heap.keys())
-    while stack or entering:
+    entering = {*state.stack, *state.suspended, *(base.frames.keys() & frames.keys())}
+    refs = list(base.heap.keys() & heap.keys())
+    _spread(state.cache, refs, entering)
+    if state.flow is not None:
+        _spread(state.flow.value, refs, entering)
+    while entering or refs:
         while entering:
             id = entering.pop()
             if id not in seen and id in frames:
                 seen.add(id)
-                frame = frames[id]
-                stack.extend(frame.names.values())
-                stack.extend(frame.registers.values())
-                stack.extend(frame.yielded)
-                stack += [frame.cls, frame.receiver]
-                if frame.parent is not None:
-                    entering.append(frame.parent)
-        if not stack:
-            break
-        value = stack.pop()
+                _spread_frame(frames[id], refs, entering)
+        while refs:
+            id = refs.pop()
+            if id in found:
+                continue
+            found.add(id)
+            record = heap.get(id)
+            if record is None:
+                if id in base.heap:
+                    continue
+                record = heap[id]
+            more, outer = vars(record).get(_LEADS) or _leads(record)
+            refs += more
+            if outer:
+                entering |= outer
+    return found, seen
+
+
+def _spread_frame(frame: Frame, refs: list[int], frames: set[int]) -> None:
+    """Note the records and frames that a frame's variables lead to."""
+    if frame.parent is not None:
+        frames.add(frame.parent)
+    for value in chain(frame.names.values(), frame.registers.values(), frame.yielded, (frame.cls, frame.receiver)):
         kind = type(value)
         if kind is Ref:
-            if value.id in found:
-                continue
-            found.add(value.id)
-            if value.id in base.heap and value.id not in heap:
-                continue
-            value = heap[value.id]
-            kind = type(value)
+            refs.append(value.id)  # type: ignore[union-attr]
         elif kind is Closure:
-            if value.frame not in seen:
-                entering.append(value.frame)
-            if not value.defaults:
-                continue
-        parts = _PARTS.get(kind)
-        if parts is not None:
-            stack.extend(parts(value))
-    return found, seen
+            frames.add(value.frame)  # type: ignore[union-attr]
+            for _, default in value.defaults:  # type: ignore[union-attr]
+                _spread(default, refs, frames)
+        elif kind in _PARTS:
+            _spread(value, refs, frames)
 
 
 def nodes(state: State) -> set[Node]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from retainlint import ir
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import State
@@ -19,7 +21,10 @@ COUNTED, COUNTED_CALLS = 50, 256
 """A function whose numbers decide how deep it goes may call itself so deeply, and so often in all."""
 
 
-def too_deep(machine: Machine, state: State, code: ir.Code, sizes: tuple[int | None, ...]) -> bool:
+Size: TypeAlias = "tuple[str, int] | None"
+
+
+def too_deep(machine: Machine, state: State, code: ir.Code, sizes: tuple[Size, ...]) -> bool:
     """Whether to cut a call: one of a function that calls itself, unless its own numbers bring that to an end."""
     outer = [frame for id in state.stack if (frame := state.frames[id]).code is code]
     if len({state.frames[id].code for id in state.stack}) >= DEEPEST:
@@ -31,13 +36,13 @@ def too_deep(machine: Machine, state: State, code: ir.Code, sizes: tuple[int | N
     return not counts or len(outer) >= COUNTED or machine.deep[code] > COUNTED_CALLS
 
 
-def size(state: State, value: Value) -> int | None:
+def size(state: State, value: Value) -> Size:
     """A known number, the length of a known sequence, or which of the program's objects it is."""
     if isinstance(value, Const):
-        return value.value if type(value.value) is int else None
+        return ("number", value.value) if type(value.value) is int else None
     if isinstance(value, Tuple):
-        return len(value.items)
+        return "length", len(value.items)
     held = state.get(value)
     if isinstance(value, Ref) and isinstance(held, Instance):
-        return value.id
-    return len(held.items) if isinstance(held, ListObj) and not held.open else None
+        return "object", value.id
+    return ("length", len(held.items)) if isinstance(held, ListObj) and not held.open else None

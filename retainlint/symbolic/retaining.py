@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from retainlint.autograd.graph import Node
 from retainlint.incident import Cycle, Growing, Retained, Turn
+from retainlint.records import record
 from retainlint.source import Span
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.state import State, WalkRecord
@@ -13,7 +12,7 @@ from retainlint.symbolic.values import CONVENTIONAL
 from retainlint.symbolic.waste import Account, assumptions, conditions, is_foreign, later_turn
 
 
-@dataclass(frozen=True)
+@record
 class Flags:
     """How a walk's arguments are written: where the `True` of `retain_graph` stands, and whether `create_graph`'s does."""
 
@@ -55,7 +54,7 @@ def _retained(account: Account, state: State, record: WalkRecord, value: Span) -
     if not sure or any(is_foreign(graphs, node) for node in saved):
         account.deny(Retained, record.walk.moment.span)
         return
-    incident = Retained(record.walk, value, conditions(state), assumptions(graphs, sure))
+    incident = Retained(record.walk, value, conditions=conditions(state), assumptions=assumptions(graphs, sure))
     account.claim(incident, held=sure)
 
 
@@ -76,10 +75,11 @@ def _growth(account: Account, state: State, record: WalkRecord, failed: bool) ->
             account.deny(Growing, place)
             return
         birth = account.graphs.births[built]
-        assumed = assumptions(account.graphs, (built,))
-        account.claim(
-            Growing(record.walk, earlier.walk, birth.moment, turn.loop, conditions(state), assumed), settled=True
-        )
+        incident = Growing(
+            record.walk, earlier.walk, birth.moment, turn.loop,
+            conditions=conditions(state), assumptions=assumptions(account.graphs, (built,)),
+        )  # fmt: skip
+        account.claim(incident, settled=True)
         return
 
 
@@ -104,4 +104,5 @@ def _cycle(account: Account, state: State, record: WalkRecord) -> None:
     if account.in_module or turned:
         leaves = [node for node, level in record.reach.items() if node.is_leaf and level <= CONVENTIONAL]
         if leaves or turned:
-            account.claim(Cycle(record.walk, conditions(state), assumptions(account.graphs, record.reach)))
+            assumed = assumptions(account.graphs, record.reach)
+            account.claim(Cycle(record.walk, conditions=conditions(state), assumptions=assumed))

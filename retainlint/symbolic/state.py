@@ -10,6 +10,7 @@ from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.ledger import Ledger
 from retainlint.incident import Condition, Moment, Turn, Walk
 from retainlint.ir import Code
+from retainlint.records import record
 from retainlint.source import Source, Span
 from retainlint.symbolic.values import HeapObj, Ref, UnknownObj, Value
 
@@ -21,7 +22,7 @@ def ticket() -> int:
     return next(_tickets)
 
 
-@dataclass(frozen=True)
+@record
 class Flow:
     """How a block ended, if not at its end: "break", "continue", "return", "raise", "stop"."""
 
@@ -29,7 +30,7 @@ class Flow:
     value: Value | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class WalkRecord:
     """A walk that ran on this path: what it reached at which level, what it freed."""
 
@@ -44,7 +45,7 @@ class WalkRecord:
     hoped: bool = False  # it ran in a `try`, and is only supposed to have succeeded
 
 
-@dataclass(frozen=True)
+@record
 class Change:
     """An in-place change on this path; by an optimiser's step if `by_step`."""
 
@@ -56,7 +57,7 @@ class Change:
     level: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """An optimiser's step (or a zeroing of its gradients): which leaves it owns."""
 
@@ -64,7 +65,7 @@ class Step:
     created: int
 
 
-@dataclass(frozen=True)
+@record
 class Deed:
     """What was done to gradients: a "walk", a "zero", a "step", or "other": set by hand, or something unseen.
 
@@ -77,7 +78,7 @@ class Deed:
     text: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Choice:
     """A condition that we could not decide, and the answer this path assumes."""
 
@@ -99,7 +100,9 @@ class Frame:
     receiver: Value | None = None
     yielded: tuple[Value, ...] = ()
     consumer: Callable[[State, Value], list[State]] | None = None  # the body of the loop over this generator
-    sizes: tuple[int | None, ...] = ()  # the numbers that it was called with, and how long the sequences were
+    sizes: tuple[
+        tuple[str, int] | None, ...
+    ] = ()  # the numbers that it was called with, and how long the sequences were
     assumed: tuple[Choice, ...] = ()  # what this path took for granted when it was called
 
 
@@ -268,7 +271,9 @@ class State:
         return self.frames[self.stack[-1]].registers[register]
 
     def write(self, register: int, value: Value, span: Span) -> None:
-        frame = self.writable()
+        frame = self.frames[self.stack[-1]]
+        if frame.owner != self.me:
+            frame = self.writable()
         frame.registers[register] = value
         frame.spans[register] = span
 

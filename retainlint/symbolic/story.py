@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from retainlint.autograd.graph import Node, SavedTensor
-from retainlint.incident import Condition, Freed, Modified, Moment
+from retainlint.incident import Condition, Freed, Modified, Moment, Walk
 from retainlint.symbolic import witness
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.graphs import Birth, Graphs
-from retainlint.symbolic.state import State, WalkRecord
-from retainlint.symbolic.values import CONVENTIONAL
+from retainlint.symbolic.state import Change, State, WalkRecord
+from retainlint.symbolic.values import CONVENTIONAL, GUESS
 
 
 def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second: WalkRecord) -> None:
@@ -43,7 +46,8 @@ def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second:
 def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, walk: WalkRecord) -> None:
     """Report that what `node` saved was changed before `walk`."""
     graphs = machine.graphs
-    change = next(c for c in reversed(state.changes) if c.storage == saved.storage)
+    change = change_of(state, node, saved)
+    assert change is not None
     earlier = next((r for r in reversed(state.walks) if node in r.reach), None)
     level = max(walk.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in walk.roots if (w := graphs.way(root, node, level))), (node,))
@@ -57,9 +61,16 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, wal
         walk=walk.walk,
         earlier=None if earlier is None else earlier.walk,
         conditions=_conditions(state),
-        assumptions=_assumptions(graphs, (*way, node)),
+        assumptions=(*_assumptions(graphs, (*way, node)), *_about_weights(graphs, node, saved, change, walk.walk)),
+        supposed=change.level == GUESS,
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, walk, node, saved, change))
+
+
+def change_of(state: State, node: Node, saved: SavedTensor) -> Change | None:
+    """Which change of what a node saved is told: the last of those that are the surest."""
+    since = [c for c in state.changes if c.storage == saved.storage and c.created >= node.order]
+    return min(reversed(since), key=lambda change: change.level, default=None)
 
 
 def _saved(graphs: Graphs, node: Node) -> tuple[str, ...]:
@@ -89,6 +100,16 @@ def _conditions(state: State) -> tuple[Condition, ...]:
 
 def _assumptions(graphs: Graphs, nodes: tuple[Node, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for node in nodes if (text := graphs.births[node].assumed)))
+
+
+def _about_weights(graphs: Graphs, node: Node, saved: SavedTensor, change: Change, walk: Walk) -> Iterator[str]:
+    """What is taken for granted of a network that nobody sees, or of an optimiser."""
+    if saved.edge is not None and saved.edge.node in graphs.networks:
+        name = graphs.networks[saved.edge.node][1]
+        yield f"{f'`{name}`' if name else 'the network'} has more than one layer, and so saves its weights"
+    if change.level == GUESS:
+        owner = re.split(r"\.step\b", change.moment.span.text)[0]
+        yield f"`{owner}` moves weights that the graph of `{walk.root}` has saved"
 
 
 def _turns(freed: Moment, reused: Moment) -> tuple[str, ...]:

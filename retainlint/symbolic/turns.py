@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.incident import Turn
+from retainlint.symbolic.alike import equivalent
 from retainlint.symbolic.context import Machine
-from retainlint.symbolic.merge import equivalent, forget_dead, join
+from retainlint.symbolic.merge import forget_dead, join
 from retainlint.symbolic.state import State
 
 
@@ -16,17 +17,19 @@ def settled(machine: Machine, states: list[State], live: ir.Live) -> list[State]
     for state in states:
         if state.flow is None:
             forget_dead(state, live)
-    return join(machine.graphs, states)
+        elif state.flow.kind == "return" and state.frame.registers:
+            state.writable().registers.clear()
+    return join(machine.graphs, states, beside=machine.chooser.beside)
 
 
 def new_states(
-    machine: Machine, states: list[State], seen: list[State], *, lenient: bool = False
+    machine: Machine, states: list[State], seen: list[State], *, lenient: bool = False, grown: bool = False
 ) -> tuple[list[State], list[State]]:
     """Tell states that were not there at an earlier turn's end from those that were."""
     new: list[State] = []
     old: list[State] = []
     for state in states:
-        known = any(equivalent(machine.graphs, before, state, lenient=lenient) for before in seen)
+        known = any(equivalent(machine.graphs, before, state, lenient=lenient, grown=grown) for before in seen)
         (old if known else new).append(state)
     return new, old
 

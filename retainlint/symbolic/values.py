@@ -7,12 +7,13 @@ Values are immutable. What can change lies on a state's heap, as an immutable re
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TypeAlias
 
 from retainlint.autograd.graph import Edge
 from retainlint.ir import Code, Literal
+from retainlint.records import record
 from retainlint.source import Span
 
 PROVEN, CONVENTIONAL, GUESS = 0, 1, 2
@@ -22,7 +23,7 @@ PROVEN, CONVENTIONAL, GUESS = 0, 1, 2
 # -- immediate values ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class Const:
     """A known number, text, truth or None. `loop` is the run of a loop from whose turn number it was computed, or 0."""
 
@@ -33,14 +34,14 @@ class Const:
 NONE, TRUE, FALSE = Const(None), Const(True), Const(False)
 
 
-@dataclass(frozen=True)
+@record
 class Ref:
     """A place on the heap."""
 
     id: int
 
 
-@dataclass(frozen=True)
+@record
 class Term:
     """An unknown number, text or truth, computed from other values: equal terms are equal answers."""
 
@@ -48,7 +49,7 @@ class Term:
     args: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Symbol:
     """An unknown number with bounds: a loop's index in some middle turn. `high` may be a Term."""
 
@@ -58,7 +59,7 @@ class Symbol:
     loop: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True)
+@record
 class Tuple:
     """A tuple; `names` are its fields, if it is a named one."""
 
@@ -66,19 +67,19 @@ class Tuple:
     names: tuple[str, ...] = field(default=(), compare=False)
 
 
-@dataclass(frozen=True)
+@record
 class Slice:
     parts: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
+@record
 class External:
     """What was imported from outside, or is built in: `torch.nn.functional.relu`, `builtins.print`."""
 
     path: str
 
 
-@dataclass(frozen=True)
+@record
 class Closure:
     """A function of the program. `frame` is where it was made; `owner` the class whose body holds it."""
 
@@ -91,7 +92,7 @@ class Closure:
         return f"Closure({self.code.qualname})"
 
 
-@dataclass(frozen=True)
+@record
 class Bound:
     """A function with its first argument."""
 
@@ -99,7 +100,7 @@ class Bound:
     self: Value
 
 
-@dataclass(frozen=True)
+@record
 class Method:
     """A method that a model knows (or nobody does), by name, of `obj`; `span` is where it was looked up."""
 
@@ -107,7 +108,7 @@ class Method:
     name: str
 
 
-@dataclass(frozen=True)
+@record
 class Wrapped:
     """A function under a decorator that we know: "property", "staticmethod", "classmethod", "no_grad", ..."""
 
@@ -116,14 +117,14 @@ class Wrapped:
     memo: Value | None = None  # for "cache": the dict of earlier results
 
 
-@dataclass(frozen=True)
+@record
 class Partial:
     func: Value
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
 
 
-@dataclass(frozen=True)
+@record
 class Super:
     """What `super()` gives: attributes are looked up behind `owner` in the order of `obj`'s class."""
 
@@ -131,7 +132,7 @@ class Super:
     owner: Value
 
 
-@dataclass(frozen=True)
+@record
 class GradMode:
     """A context or decorator that turns gradients on or off; `guards` is one that catches a failure, and with
     `expects` insists on one."""
@@ -142,7 +143,7 @@ class GradMode:
     restores: bool | None = None  # what a statement that set it found before
 
 
-@dataclass(frozen=True)
+@record
 class Failure:
     """An exception object; `type` is its class's name, "" if unknown, `bases` the names of those that it derives from.
     `open`: there may be more."""
@@ -152,14 +153,14 @@ class Failure:
     open: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Module:
     """A module of the project, by its place."""
 
     place: str
 
 
-@dataclass(frozen=True)
+@record
 class Imported:
     """What `from module import name` bound: looked for when it is used. Only variables hold it, never registers."""
 
@@ -172,7 +173,7 @@ class Imported:
 _EMPTY: Mapping[str, Value] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
+@record
 class TensorObj:
     """A tensor that we saw being made.
 
@@ -188,9 +189,10 @@ class TensorObj:
     length: int | None = None
     ndim: int | None = None  # how many dimensions, where it is easily known
     positive: bool = False  # surely not negative: a norm, a square, ...
+    moved: bool = False  # a leaf that may be a copy of itself since, on another device: then it is none
 
 
-@dataclass(frozen=True)
+@record
 class UnknownObj:
     """Anything. `edge` is a graph that it may have; `level` how sure we are; None: not asked for so far.
 
@@ -205,9 +207,10 @@ class UnknownObj:
     attrs: Mapping[str, Value] = field(default_factory=lambda: _EMPTY)
     plain: bool = False  # surely no tensor: a count, a text, a device
     fed: bool = False  # came out of a loop over something unknown: data, if it is given to a network
+    called: bool = False  # came out of a call that was given something: if it has a graph, then no leaf's
 
 
-@dataclass(frozen=True)
+@record
 class ListObj:
     """A list, set or deque. `open`: it may hold more than `items` knows, before them."""
 
@@ -217,7 +220,7 @@ class ListObj:
     limit: int | None = None  # a deque's maxlen
 
 
-@dataclass(frozen=True)
+@record
 class DictObj:
     """A dict; `open`: it may hold more. Keys are constants; a value under an unknown key goes to `rest`."""
 
@@ -227,7 +230,7 @@ class DictObj:
     default: Value | None = None  # a defaultdict's factory
 
 
-@dataclass(frozen=True)
+@record
 class ClassObj:
     name: str
     bases: tuple[Value, ...]
@@ -236,7 +239,7 @@ class ClassObj:
     dataclass: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Instance:
     """An object of a class of the program."""
 
@@ -244,7 +247,7 @@ class Instance:
     attrs: Mapping[str, Value]
 
 
-@dataclass(frozen=True)
+@record
 class LayerObj:
     """A module of torch.nn; `attrs` hold its parameters, children and options."""
 
@@ -254,16 +257,17 @@ class LayerObj:
     training: bool = True
 
 
-@dataclass(frozen=True)
+@record
 class OptimizerObj:
-    """`params` are the tensors that it owns, None if we can't know them."""
+    """`params` are the tensors that it owns, None if we can't know any; with `open`, it may own more."""
 
     kind: str
     params: tuple[Value, ...] | None
     evaluations: int = 1  # how often its step calls a closure, at most 2
+    open: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class DistributionObj:
     """A torch.distributions object over some parameters."""
 
@@ -271,7 +275,7 @@ class DistributionObj:
     params: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
+@record
 class GeneratorObj:
     """A call of a generator function that has not begun."""
 
@@ -280,7 +284,7 @@ class GeneratorObj:
     named: tuple[tuple[str, Value], ...]
 
 
-@dataclass(frozen=True)
+@record
 class IteratorObj:
     """What `iter`, `enumerate`, `zip`, `map`, ... give; `parts` are what it runs over, `start` where it counts from."""
 

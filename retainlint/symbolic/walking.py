@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 
 from retainlint.autograd import engine
 from retainlint.autograd.errors import FreedError, GraphError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import NoGraph, Walk
+from retainlint.records import record
 from retainlint.source import Span
 from retainlint.symbolic import deeds, misuse, retaining, story, witness
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.gradients import Gradients, Mark
 from retainlint.symbolic.graphs import UNSEEN
 from retainlint.symbolic.models import unknown
-from retainlint.symbolic.state import Flow, State, WalkRecord, ticket
+from retainlint.symbolic.state import Change, Flow, State, WalkRecord, ticket
 from retainlint.symbolic.values import (
     CONVENTIONAL,
     FALSE,
@@ -32,7 +33,7 @@ from retainlint.symbolic.values import (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Request:
     """One call of backward or grad: from where, how, and what it is called in the text."""
 
@@ -206,19 +207,32 @@ class _Watch(engine.Observer):
         )
         if record.hoped and self.request.seeds:  # it may have failed for want of them
             return GUESS
-        if level == GUESS and set(self.roots) == set(record.roots):
-            above = self.machine.graphs.way(self.roots[0], node, GUESS)
-            is_below = birth.from_call and all(not n.saved for n in above[:-1])
-            if node.op == UNSEEN and (node is self.roots[0].node or is_below):
-                return CONVENTIONAL  # the first walk ran, so its root had a graph
-            if any(self.machine.graphs.is_implied(root, node) for root in self.roots):
-                return CONVENTIONAL  # and all that alone can have given it one
-        return level
+        return min(level, self._proven(node, record)) if level == GUESS else level
+
+    def _proven(self, node: Node, record: WalkRecord) -> int:
+        """How sure a walk that ran makes it that its root had a graph, and `node` in it."""
+        graphs, first = self.machine.graphs, record.roots[0].node
+        carried = not record.hoped and any(graphs.carries(root, first) for root in self.roots)
+        if set(self.roots) != set(record.roots) and not carried:
+            return GUESS
+        above = graphs.way(record.roots[0], node, GUESS)
+        is_below = graphs.births[node].from_call and bool(node.next) and all(not n.saved for n in above[:-1])
+        if node.op == UNSEEN and (node is first or is_below):
+            return CONVENTIONAL  # the first walk ran, so its root had a graph
+        if any(graphs.is_implied(root, node) for root in record.roots):
+            return CONVENTIONAL  # and all that alone can have given it one
+        return GUESS
 
     def _modified(self, node: Node, saved: SavedTensor) -> None:
         state = self.state
         birth = self.machine.graphs.births[node]
         level = max(self.reach.get(node, GUESS), birth.exists, birth.slots[node.saved.index(saved)])
+        change = story.change_of(state, node, saved)
+        before = next((r for r in reversed(state.walks) if set(r.roots) == set(self.roots)), None)
+        if level == GUESS and before is not None:
+            level = self._proven(node, before)
+        if change is not None and not (change.level == GUESS and before is not None and _is_behind(change, before)):
+            level = max(level, change.level)
         key = (node, saved.storage)
         if level > CONVENTIONAL or key in state.reported or node in state.reported or self.failed:
             return
@@ -234,6 +248,11 @@ class _Watch(engine.Observer):
         return WalkRecord(
             self.walk, self.reach, freed, created, self.roots, request.targets, request.accumulate, request.create
         )
+
+
+def _is_behind(change: Change, walk: WalkRecord) -> bool:
+    """Whether a step came behind a walk, and so moves some of the weights that this gave gradients to."""
+    return change.by_step and change.created >= walk.created
 
 
 def execute(machine: Machine, state: State, request: Request) -> list[Mark | None]:
@@ -298,5 +317,5 @@ def _no_graph(machine: Machine, state: State, request: Request, walk: Walk, edge
     reason, span = held.cut or ("leaf", None)
     kind = reason if reason in ("detach", "no_grad", "data", "item", "leaf", "create_graph", "constant") else "detach"
     cut = None if span is None else state.moment(span)
-    incident = NoGraph(walk, cut, kind, tuple(choice.condition for choice in state.choices), ())
+    incident = NoGraph(walk, cut, kind, conditions=tuple(choice.condition for choice in state.choices))
     machine.report(incident, lambda: witness.of_no_graph(incident))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from retainlint import ir
 from retainlint.autograd.graph import Edge, Node
@@ -20,18 +19,19 @@ from retainlint.incident import (
     Walk,
     Waste,
 )
+from retainlint.records import record
 from retainlint.source import Span
 from retainlint.symbolic import reach
 from retainlint.symbolic.graphs import UNSEEN, Graphs
 from retainlint.symbolic.state import Flow, State, WalkRecord
 from retainlint.symbolic.untaken import WALKS, Arms, walkers
 from retainlint.symbolic.uses import Uses
-from retainlint.symbolic.values import CONVENTIONAL, GUESS, Ref, Tuple, Value
+from retainlint.symbolic.values import CONVENTIONAL, GUESS, DictObj, ListObj, Ref, Tuple, Value
 
 Ways = list[tuple[State, Value]]
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Claim:
     """An incident that holds unless a walk after `at` reaches one of `nodes`.
 
@@ -69,7 +69,8 @@ class Account:
         self.given_away: dict[Node, None] = {}
         self.opened: set[Node] = set()
         self.shrunk: set[int] = set()
-        self.stored: dict[tuple[int, Span], list[tuple[tuple[Turn, ...], Node, int]]] = {}
+        self.stored: dict[tuple[int | None, Span], list[tuple[tuple[Turn, ...], Node, int]]] = {}
+        self.joined: dict[Span, set[int]] = {}  # the lists that a `+` made, by its place
         self.called: dict[Span, list[tuple[tuple[Turn, ...], frozenset[Node]]]] = {}
         self.cleared: dict[int, int] = {}  # by entry, when gradients were last set to None
         self.opaque: dict[int, int] = {}  # by entry, when something unseen was last called
@@ -133,8 +134,8 @@ class Account:
         if not self.claims:
             return []
         walked: dict[Node, int] = {}
-        for at, record in self.walks:
-            walked.update(dict.fromkeys(record.reach, at))
+        for at, walk in self.walks:
+            walked.update(dict.fromkeys(walk.reach, at))
         away = self.graphs.reach([Edge(node) for node in (*self.given_away, *self.opened)])
         untaken = self.arms.untaken()
         hides_walk = not untaken.isdisjoint(walkers(program) if untaken else WALKS)
@@ -222,13 +223,20 @@ def saving(graphs: Graphs, roots: Iterable[Edge], level: int = CONVENTIONAL) -> 
     ]
 
 
-def roots_of(state: State, value: Value) -> list[Edge]:
-    """The graphs of a tensor, or of the tensors in a tuple."""
-    parts = value.items if isinstance(value, Tuple) else (value,)
-    found: list[Edge] = []
-    for part in parts:
-        held = state.get(part) if isinstance(part, Ref) else None
-        edge = getattr(held, "edge", None)
-        if isinstance(edge, Edge):
-            found.append(edge)
-    return found
+def roots_of(state: State, value: Value, depth: int = 1) -> list[Edge]:
+    """The graphs of a tensor, or of the tensors in a tuple; with more `depth`, of those in lists and dicts too."""
+    held = state.get(value) if isinstance(value, Ref) else None
+    edge = getattr(held, "edge", None)
+    if isinstance(edge, Edge):
+        return [edge]
+    if not depth:
+        return []
+    if isinstance(value, Tuple):
+        parts = value.items
+    elif depth > 1 and isinstance(held, ListObj):
+        parts = held.items
+    elif depth > 1 and isinstance(held, DictObj):
+        parts = tuple(held.items.values())
+    else:
+        return []
+    return [each for part in parts for each in roots_of(state, part, depth - 1)]

@@ -14,7 +14,7 @@ from retainlint.autograd import engine
 from retainlint.autograd.errors import GraphError, LeafModifiedError, LeafViewModifiedError
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.ledger import Ledger
-from retainlint.incident import LeafModified, NoGraph, Witness
+from retainlint.incident import LeafModified, NoGraph, UnknownArgument, Witness
 from retainlint.source import Span
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.state import Change, WalkRecord
@@ -55,6 +55,7 @@ class _Script:
     kept: dict[Node, Node] = field(default_factory=dict)  # the program's node -> the replayed one
     constants: dict[Node, str] = field(default_factory=dict)
     stand_ins: set[str] = field(default_factory=set)
+    moved: Node | None = None  # a call that nobody sees, and of whose weights it is only known that they were changed
     ledger: Ledger = field(default_factory=Ledger)
 
     def say(self, code: str, span: Span | None, what: str = "") -> None:
@@ -82,6 +83,8 @@ class _Script:
         names = [
             self.leaf(edge.node) if edge.node not in on_way else self.names[edge.node] for edge in node.next if edge
         ]
+        if node is self.moved:
+            names.append(self._weight(node))
         code = self._spelt(birth.operation, node, names)
         name = f"t{len(self.names) + len(self.constants)}"
         self.say(f"{name} = {code}", birth.moment.span)
@@ -99,7 +102,9 @@ class _Script:
         return self.names.get(saved.edge.node) if saved.edge is not None else self.constants.get(node)
 
     def _spelt(self, operation: str, node: Node, names: list[str]) -> str:
-        if any(saved.storage is not None and saved.edge is None and not saved.is_result for saved in node.saved):
+        if any(
+            s.storage is not None and s.edge is None and not s.is_result and s.name != "weights" for s in node.saved
+        ):
             return " + ".join([f"{self._constant(node)} * {names[0]}", *names[1:]])
         if operation == "add" and len(names) > 2:  # a sum
             return " + ".join(names)
@@ -107,7 +112,7 @@ class _Script:
             left, right = (*names, self._constant(node))[:2] if len(names) == 1 else names[:2]
             if operation in _BINARY:
                 return f"{left} {_BINARY[operation]} {right}"
-            return _CALLS[operation].format(left, right)
+            return " + ".join([_CALLS[operation].format(left, right), *names[2:]])  # a bias may be on the way
         if operation in _UNARY and len(names) == 1:
             return f"-{names[0]}" if operation == "neg" else f"{names[0]}.{operation}()"
         template = _CALLS.get(operation)
@@ -122,6 +127,12 @@ class _Script:
     def _constant(self, node: Node) -> str:
         name = f"t{len(self.names) + len(self.constants)}"
         self.say(f"{name} = {_TENSOR.format('')}", None, "needs no gradient")
+        self.constants[node] = name
+        return name
+
+    def _weight(self, node: Node) -> str:
+        name = f"t{len(self.names) + len(self.constants)}"
+        self.say(f"{name} = {_TENSOR.format(', requires_grad=True')}", None, "a weight")
         self.constants[node] = name
         return name
 
@@ -164,6 +175,7 @@ def of_modified(
 ) -> Witness | None:
     """The walk behind a change of what the node saved, and the retained walk before it if there was one."""
     script = _Script(graphs)
+    script.moved = node if saved.name == "weights" and saved.edge is None else None
     way = _way(graphs, walk, node)
     ways = [way] if earlier is None else [_way(graphs, earlier, node), way]
     _emit(script, ways, node)
@@ -219,6 +231,20 @@ def of_leaf(incident: LeafModified) -> Witness:
     script.say("t0[0] = 1" if incident.view else "t0.add_(1)", incident.modified.span, "changes it in place")
     error = LeafViewModifiedError() if incident.view else LeafModifiedError()
     return Witness((), script.text(), str(error), "the leaf")
+
+
+def of_argument(incident: UnknownArgument) -> Witness:
+    """A walk that is given an argument by a name that it hasn't."""
+    script = _Script(Graphs())
+    script.say(f"t0 = {_TENSOR.format(', requires_grad=True')}", None)
+    call = {
+        "Tensor.backward": "(t0 * t0).sum().backward(",
+        "torch.autograd.backward": "torch.autograd.backward((t0 * t0).sum(), ",
+        "torch.autograd.grad": "torch.autograd.grad((t0 * t0).sum(), t0, ",
+    }[incident.function]
+    script.say(f"{call}{incident.name}=True)", incident.call.span, "has no such argument")
+    name = incident.function.removeprefix("torch.autograd.")
+    return Witness((), script.text(), f"{name}() got an unexpected keyword argument '{incident.name}'", "the call")
 
 
 def _way(graphs: Graphs, record: WalkRecord, node: Node) -> tuple[Node, ...]:

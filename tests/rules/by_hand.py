@@ -43,10 +43,10 @@ class Program:
 
     def modified(self, op: str, saved: str, name: str, built: Moment, change: Moment, walk: Walk, **m: Any) -> Modified:
         fields = {"by_step": False, "earlier": None, "conditions": (), "assumptions": (), **m}
-        return Modified(op, saved, name, built, change, walk=walk, **fields)
+        return Modified(walk, op, saved, name, built, change, **fields)
 
     def no_graph(self, walk: Walk, reason: str, cut: Moment | None = None) -> NoGraph:
-        return NoGraph(walk, cut, reason, (), ())
+        return NoGraph(walk, cut, reason, conditions=())
 
     def leaf_modified(self, name: str, change: Moment, made: Moment | None = None, view: bool = False) -> LeafModified:
-        return LeafModified(name, made, change, view, (), ())
+        return LeafModified(name, made, change, view, conditions=())

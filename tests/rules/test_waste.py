@@ -60,7 +60,8 @@ def test_bad_example_is_found_at_its_mark_and_its_cure_is_not(each: Rule, exampl
     mark = failing(example.program)
     assert mark is not None
     (found,) = told(example.program, each.code)
-    assert (found.code, found.primary.span.row, found.severity) == (mark.code, mark.line, Severity.WARNING)
+    severity = Severity.ERROR if each.code == "RTL302" else Severity.WARNING  # torch refuses the call
+    assert (found.code, found.primary.span.row, found.severity) == (mark.code, mark.line, severity)
     assert {m.line for m in marks(example.program)} <= {label.span.row for label in found.labels}
     assert mark.role == ("wasted" if each.code < "RTL300" else "misused")
     assert example.fixed is not None
@@ -133,7 +134,26 @@ def test_the_unknown_argument_is_a_type_error(each: Rule, example: Example, run:
         run(example.program)
     name = re.findall(r"'(\w+)'", str(raised.value))[-1]
     assert f"'{name}'" in found.primary.text
+    assert found.witness is not None
+    with pytest.raises(TypeError, match=rf"got an unexpected keyword argument '{name}'"):
+        run(found.witness.script)
     run(example.fixed)
+
+
+TRIED = {
+    "try:\n    loss.backward(retain_variables=True)\nexcept TypeError:\n    loss.backward(retain_graph=True)\n": [],
+    "try:\n    loss.backward(retain_variables=True)\nexcept Exception:\n    pass\n": [],
+    "try:\n    loss.backward(retain_variables=True)\nexcept KeyError:\n    pass\n": [Severity.ERROR],
+    "def walk(loss):\n    loss.backward(retain_variables=True)\n": [Severity.WARNING],
+    "torch.autograd.backward(loss, grad_variables=None)\n": [Severity.WARNING],
+    "loss.backward(retain_variables=True)\ntry:\n    pass\nexcept TypeError:\n    pass\n": [Severity.ERROR],
+}
+
+
+@pytest.mark.parametrize("text", TRIED)
+def test_an_unknown_argument_is_an_error_where_torch_surely_refuses_it(text: str) -> None:
+    found = told(f"import torch\nw = torch.ones(3, requires_grad=True)\nloss = (w * w).sum()\n{text}")
+    assert [each.severity for each in found if each.code == "RTL302"] == TRIED[text]
 
 
 @pytest.mark.parametrize("run", JUDGES)

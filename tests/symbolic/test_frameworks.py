@@ -1,18 +1,23 @@
-"""Frameworks that walk for the program: the machine against real torch; and code of other libraries, left alone."""
+"""Frameworks that walk for the program: the machine against the packages themselves; and code of other libraries, left
+alone."""
 
 from __future__ import annotations
 
-import traceback
-import warnings
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from framework_programs import HEAD, PROGRAMS
+from frameworks import Example, examples, recorded
 
 from retainlint.lowering import lower
+from retainlint.rules import diagnose
 from retainlint.source import Source
 from retainlint.symbolic import explore
 from retainlint.walks import may_walk
+
+if TYPE_CHECKING:
+    from judge_torch import Verdict
 
 FOREIGN = {
     "mxnet": "from mxnet import autograd, gluon, nd\nnet = gluon.nn.Dense(1)\nwith autograd.record():\n    loss = net(nd.ones(2))\n",
@@ -28,33 +33,87 @@ def lines(name: str, text: str) -> list[int]:
     return sorted({incident.primary.row for incident in explore(lower(Source(f"{name}.py", text))).incidents})
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS))
-def test_a_framework_is_judged_as_torch_judges_it(name: str) -> None:
-    text = HEAD + PROGRAMS[name]
-    assert may_walk(text.encode())
-    assert bool(lines(name, text)) == _raises(name, text)
+VERDICTS = recorded()
+named = pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
 
 
-def _raises(name: str, text: str) -> bool:
+@named
+def test_the_linter_tells_what_the_framework_did(example: Example) -> None:
+    assert may_walk(example.path.read_bytes())
+    assert example.raises == VERDICTS[example.name]["raises"]
+    incidents = explore(lower(Source(example.name, example.text))).incidents
+    found = list(map(diagnose, incidents))
+    assert [(each.primary.span.row, each.code) for each in found] == example.told()
+    for diagnostic, incident in zip(found, incidents, strict=True):
+        assert {mark.line for mark in example.marks()} <= {label.span.row for label in diagnostic.labels}
+        assert incident.witness is not None
+        assert incident.witness.error.startswith(VERDICTS[example.name]["sentence"])
+
+
+@named
+def test_the_stand_in_does_what_the_framework_did(example: Example) -> None:
+    """Where the package isn't installed, a stand-in makes torch do the same, on the same line."""
     pytest.importorskip("torch")
     from framework_stand_ins import installed
+    from judge_torch import judge
 
-    scope: dict[str, Any] = {"__name__": "__main__"}
-    with installed(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            exec(compile(text, f"{name}.py", "exec"), scope)
-        except RuntimeError as error:
-            told = str(error)
-            assert "second time" in told or "inplace operation" in told, traceback.format_exc()
-            return True
-    return False
+    with installed():
+        assert_recorded(example, judge(example.path))
+
+
+@pytest.mark.parametrize(
+    "example", [each for each in examples() if each.module != "torch"], ids=lambda example: example.name
+)
+def test_the_framework_does_what_is_recorded(example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package itself, where it is installed."""
+    pytest.importorskip("torch")
+    if example.version() is None:
+        pytest.skip(f"{example.module} isn't installed; `tests/record_frameworks.py` recorded what it does")
+    from judge_torch import judge
+
+    for name, value in example.environment.items():
+        monkeypatch.setenv(name, value)
+    assert_recorded(example, judge(example.path, timeout=300.0))
+
+
+def assert_recorded(example: Example, verdict: Verdict) -> None:
+    recorded = VERDICTS[example.name]
+    got = (verdict.raises, verdict.line, verdict.sentence)
+    assert got == (recorded["raises"], recorded["line"], recorded["sentence"])
+
+
+@named
+def test_each_witness_raises_in_torch(example: Example, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from judge_torch import judge
+
+    for incident in explore(lower(Source(example.name, example.text))).incidents:
+        assert incident.witness is not None
+        script = tmp_path / "witness.py"
+        script.write_text(incident.witness.script, encoding="utf-8")
+        assert judge(script).sentence == VERDICTS[example.name]["sentence"]
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_a_framework_without_a_package_is_judged_as_torch_judges_it(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from framework_stand_ins import installed
+    from judge_torch import judge
+
+    text = HEAD + PROGRAMS[name]
+    assert may_walk(text.encode())
+    program = tmp_path / f"{name}.py"
+    program.write_text(text, encoding="utf-8")
+    with installed():
+        verdict = judge(program)
+    assert not verdict.raises or "second time" in (verdict.sentence or "")
+    assert bool(lines(name, text)) == verdict.raises
 
 
 def test_half_of_the_programs_ail() -> None:
     """Each ailment has its cure beside it."""
-    ailing = [name for name in PROGRAMS if lines(name, HEAD + PROGRAMS[name])]
-    assert len(PROGRAMS) // 3 < len(ailing) < len(PROGRAMS) * 2 // 3
+    ailing = [example for example in examples() if example.raises]
+    assert len(examples()) // 3 < len(ailing) < len(examples()) * 2 // 3
 
 
 @pytest.mark.parametrize("name", sorted(FOREIGN))

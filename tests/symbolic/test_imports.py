@@ -6,10 +6,11 @@ from textwrap import dedent
 
 import pytest
 
+from retainlint.files import Held
 from retainlint.incident import Exploration
 from retainlint.ir import Program
 from retainlint.lowering import LoweringError, lower
-from retainlint.modules import Held, Modules
+from retainlint.modules import Modules
 from retainlint.project import Project
 from retainlint.source import Source
 from retainlint.symbolic import explore
@@ -22,7 +23,7 @@ class Modest(Project):
     """A project that tells which modules were lowered."""
 
     def __init__(self, modules: Modules) -> None:
-        super().__init__(modules, lowered)
+        super().__init__(modules, lowered, modules.files.read(modules.place(modules.entry)) or b"")
         self.asked: list[str] = []
 
     def program(self, place: str) -> Program | str | None:
@@ -41,7 +42,7 @@ def run(main: str, **modules: str) -> tuple[list[tuple[str, int]], list[str], Ex
     """Where `main.py` fails (file and row), which modules were read for it, and all that was seen."""
     files = {f"{name.replace('__', '/')}.py": dedent(text).encode() for name, text in modules.items()}
     files = {name.replace("/init.py", "/__init__.py"): data for name, data in files.items()}
-    asked = Modest(Modules("main.py", Held({**files, "main.py": b""})))
+    asked = Modest(Modules("main.py", Held({**files, "main.py": dedent(main).encode()})))
     explored = explore(lower(Source("main.py", dedent(main))), project=asked)
     places = sorted((i.primary.source.name, i.primary.row) for i in explored.incidents)
     return places, sorted(asked.asked), explored
@@ -201,7 +202,38 @@ def test_a_call_that_takes_too_long_is_left_unseen_unless_it_walks() -> None:
     assert [gap.span.row for gap in explored.gaps] == [2]
     assert explored.steps < 9_000
     walks = "def slow(x):\n    go(x)\n" + "    y = x\n" * 5_000 + "    go(x)\ndef go(x):\n    x.backward()\n"
-    assert run("from other import slow\n" + HEAD + "slow(loss)\n", other=walks)[0] == [("other.py", 5005)]
+    main = "from other import slow\n" + HEAD + "slow(loss)\ndef other(x):\n    x.backward()\n"
+    assert run(main, other=walks)[0] == [("other.py", 5005)]
+
+
+def test_a_slow_call_within_a_call_is_left_unseen_alone() -> None:
+    """What its caller makes of it is known: that the graph of `w * w` is in it."""
+    slow = "def slow(x):\n" + "    y = x\n" * 5_000
+    outer = "from inner import slow\ndef make(x):\n    slow(1)\n    return (x * x).sum()\n"
+    main = "import torch\nfrom outer import make\nw = torch.ones(2, requires_grad=True)\nloss = make(w)\n" + TWICE
+    places, _, explored = run(main, outer=outer, inner=slow)
+    assert places == [("main.py", 6)]
+    assert ["slow" in gap.reason for gap in explored.gaps] == [True]
+    assert explored.steps < 9_000
+
+
+def test_a_script_without_a_walk_is_followed_to_those_of_others() -> None:
+    """What doesn't lead there may take few steps."""
+    slow = "def prepare(x):\n" + "    y = x\n" * 3_000
+    engine = "from slow import prepare\ndef fit(loss):\n    prepare(1)\n    for _ in range(2):\n        go(loss)\n"
+    engine += "def go(loss):\n    loss.backward()\n"
+    main = "from slow import prepare\nfrom engine import fit\n" + HEAD + "prepare(1)\nfit(loss)\n"
+    places, _, explored = run(main, slow=slow, engine=engine)
+    assert places == [("engine.py", 7)]
+    assert explored.steps < 3_000
+
+
+def test_what_is_imported_for_its_types_is_not_run() -> None:
+    parts = "from registry import register\n@register\ndef f(): pass\n"
+    lazy = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import parts\nx = 1\n"
+    main = "from lazy import x\nprint(x)\n" + HEAD + TWICE
+    assert run(main, lazy=lazy, parts=parts)[1] == ["lazy"]
+    assert run(main, lazy=lazy + "import parts\n", parts=parts)[1] == ["lazy", "parts"]
 
 
 def test_without_a_project_nothing_is_looked_for() -> None:

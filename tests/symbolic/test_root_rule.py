@@ -33,6 +33,9 @@ SPEAKS: dict[str, tuple[str, ...]] = {
     "torch.cat([a, b]).sin().sum()": BOTH,
     "F.mse_loss(a, b)": BOTH,
     "(a + b).tanh().t().sum()": BOTH,
+    "(a * b).sum() + a.exp().mean()": BOTH,
+    "-(a * b).mean() + 0.5 * F.mse_loss(a, b)": BOTH,
+    "torch.cat([a.exp(), (a * b).neg()]).sum()": BOTH,
 }
 """Operations that save something whichever of the arguments needs a gradient; and such arguments."""
 
@@ -40,6 +43,8 @@ SILENT: dict[str, tuple[str, ...]] = {
     "(a + b).sum()": BOTH,
     "(a.exp().sum() + b.sum())": BOTH[2:],
     "torch.cat([a.exp(), b]).sum()": BOTH[2:],
+    "a.sum()": BOTH[:2],
+    "-a.mean()": BOTH[:2],
 }
 """Those that needn't have saved anything; and arguments with which they didn't."""
 
@@ -72,6 +77,36 @@ def test_another_root_proves_nothing() -> None:
 def test_a_walk_that_may_have_failed_proves_nothing() -> None:
     text = HEAD + "    loss = a * b\n    try:\n        loss.backward()\n    except RuntimeError:\n        pass\n"
     assert not explore(lower(Source("program.py", text + "    loss.backward(a)\n"))).incidents
+
+
+LEFT_OPEN = """
+class Trainer:
+    def __init__(self):
+        self.ready = False
+
+    def loss_of(self, batch):
+        \"\"\"To be defined by those who derive from this.\"\"\"
+        raise NotImplementedError("loss_of")
+        return
+
+    def fit(self, batch):
+        assert self.ready, "call prepare first"
+        loss = self.loss_of(batch) / 2
+        loss.backward()
+        loss.backward()
+"""
+
+
+def test_what_others_define_or_see_to_ends_no_path() -> None:
+    (found,) = explore(lower(Source("program.py", LEFT_OPEN))).incidents
+    assert found.primary.row == 15
+
+
+def test_a_failure_that_is_looked_for_ends_one() -> None:
+    text = LEFT_OPEN.replace("        loss.backward()\n        loss.backward()", "        batch.sum().backward()")
+    guarded = "def test(batch, loss):\n    with pytest.raises(Exception):\n        Trainer().fit(batch)\n        "
+    text = f"import pytest\n{text}\n{guarded}loss.exp().backward()\n        loss.exp().backward()\n"
+    assert not explore(lower(Source("program.py", text))).incidents
 
 
 @pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed")

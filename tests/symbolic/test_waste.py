@@ -202,6 +202,92 @@ import cleaner
 w.exp().sum().backward(create_graph=True)
 cleaner.clear(model)
 """,
+    "a leaky state that runs through a network": """
+h = torch.zeros(4, 3)
+cell = nn.Linear(3, 3)
+for i in range(100):
+    h = 0.9 * h + 0.1 * torch.tanh(cell(h))
+h.sum().backward()
+""",
+    "a moving average that is walked": """
+average = 0
+for i in range(100):
+    average = 0.9 * average + 0.1 * model(torch.randn(4, 3)).mean()
+average.backward()
+""",
+    "a moving average of what has no graph": """
+average = 0
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    average = 0.9 * average + 0.1 * loss.detach()
+""",
+    "outputs joined, and walked at the end": """
+outputs = torch.empty(0)
+for i in range(100):
+    outputs = torch.cat([outputs, model(torch.randn(4, 3)).view(-1)])
+outputs.pow(2).mean().backward()
+""",
+    "a sequence that a network makes longer": """
+tokens = torch.randn(1, 3)
+grow = nn.Linear(3, 3)
+for i in range(100):
+    tokens = torch.cat([tokens, grow(tokens)[-1:]])
+tokens.sum().backward()
+""",
+    "the last few, cut off by a slice": """
+window = []
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    window = window[-9:] + [loss]
+""",
+    "the last few, the rest deleted": """
+window = []
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    window.append(loss)
+    del window[:-10]
+""",
+    "by key, one for each name": """
+latest = {}
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    latest["loss"] = loss
+""",
+    "by key, taken out again": """
+waiting = {}
+for i in range(100):
+    waiting[i] = model(torch.randn(4, 3)).mean()
+    waiting.pop(i).backward()
+""",
+    "by key, walked at the end": """
+parts = {}
+for i in range(100):
+    parts[i] = model(torch.randn(4, 3)).mean()
+sum(parts.values()).backward()
+""",
+    "a list made anew each turn, walked at the end": """
+losses = []
+for i in range(100):
+    losses = losses + [model(torch.randn(4, 3)).mean()]
+torch.stack(losses).sum().backward()
+""",
+    "a reward that something unseen gives": """
+import gym
+env = gym.make("CartPole-v1")
+actor = nn.Linear(4, 2)
+state, rewards = torch.randn(4), 0
+for i in range(100):
+    action = torch.distributions.Categorical(logits=actor(state))
+    state, reward, done, _ = env.step(action.sample())
+    rewards += reward
+    loss = reward * actor(state).logsumexp(0)
+    loss.backward()
+print(rewards)
+""",
 }
 
 WASTED = {
@@ -277,6 +363,110 @@ def finish(loss, optimizer):
 for i in range(100):
     finish(model(torch.randn(4, 3)).mean(), optimizer)
 """,
+    "a moving average": """
+average = 0
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    average = 0.9 * average + 0.1 * loss  #~ wasted RTL203
+""",
+    "a mean that is updated": """
+mean = 0
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    mean = (mean * i + loss) / (i + 1)  #~ wasted RTL203
+""",
+    "a moving average that begins with the first loss": """
+average = None
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    average = loss if average is None else 0.9 * average + 0.1 * loss  #~ wasted RTL203
+""",
+    "an average interpolated": """
+average = torch.zeros(())
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    average = torch.lerp(average, loss, 0.1)  #~ wasted RTL203
+""",
+    "a total by its method": """
+total = torch.zeros(())
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    total.add_(loss)  #~ wasted RTL203
+""",
+    "totals by key": """
+logs = {}
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    for name, value in {"loss": loss, "twice": loss * 2}.items():
+        logs[name] = logs.get(name, 0) + value  #~ wasted RTL203
+""",
+    "outputs joined": """
+outputs = torch.empty(0)
+for i in range(100):
+    out = model(torch.randn(4, 3)).view(-1)
+    out.mean().backward()
+    outputs = torch.cat([outputs, out])  #~ wasted RTL203
+""",
+    "put in front": """
+losses = []
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    losses.insert(0, loss)  #~ wasted RTL204
+""",
+    "a list added to a list": """
+losses = []
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    losses += [loss]  #~ wasted RTL204
+""",
+    "a list made anew each turn": """
+losses = []
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    losses = losses + [loss]  #~ wasted RTL204
+""",
+    "a dict in a list": """
+history = []
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    history.append({"step": i, "loss": loss})  #~ wasted RTL204
+""",
+    "by the number of the turn": """
+history = {}
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    history[i] = loss  #~ wasted RTL204
+""",
+    "by a helper that training uses as well": """
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 8), nn.Linear(8, 2)
+    def choose(self, x):
+        return torch.softmax(self.second(torch.relu(self.first(x))), -1)
+    def learn(self, seen):
+        loss = -torch.log(self.choose(seen)).mean()
+        loss.backward()
+policy = Policy()
+for episode in range(100):
+    seen = []
+    for step in range(50):
+        x = torch.randn(3)
+        action = policy.choose(x).argmax().item()  #~ wasted RTL206
+        seen.append(x)
+    policy.learn(torch.stack(seen))
+""",
 }
 
 
@@ -295,3 +485,30 @@ def test_what_is_needed_is_no_waste(name: str) -> None:
 def test_waste_is_found_where_it_stands(name: str) -> None:
     places = [(mark.code, mark.line) for mark in marks(HEAD + WASTED[name])]
     assert told(WASTED[name]) == places
+
+
+@pytest.mark.parametrize(
+    ("train", "advice"), [("", "run the loop on line"), ("    loss.backward()\n", "compute `model(")]
+)
+def test_what_trains_is_not_sent_under_no_grad(train: str, advice: str) -> None:
+    program = (
+        "for i in range(100):\n    loss = w.exp().sum()\n    shown = model(torch.randn(4, 3)).mean().item()\n" + train
+    )
+    found = explore(lower(Source("program.py", HEAD + program)))
+    assert [diagnose(each).help.partition("torch")[0][: len(advice)] for each in found.waste] == [advice]
+
+
+def test_what_a_walk_around_the_loop_freed_is_not_told_of_each_turn() -> None:
+    program = """
+hidden, cell = torch.zeros(1, 3), nn.Linear(3, 3)
+for batch in range(90):
+    words, loss = torch.zeros(1, 3), 0
+    for i in range(100):
+        hidden = torch.tanh(cell(hidden))
+        words = torch.cat([words, hidden])
+        loss = loss + hidden.sum()
+    loss.backward()
+"""
+    found = explore(lower(Source("program.py", HEAD + program)))
+    assert [diagnose(each).code for each in found.incidents] == ["RTL104"]
+    assert not [each for each in found.waste if diagnose(each).code == "RTL203"]

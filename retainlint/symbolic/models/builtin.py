@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from retainlint.source import Span
 from retainlint.symbolic import facts, iteration
 from retainlint.symbolic.context import Args, Machine, Results
@@ -34,6 +36,11 @@ _PLAIN = {
 
 
 _COPIES = {"list", "tuple", "set", "frozenset", "sorted"}
+
+
+FILTERED, CHOSEN = "(filtered)", "(chosen)"
+"""Under these a filter holds what it is given: one for what requires a gradient, and any other."""
+_ASKS = re.compile(r"^lambda (\w+): \1\.requires_grad$")
 
 
 _LAZY = {"enumerate", "zip", "reversed", "map", "filter", "iter", "range"}
@@ -81,7 +88,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, unknown.fresh(state, span, plain=True))]
     if name.endswith(("Error", "Exception", "Warning", "Interrupt", "Iteration", "Exit", "ExceptionGroup")):
         return [(state, Failure(name))]
-    if name in ("int", "float", "str", "bool") and args.pos and facts.is_scalar(args.pos[0]):
+    if name in ("int", "float", "str", "bool") and args.pos and _is_number(state, args.pos[0]):
         return [(state, _cast(name, args.pos[0]))]
     if name in _PLAIN:
         return [(state, Term(name, args.pos) if all(map(facts.is_scalar, args.pos)) and args.pos else
@@ -99,13 +106,19 @@ def _named_tuple(state: State, args: Args, span: Span) -> Value:
     return Tuple(tuple(value or unknown.fresh(state, span) for value in values), names)
 
 
+def _is_number(state: State, value: Value) -> bool:
+    """Whether a value is a number or a text, or an option that was read somewhere: each time it is the same."""
+    held = state.get(value)
+    return facts.is_scalar(value) or (isinstance(held, UnknownObj) and held.edge is None and held.hint == "")
+
+
 def _cast(name: str, value: Value) -> Value:
     if isinstance(value, Const):
         try:
             return Const({"int": int, "float": float, "str": str, "bool": bool}[name](value.value))
         except (TypeError, ValueError):
             return Term(name, (value,))
-    return value if name == "int" else Term(name, (value,))
+    return value if name == "int" and facts.is_scalar(value) else Term(name, (value,))
 
 
 def lazy(state: State, name: str, args: Args, span: Span) -> Value:
@@ -118,7 +131,9 @@ def lazy(state: State, name: str, args: Args, span: Span) -> Value:
         case "map":
             return state.new(IteratorObj("map", args.pos[1:], args.get(0, "func")))
         case "filter":
-            return unknown.fresh(state, span, hint="iterator")
+            asks = isinstance(func := args.get(0, "func"), Closure) and _ASKS.search(func.code.span.text) is not None
+            key = FILTERED if asks else CHOSEN
+            return state.new(UnknownObj(span, hint="iterator", attrs={key: args.get(1, "iterable")}))
         case "iter":
             return args.get(0, "iterable")
     return state.new(IteratorObj(name, args.pos))
@@ -134,7 +149,8 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
     known = iteration.known_items(machine, state, args.pos[0], span)
     if known is None:
         if isinstance(held, UnknownObj) and held.hint in ("", "iterator"):
-            return unknown.fresh(state, span, name=held.name)
+            attrs = {key: held.attrs[key] for key in (FILTERED, CHOSEN) if key in held.attrs}
+            return state.new(UnknownObj(span, name=held.name, attrs=attrs))
         item = iteration.any_item(machine, state, args.pos[0], span)
         return state.new(ListObj((item,), True, kind))
     return Tuple(tuple(known)) if name == "tuple" else state.new(ListObj(tuple(known), kind=kind))

@@ -41,7 +41,8 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
         value = state.read(item.value)
         if item.starred:
             known = iteration.known_items(machine, state, value, instr.span)
-            items += known or ()
+            held = state.get(value)
+            items += held.items if known is None and isinstance(held, ListObj) else known or ()
             open_ |= known is None
         else:
             items.append(value)
@@ -139,17 +140,18 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
     assert isinstance(held, ListObj)
     match name:
         case "append" | "add":
-            keeping.stored(
-                machine.waste, state, ref, args.get(0, "object"), span, args.spans[0] if args.spans else None
-            )
+            _stored(machine, state, ref, args, 0, span)
             append(state, ref, args.get(0, "object"))
         case "appendleft":
+            _stored(machine, state, ref, args, 0, span)
             state.set(ref, replace(held, items=(args.get(0, "x"), *held.items)))
         case "insert":
+            _stored(machine, state, ref, args, 1, span)
             at = args.get(0, "index")
             place = at.value if isinstance(at, Const) and isinstance(at.value, int) else len(held.items)
             state.set(ref, replace(held, items=(*held.items[:place], args.get(1, "object"), *held.items[place:])))
         case "extend" | "update" | "extendleft":
+            _stored(machine, state, ref, args, 0, span)
             more = iteration.known_items(machine, state, args.get(0, "iterable"), span)
             items = held.items + tuple(more or (iteration.any_item(machine, state, args.get(0, "iterable"), span),))
             state.set(ref, replace(held, items=items, open=held.open or more is None))
@@ -171,6 +173,13 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
     return [(state, NONE)]
 
 
+def _stored(machine: Machine, state: State, ref: Ref, args: Args, at: int, span: Span) -> None:
+    """Argument number `at` is put into a list."""
+    if len(args.pos) > at:
+        item = args.spans[at] if len(args.spans) > at else None
+        keeping.stored(machine.waste, state, ref, args.pos[at], span, item)
+
+
 def _pop(state: State, ref: Ref, held: ListObj, args: Args, span: Span, *, left: bool) -> Value:
     at = args.get(0, "index", Const(0 if left else -1))
     if not held.items:
@@ -181,7 +190,9 @@ def _pop(state: State, ref: Ref, held: ListObj, args: Args, span: Span, *, left:
     place = place if -len(held.items) <= place < len(held.items) else -1
     items = list(held.items)
     value = items.pop(place)
-    state.set(ref, replace(held, items=tuple(items)))
+    in_loop = any(not turn.is_call for turn in state.turns)
+    # what filled it may have been a loop of which we ran few turns: its first part taken off, it isn't empty
+    state.set(ref, replace(held, items=tuple(items), open=held.open or not (items or in_loop)))
     return value
 
 
@@ -207,6 +218,7 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
                 store(state, ref, held, key, args.get(1, "default"))
             return [(state, state_item(state, ref, key, args.get(1, "default")))]
         case "pop":
+            machine.waste.shrunk.add(ref.id)
             value = held.items.get(args.get(0, "key"), args.get(1, "default", unknown.fresh(state, span)))
             state.set(ref, replace(held, items={k: v for k, v in held.items.items() if k != args.get(0, "key")}))
             return [(state, value)]

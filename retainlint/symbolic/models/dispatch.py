@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from retainlint.source import Span
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import (
@@ -22,6 +24,7 @@ from retainlint.symbolic.models import (
     torch_functions,
     transforms,
     unknown,
+    weights,
     wrapping,
 )
 from retainlint.symbolic.models import trainers as trainers_
@@ -81,6 +84,11 @@ def is_inherited(name: str) -> bool:
     return name in trainers_.INHERITED
 
 
+def is_trainer(state: State, obj: Value, name: str) -> bool:
+    """Whether `obj.name` trains: Hugging Face's `train`, inherited by a trainer of the program."""
+    return name == "train" and lightning.is_trained(state, obj)
+
+
 def external(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
     """Call something imported or built in."""
     root = path.partition(".")[0]
@@ -128,6 +136,10 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return containers.dict_method(machine, state, obj, name, args, span)
         case OptimizerObj() if isinstance(obj, Ref):
             return optimizers.method(machine, state, obj, name, args, span)
+        case Instance() if is_trainer(state, obj, name):
+            return lightning.train(machine, state, obj, span)
+        case LayerObj(kind=wrapping.AVERAGED) if name == "update_parameters" and isinstance(obj, Ref):
+            return wrapping.averaged(machine, state, obj, span)
         case LayerObj() | Instance() if name in modules.METHODS:
             return modules.method(machine, state, obj, name, args, span)
         case UnknownObj() if isinstance(obj, Ref):
@@ -174,15 +186,21 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
         case UnknownObj() if isinstance(obj, Ref):
             if name in held.attrs:
                 return held.attrs[name]
+            if name == "requires_grad" and weights.NETWORK in held.attrs:
+                return Const(True)
+            if name in ("module", "_orig_mod") and unknown.is_network(held):
+                return obj  # a wrapper is what it wraps
             if name in trainers_.METHODS or name in modules.METHODS or names.is_method(name):
                 return Method(obj, name)
             if engines.is_method(held, name):
                 return Method(obj, name)
             if names.is_attribute(name) and held.hint in ("", "tensor"):
                 return tensors.unknown_attribute(machine, state, obj, held, name, span)
-            if held.hint == "tensor" or held.edge is not None:
-                return Method(obj, name) if not name.startswith("_") else unknown.derived(state, obj, name, span)
-            return unknown.derived(state, obj, name, span)
+            if (held.hint == "tensor" or held.edge is not None) and not unknown.is_output(held, name):
+                return (
+                    Method(obj, name) if not name.startswith("_") else unknown.derived(machine, state, obj, name, span)
+                )
+            return unknown.derived(machine, state, obj, name, span)
         case DistributionObj():
             found = distributions.attribute(machine, state, held, name, span)
             return found if found is not None else Method(obj, name)
@@ -197,6 +215,22 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
     if isinstance(obj, Tuple) and name == "_fields":
         return unknown.fresh(state, span, plain=True)
     return Method(obj, name)
+
+
+def set_unknown_attribute(
+    machine: Machine, state: State, obj: Value, held: UnknownObj, name: str, value: Value
+) -> None:
+    """Write an attribute of something unknown; the weights of a network may be told so that they need no gradients, or
+    lose theirs."""
+    assert isinstance(obj, Ref)
+    network = weights.network_of(state, obj)
+    if network is not None and name == "requires_grad":
+        weights.require(machine, state, network, value, obj)
+        state.set(obj, replace(held, attrs={**held.attrs, name: value}))
+        return
+    if network is not None and name == "grad" and value == NONE:
+        weights.clear(machine, state, [network])
+    state.set(obj, replace(held, attrs={**held.attrs, name: value}))
 
 
 def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> None:

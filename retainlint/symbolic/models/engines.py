@@ -1,21 +1,21 @@
-"""Objects of frameworks that prepare, walk and step for the program: Accelerate, Fabric, DeepSpeed, apex, Ignite, timm."""
+"""Objects of frameworks that prepare, walk and step for the program: Accelerate, Fabric, DeepSpeed, apex, timm."""
 
 from __future__ import annotations
 
-from retainlint.incident import Turn
 from retainlint.source import Span
 from retainlint.symbolic import walking
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import optimizers, unknown
+from retainlint.symbolic.models import higher, ignite, lightning, optimizers, unknown
 from retainlint.symbolic.models.operations import operate
-from retainlint.symbolic.state import State, ticket
+from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     CONVENTIONAL,
-    FALSE,
     NONE,
-    External,
+    TRUE,
+    Instance,
+    LayerObj,
+    ListObj,
     OptimizerObj,
-    Partial,
     Ref,
     TensorObj,
     Tuple,
@@ -23,17 +23,17 @@ from retainlint.symbolic.values import (
     Value,
 )
 
-_UPDATE, _FAST = "(update)", "(fast)"
-_SUPERVISED = "ignite.engine.supervised_update"
+_MODEL, _CALLBACKS = "module", "(callbacks)"
 _KINDS = {
     "accelerate.Accelerator": "accelerator", "accelerate.accelerator.Accelerator": "accelerator",
     "lightning.Fabric": "fabric", "lightning.fabric.Fabric": "fabric", "lightning_fabric.Fabric": "fabric",
     "lightning.fabric.fabric.Fabric": "fabric", "timm.utils.NativeScaler": "loss_scaler",
     "timm.utils.cuda.NativeScaler": "loss_scaler", "timm.utils.ApexScaler": "loss_scaler",
+    "lightning.Trainer": "trainer", "lightning.pytorch.Trainer": "trainer", "pytorch_lightning.Trainer": "trainer",
 }  # fmt: skip
 _METHODS = {
-    "ignite": {"run"}, "accelerator": {"prepare", "unwrap_model", "accumulate", "autocast", "prepare_model"},
-    "fabric": {"setup", "setup_module", "setup_optimizers", "setup_dataloaders"},
+    ignite.NAME: ignite.METHODS, "accelerator": {"prepare", "unwrap_model", "accumulate", "autocast", "prepare_model"},
+    "fabric": {"setup", "setup_module", "setup_optimizers", "setup_dataloaders"}, "trainer": {"fit"},
 }  # fmt: skip
 SCALERS = ("loss_scaler", "NativeScaler")
 
@@ -42,28 +42,30 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     """Make such an object; None for any other path."""
     name = path.rpartition(".")[2]
     if path in _KINDS:
-        return [(state, unknown.fresh(state, span, name=_KINDS[path], hint="trainer"))]
+        listed = args.get(-1, "callbacks")
+        kept = {_CALLBACKS: listed} if listed != NONE else {}
+        return [(state, state.new(UnknownObj(span, hint="trainer", name=_KINDS[path], attrs=kept)))]
     if name.startswith("NativeScaler") or name == "ApexScaler":
         return [(state, unknown.fresh(state, span, name="loss_scaler", hint="trainer"))]
     if path == "deepspeed.initialize":
-        engine = unknown.fresh(state, span, name="engine", hint="module")
-        others = (unknown.fresh(state, span, hint=hint) for hint in ("optimizer", "loader", "scheduler"))
-        return [(state, Tuple((engine, *others)))]
+        return [(state, _deepspeed(state, args, span))]
     if path == "apex.amp.initialize":
         given = tuple(args.get(at, key) for at, key in enumerate(("models", "optimizers")))
         return [(state, given[0] if given[1] == NONE else Tuple(given))]
     if path == "apex.amp.scale_loss" and args.pos:
         return [(state, _scaled(machine, state, args, span))]
-    if path.startswith("ignite.engine.") and name == "Engine":
-        return [(state, _engine(state, args.get(0, "process_function"), span))]
-    if path.startswith("ignite.engine.") and name == "create_supervised_trainer":
-        given = tuple(args.get(at, key) for at, key in enumerate(("model", "optimizer", "loss_fn")))
-        return [(state, _engine(state, Partial(External(_SUPERVISED), given, ()), span))]
-    if path == "higher.innerloop_ctx":
-        return [(state, _inner_loop(machine, state, args, span))]
-    if path == _SUPERVISED:
-        return _supervised(machine, state, args, span)
-    return None
+    found = higher.function(machine, state, path, args, span)
+    return ignite.function(machine, state, path, args, span) if found is None else found
+
+
+def _deepspeed(state: State, args: Args, span: Span) -> Value:
+    """An engine: calling it calls the model. What its step changes depends on the configuration."""
+    model, optimizer = args.get(1, "model"), args.get(2, "optimizer")
+    known = isinstance(state.get(model), Instance | LayerObj | UnknownObj)
+    engine = UnknownObj(span, hint="module", name="engine", attrs={_MODEL: model} if known else {})
+    moved = optimizer if optimizer != NONE else unknown.fresh(state, span, hint="optimizer")
+    others = (unknown.fresh(state, span, hint=hint) for hint in ("loader", "scheduler"))
+    return Tuple((state.new(engine), moved, *others))
 
 
 def _scaled(machine: Machine, state: State, args: Args, span: Span) -> Value:
@@ -74,101 +76,53 @@ def _scaled(machine: Machine, state: State, args: Args, span: Span) -> Value:
     return args.pos[0]
 
 
-def _engine(state: State, update: Value, span: Span) -> Ref:
-    return state.new(UnknownObj(span, hint="trainer", name="ignite", attrs={_UPDATE: update}))
-
-
 def is_method(held: UnknownObj, name: str) -> bool:
     """Whether one of these objects has such a method."""
-    return held.hint == "trainer" and name in _METHODS.get(held.name, ())
+    return higher.is_method(held, name) or (held.hint == "trainer" and name in _METHODS.get(held.name, ()))
 
 
 def unknown_method(
     machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
 ) -> Results | None:
     """What a prepared thing is: itself."""
-    if name == "step" and _FAST in held.attrs and args.pos:
-        _stepped(machine, state, held, args, span)
-        return [(state, NONE)]
+    found = higher.method(machine, state, held, name, args, span)
+    if found is not None:
+        return found
     if not is_method(held, name):
         return None
-    if name == "run":
-        return _run(machine, state, held.attrs[_UPDATE], span)
+    if name == "fit":
+        model = args.get(0, "model")
+        fits = lightning.is_fitted(state, model)
+        return lightning.fit(machine, state, model, span, _callbacks(state, held)) if fits else None
+    if held.name == ignite.NAME:
+        return ignite.method(machine, state, obj, held, name, args, span)
     if name in ("accumulate", "autocast"):
         return [(state, unknown.fresh(state, span, plain=True))]
     return [(state, args.pos[0] if len(args.pos) == 1 else Tuple(args.pos))]
 
 
-def _run(machine: Machine, state: State, update: Value, span: Span) -> Results:
-    """Call an engine's update for a batch, and for the next."""
-    outer = state.turns
-    states = [state]
-    for number in (1, 2):
-        following: list[State] = []
-        for each in states:
-            if each.flow is not None:
-                following.append(each)
-                continue
-            each.turns = (*outer, Turn(span, number, is_call=True, depth=len(each.calls)))
-            given = Args((unknown.fresh(each, span, name="engine"), unknown.fresh(each, span, name="batch")))
-            following += [after for after, _ in machine.call(each, update, given, span)]
-        states = following
-    for each in states:
-        each.turns = outer
-    return [(each, NONE) for each in states]
-
-
-def _supervised(machine: Machine, state: State, args: Args, span: Span) -> Results:
-    """What `create_supervised_trainer` makes: forward, loss, walk, step."""
-    model, optimizer, loss_fn = args.pos[:3]
-    results: Results = []
-    if isinstance(optimizer, Ref) and isinstance(state.get(optimizer), OptimizerObj):
-        optimizers.method(machine, state, optimizer, "zero_grad", Args(), span)
-    batch = unknown.fresh(state, span, name="x", plain=True)
-    for each, out in machine.call(state, model, Args((batch,)), span):
-        target = unknown.fresh(each, span, name="y", plain=True)
-        for after, loss in machine.call(each, loss_fn, Args((out, target)), span):
-            results += walking.walk_for(machine, after, loss, Args((), span=span), span)
-    for each, _ in results:
-        if isinstance(optimizer, Ref) and isinstance(each.get(optimizer), OptimizerObj):
-            optimizers.method(machine, each, optimizer, "step", Args(), span)
-    return results
-
-
-def _inner_loop(machine: Machine, state: State, args: Args, span: Span) -> Value:
-    """`higher.innerloop_ctx(model, optimizer)`: a module with weights of its own, and an optimiser that tracks them."""
-    tracks = args.get(-1, "track_higher_grads") != FALSE
-    fast = state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket()))
-    module = UnknownObj(span, hint="module", name="fmodel", attrs={_FAST: fast})
-    optimizer = UnknownObj(span, hint="trainer", name="diffopt", attrs={_FAST: fast} if tracks else {})
-    return Tuple((state.new(module), state.new(optimizer)))
-
-
-def _stepped(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> None:
-    """`diffopt.step(loss)`: the new weights have a graph over the loss and the old ones."""
-    fast = held.attrs[_FAST]
-    edges = unknown.edges_in(machine, state, (args.pos[0], fast))
-    if isinstance(fast, Ref) and edges:
-        assumed = "a differentiable optimiser saves what its step computes with"
-        edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
-        state.set(fast, TensorObj(edge, ticket()))
-
-
-def _fast(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Value:
-    """A call of the module with weights of its own."""
-    edges = unknown.edges_in(machine, state, (*args.all, held.attrs[_FAST]))
-    if not state.grad:
-        return unknown.fresh(state, span, plain=True)
-    assumed = "calling the patched module saves tensors for its backward"
-    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
-    return state.new(UnknownObj(span, edge, "tensor"))
+def _callbacks(state: State, held: UnknownObj) -> tuple[Value, ...]:
+    """The callbacks of a trainer that are of the program."""
+    given = held.attrs.get(_CALLBACKS, NONE)
+    kept = state.get(given)
+    items = kept.items if isinstance(kept, ListObj) else (given,)
+    return tuple(value for value in items if isinstance(state.get(value), Instance))
 
 
 def called(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Results | None:
-    """`loss_scaler(loss, optimizer, ...)`, as timm has it: it walks, and steps; and modules of `higher`."""
-    if _FAST in held.attrs:
-        return [(state, _fast(machine, state, held, args, span))]
+    """A DeepSpeed engine, a patched module, or `loss_scaler(loss, optimizer, ...)`, as timm has it: it walks and steps."""
+    if held.name == "engine" and _MODEL in held.attrs:
+        return machine.call(state, held.attrs[_MODEL], args, span)
+    patched = higher.called(machine, state, held, args, span)
+    if patched is not None:
+        return [(state, patched)]
     if not held.name.endswith(SCALERS) or len(args.pos) + len(args.named) < 2 or not args.pos:
         return None
     rest = Args((), args.named, args.open, (), args.span, args.places)
-    return walking.walk_for(machine, state, args.pos[0], rest, span)
+    results = walking.walk_for(machine, state, args.pos[0], rest, span)
+    optimizer = args.get(1, "optimizer")
+    steps = {value for key, value in args.named if key in ("need_update", "update_grad")} <= {TRUE}
+    for each, _ in results:
+        if steps and isinstance(optimizer, Ref) and isinstance(each.get(optimizer), OptimizerObj):
+            optimizers.method(machine, each, optimizer, "step", Args(span=span), span)
+    return results

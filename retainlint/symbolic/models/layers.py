@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from retainlint.records import record
 from retainlint.source import Span
 from retainlint.symbolic import iteration
 from retainlint.symbolic.context import Args, Machine, Results
@@ -172,7 +173,7 @@ LazyInstanceNorm3d=batch_norm
 """
 
 
-@dataclass(frozen=True)
+@record
 class Layer:
     """A row of the saves table with parameters."""
 
@@ -241,6 +242,9 @@ def _container(machine: Machine, state: State, kind: str, args: Args, span: Span
             entries[str(number)] = value
     if open_ and not entries:
         return unknown.fresh(state, span, hint="module", name=kind)
+    if not kind.startswith("Parameter"):
+        for value in entries.values():
+            modules.adopt(state, value)
     return state.new(LayerObj(kind, entries, tuple(entries.values())))
 
 
@@ -252,7 +256,7 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
     layer = state.heap[ref.id]
     assert isinstance(layer, LayerObj)
     match layer.kind:
-        case "Sequential":
+        case "Sequential" | wrapping.AVERAGED:
             return _sequential(machine, state, layer, args, span)
         case "Identity":
             return [(state, args.get(0, "input"))]
@@ -345,7 +349,7 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
     if isinstance(given, Tuple) and len(given.items) == 2:
         hidden, memory = given.items
     elif cell and given != NONE:
-        hidden = memory = unknown.item(state, given, span)
+        hidden = memory = unknown.item(machine, state, given, span)
     spans = args.spans[1:2]
     gates = operate(machine, state, "linear", (args.get(0, "input"), w_in), span, spans=args.spans[:1])
     if hidden != NONE:

@@ -73,6 +73,14 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return _reduce(machine, state, args, span)
         case "itertools.accumulate":
             return _accumulate(machine, state, args, span)
+        case "itertools.starmap":
+            return [(state, state.new(IteratorObj("starmap", args.pos[1:], args.get(0, "function"))))]
+        case "itertools.pairwise":
+            return [(state, _pairs(machine, state, args.get(0, "iterable"), span))]
+        case "operator.attrgetter":
+            return [(state, Partial(External("operator.attribute_of"), (Tuple(args.pos),), ()))]
+        case "operator.attribute_of":
+            return _attributes(machine, state, args, span)
         case "itertools.chain":
             return [(state, state.new(IteratorObj("chain", args.pos)))]
         case "copy.copy" | "copy.deepcopy":
@@ -100,6 +108,33 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         scalars = bool(args.pos) and all(map(facts.is_scalar, args.all)) and path.startswith("math.")
         return [(state, Term(path, args.all) if scalars else unknown.fresh(state, span, plain=True, name=name))]
     return [(state, unknown.called(machine, state, External(path), args, span))]
+
+
+def _pairs(machine: Machine, state: State, iterable: Value, span: Span) -> Value:
+    """Each item of a sequence with the one behind it."""
+    known = iteration.known_items(machine, state, iterable, span)
+    if known is None:
+        return unknown.fresh(state, span, hint="iterator")
+    return state.new(ListObj(tuple(map(Tuple, zip(known, known[1:], strict=False)))))
+
+
+def _attributes(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """Call what `operator.attrgetter` made: its names come first."""
+    names, obj = args.pos[0], args.get(1, "obj")
+    assert isinstance(names, Tuple)
+    found: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
+    for name in names.items:
+        if not (isinstance(name, Const) and isinstance(name.value, str)):
+            return [(state, unknown.fresh(state, span))]
+        ways = [(each, values, obj) for each, values in found]
+        for part in name.value.split("."):
+            ways = [
+                (after, values, value)
+                for each, values, held in ways
+                for after, value in machine.attribute(each, held, part, span)
+            ]
+        found = [(each, (*values, value)) for each, values, value in ways]
+    return [(each, values[0] if len(values) == 1 else Tuple(values)) for each, values in found]
 
 
 def _field_names(state: State, value: Value) -> tuple[Value, ...]:
@@ -170,12 +205,17 @@ def _copy(machine: Machine, state: State, value: Value, span: Span, *, deep: boo
     """A copy; deep copies of modules own other parameters."""
     held = state.get(value)
     if deep:
-        return _deep(machine, state, value, span, {})
+        return copied(machine, state, value, span)
     if isinstance(held, ListObj | DictObj):
         return state.new(held)
     if isinstance(held, UnknownObj):
         return unknown.fresh(state, span, hint=held.hint, name=held.name)
     return value
+
+
+def copied(machine: Machine, state: State, value: Value, span: Span) -> Value:
+    """A deep copy."""
+    return _deep(machine, state, value, span, {})
 
 
 def _deep(machine: Machine, state: State, value: Value, span: Span, memo: dict[Value, Value]) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retainlint import ir
+from retainlint.incident import Turn
 from retainlint.source import Span
 from retainlint.symbolic import walking
 from retainlint.symbolic.classes import ancestry, class_of, find
@@ -13,6 +14,7 @@ from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     FALSE,
+    NONE,
     Bound,
     Closure,
     Const,
@@ -30,6 +32,8 @@ from retainlint.symbolic.values import (
 
 _STEPS = {"training_step": "LightningModule", "compute_loss": "Trainer"}
 """Methods whose result the framework walks, and what the class is derived from."""
+_AT_FIRST = ("setup", "on_fit_start", "on_train_start", "on_train_epoch_start")
+_AT_LAST = ("on_train_epoch_end", "on_train_end")
 _BEFORE = ("on_train_batch_start", "on_batch_start")
 _AFTER = ("on_before_zero_grad", "on_after_backward", "on_train_batch_end", "on_batch_end")
 
@@ -41,9 +45,7 @@ def is_step(state: State, receiver: Value, name: str) -> bool:
     if base is None or cls is None:
         return False
     bases = [b.path for b in ancestry(state, cls) if isinstance(b, External)]
-    if not any(path.rpartition(".")[2] == base for path in bases) or any(
-        path.startswith("torch.") and base == "Trainer" for path in bases
-    ):
+    if not any(_is_base(path, base) for path in bases):
         return False
     if base == "Trainer":
         return find(state, receiver, "training_step") is None
@@ -57,11 +59,91 @@ def is_step(state: State, receiver: Value, name: str) -> bool:
     return not by_hand and find(state, receiver, "automatic_optimization") is None
 
 
+def _is_base(path: str, name: str) -> bool:
+    """Whether a class of a framework, or a trainer made of it, is the one meant."""
+    if path.startswith(("transformers.", "trl.")):
+        return path.endswith(name)
+    return path.rpartition(".")[2] == name and not (path.startswith("torch.") and name == "Trainer")
+
+
 def _text(state: State, receiver: Value) -> str:
     """The text of an object's class."""
     held = state.get(class_of(state, receiver) or receiver)
     code = getattr(held, "code", None)
     return code.span.text if isinstance(code, ir.Code) else ""
+
+
+def is_fitted(state: State, value: Value) -> bool:
+    """Whether a value is a Lightning module of the program, which a trainer's `fit` can train."""
+    cls = class_of(state, value)
+    bases = [base.path for base in ancestry(state, cls) if isinstance(base, External)] if cls is not None else []
+    lightning = any(path.rpartition(".")[2] == "LightningModule" for path in bases)
+    return lightning and isinstance(find(state, value, "training_step"), Closure)
+
+
+def is_trained(state: State, value: Value) -> bool:
+    """Whether a value is a trainer of the program's own, derived from Hugging Face's, whose `train` walks its losses."""
+    return isinstance(find(state, value, "compute_loss"), Closure) and is_step(state, value, "compute_loss")
+
+
+def fit(machine: Machine, state: State, model: Value, span: Span, callbacks: tuple[Value, ...] = ()) -> Results:
+    """`trainer.fit(model)`: hooks, its own and those of callbacks that we know, and two batches of the model."""
+    states = _hooks(machine, [state], model, _AT_FIRST, span)
+    for number in (1, 2):
+        states = _called_back(machine, states, model, callbacks, _BEFORE, span)
+        states = _batch(machine, states, model, "training_step", number, span)
+        states = _called_back(machine, states, model, callbacks, _AFTER, span)
+    return [(each, NONE) for each in _hooks(machine, states, model, _AT_LAST, span)]
+
+
+def train(machine: Machine, state: State, trainer: Value, span: Span) -> Results:
+    """`trainer.train()`: two batches of a trainer that we know."""
+    states = [state]
+    for number in (1, 2):
+        states = _batch(machine, states, trainer, "compute_loss", number, span)
+    return [(each, NONE) for each in states]
+
+
+def _batch(machine: Machine, states: list[State], receiver: Value, name: str, number: int, span: Span) -> list[State]:
+    """One batch on each state; with manual optimisation, the step alone."""
+    found: list[State] = []
+    for each in states:
+        method = find(each, receiver, name)
+        if each.flow is not None or not isinstance(method, Closure):
+            found.append(each)
+            continue
+        code, outer = method.code, each.turns
+        each.turns = (*outer, Turn(code.span, number, is_call=True, depth=len(each.calls)))
+        if is_step(each, receiver, name):
+            done = step(machine, each, receiver, method, code, number)
+        else:
+            done = machine.call(each, Bound(method, receiver), Args(), code.span)
+        for after, _ in done:
+            after.turns = outer
+            found.append(after)
+    return machine.thin(found, span)
+
+
+def _called_back(
+    machine: Machine,
+    states: list[State],
+    model: Value,
+    callbacks: tuple[Value, ...],
+    names: tuple[str, ...],
+    span: Span,
+) -> list[State]:
+    for callback in callbacks:
+        for name in names:
+            following: list[State] = []
+            for each in states:
+                hook = find(each, callback, name) if each.flow is None else None
+                if hook is None:
+                    following.append(each)
+                    continue
+                given = Args((unknown.fresh(each, span, name="trainer"), model))
+                following += [after for after, _ in machine.call(each, Bound(hook, callback), given, span)]
+            states = following
+    return states
 
 
 def step(machine: Machine, state: State, receiver: Value, method: Value, code: ir.Code, number: int) -> Results:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from retainlint.source import Span
 from retainlint.symbolic import deeds
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models import parts, unknown, weights
 from retainlint.symbolic.models.operations import bump
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
@@ -75,10 +76,11 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     match name:
         case "parameters" | "named_parameters":
             found, sure = named_parameters(state, obj, "", set())
+            weights.note(machine, state, obj, found, sure=sure)
             items = tuple(found.values())
             if name == "named_parameters":
                 items = tuple(Tuple((Const(key), value)) for key, value in found.items())
-            return [(state, state.new(ListObj(items, not sure)))]
+            return [(state, state.new(ListObj(items, not sure and weights.WEIGHTS not in found)))]
         case "apply":
             return _apply(machine, state, obj, args.get(0, "fn"), span)
         case "register_forward_hook" if isinstance(held, Instance | LayerObj):
@@ -90,7 +92,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             mode = name == "train" and args.get(0, "mode", TRUE) != FALSE
             _set_training(state, obj, mode)
         case "zero_grad":
-            clear(state, owned(state, obj)[0], args, 0)
+            clear(machine, state, owned(state, obj)[0], args, 0, (obj,))
             deeds.zeroed(machine.waste, state, None, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
             return [(state, NONE)]
         case "requires_grad_":
@@ -102,22 +104,33 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return machine.call(state, obj, args, span)
         case "register_buffer" | "register_parameter" | "add_module" | "register_module":
             key, value = args.get(0, "name"), args.get(1, "tensor")
+            if name.endswith("module"):
+                adopt(state, value)
             if isinstance(held, Instance | LayerObj):
                 label = str(key.value) if isinstance(key, Const) else f"_{len(held.attrs)}"
                 held = replace(held, attrs={**held.attrs, label: value})
                 if isinstance(held, LayerObj):
                     held = replace(held, children=(*held.children, value))
                 state.set(obj, held)
-        case "children" | "modules" | "values":
-            return [(state, _parts(state, held))]
+        case "children" | "named_children" | "modules" | "named_modules":
+            return [(state, parts.listed(state, obj, name))]
+        case "values" if isinstance(held, LayerObj):
+            return [(state, state.new(ListObj(held.children, not held.children)))]
         case "append" | "extend" if isinstance(held, LayerObj):
             _grow(state, obj, held, args)
         case "items" if isinstance(held, LayerObj):
             pairs = tuple(Tuple((Const(key), value)) for key, value in held.attrs.items())
             return [(state, state.new(ListObj(pairs)))]
-        case "named_children" | "named_modules" | "state_dict" | "keys" | "buffers" | "named_buffers":
+        case "state_dict" | "keys" | "buffers" | "named_buffers":
             return [(state, unknown.fresh(state, span, plain=name == "state_dict"))]
     return [(state, obj if name in _SAME else NONE)]
+
+
+def adopt(state: State, part: Value) -> None:
+    """What is put into a module as a part of it is a module."""
+    held = state.get(part)
+    if isinstance(held, UnknownObj) and isinstance(part, Ref) and held.hint in ("", "instance"):
+        state.set(part, replace(held, hint="module", plain=False))
 
 
 def parametrize(state: State, args: Args) -> Value:
@@ -152,11 +165,11 @@ def weight(machine: Machine, state: State, module: Ref, name: str, span: Span) -
 def _apply(machine: Machine, state: State, obj: Value, func: Value, span: Span) -> Results:
     """`module.apply(fn)`: every submodule, then itself."""
     held = state.get(obj)
-    parts: tuple[Value, ...] = ()
+    inner: tuple[Value, ...] = ()
     if isinstance(held, LayerObj | Instance):
-        parts = tuple(v for v in held.attrs.values() if isinstance(state.get(v), LayerObj | Instance))
+        inner = tuple(v for v in held.attrs.values() if isinstance(state.get(v), LayerObj | Instance))
     results: Results = [(state, obj)]
-    for part in parts:
+    for part in inner:
         results = [done for each, _ in results for done in _apply(machine, each, part, func, span)]
     return [(after, obj) for each, _ in results for after, _ in machine.call(each, func, Args((obj,)), span)]
 
@@ -181,19 +194,12 @@ def hooked(machine: Machine, results: Results, obj: Value, args: Args, span: Spa
     return found
 
 
-def _parts(state: State, held: object) -> Value:
-    parts: tuple[Value, ...] = ()
-    if isinstance(held, LayerObj):
-        parts = held.children
-    elif isinstance(held, Instance):
-        parts = tuple(v for v in held.attrs.values() if isinstance(state.get(v), LayerObj | Instance))
-    return state.new(ListObj(parts, not parts))
-
-
 def _grow(state: State, obj: Ref, held: LayerObj, args: Args) -> None:
     value = args.get(0, "module")
     more = state.get(value)
     children = more.items if isinstance(more, ListObj) else (value,)
+    for child in children:
+        adopt(state, child)
     grown = (*held.children, *children)
     attrs = {**held.attrs, **{str(i): child for i, child in enumerate(grown)}}
     state.set(obj, replace(held, children=grown, attrs=attrs))
@@ -213,10 +219,18 @@ def _set_training(state: State, value: Value, mode: bool, seen: frozenset[Value]
             _set_training(state, child, mode, seen | {value})
 
 
-def clear(state: State, params: list[Value] | tuple[Value, ...], args: Args, index: int) -> None:
+def clear(
+    machine: Machine,
+    state: State,
+    params: Sequence[Value],
+    args: Args,
+    index: int,
+    networks: Iterable[Value] = (),
+) -> None:
     """`zero_grad(set_to_none=True)`: afterwards no parameter has a gradient."""
     if args.get(index, "set_to_none", TRUE) == FALSE:
         return
+    weights.clear(machine, state, networks)
     for value in params:
         held = state.get(value)
         if isinstance(held, TensorObj) and held.edge is not None:
@@ -224,6 +238,7 @@ def clear(state: State, params: list[Value] | tuple[Value, ...], args: Args, ind
 
 
 def _require(machine: Machine, state: State, obj: Value, wanted: Value, span: Span) -> None:
+    weights.require(machine, state, obj, wanted)
     for value in owned(state, obj)[0]:
         held = state.get(value)
         if not isinstance(held, TensorObj) or not isinstance(value, Ref):
@@ -247,11 +262,13 @@ def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) 
 
 def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
     """An attribute that a module's class and assignments don't give."""
-    if name in METHODS:
-        return Method(obj, name)
     held = state.get(obj)
+    if name in METHODS or (name == "update_parameters" and isinstance(held, LayerObj)):
+        return Method(obj, name)
     if name == "__class__" and isinstance(held, LayerObj):
         return External(f"torch.nn.{held.kind}")
+    if name == "module":
+        return obj  # what DataParallel and its kin wrap, and we don't
     if name == "training":
         return Const(held.training) if isinstance(held, LayerObj) else TRUE
     if isinstance(held, LayerObj) and f"_{name}" in held.attrs:
@@ -272,9 +289,16 @@ def unknown_method(
             state.set(obj, replace(held, hint="module"))
         elif name == "requires_grad_" and held.plain and args.get(0, "requires_grad", TRUE) != FALSE:
             state.set(obj, replace(held, plain=False))  # a tensor, and from now on one that may have a graph
+        elif name == "requires_grad_" and (network := weights.network_of(state, obj)) is not None:
+            weights.require(machine, state, network, args.get(0, "requires_grad", TRUE), obj)
+        elif name == "requires_grad_" and held.hint != "tensor":
+            weights.require(machine, state, obj, args.get(0, "requires_grad", TRUE))
         return [(state, obj)]
     if name not in _PROOFS or held.hint in ("tensor",):
         return None
     if held.hint in ("", "instance", "submodule"):
         state.set(obj, replace(held, hint="module"))
+    if name in ("parameters", "named_parameters") and (own := weights.listed(machine, state, obj)) is not None:
+        item = own if name == "parameters" else Tuple((unknown.fresh(state, span, name="name", plain=True), own))
+        return [(state, state.new(ListObj((item,), True)))]
     return [(state, unknown.fresh(state, span, name=name, plain=name in ("state_dict", "load_state_dict")))]

@@ -76,7 +76,7 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
         return [(state, _power(machine, state, values, span, spans))]
     if name in ("cross_entropy",):
         values = (operate(machine, state, "log_softmax", values[:1], span, spans=spans), *values[1:])
-    if name in ("max", "min") and len(args.pos) > 1 and isinstance(state.get(args.pos[1]), TensorObj):
+    if name in ("max", "min") and len(args.pos) > 1 and _is_tensor(state, args.pos[1]):
         row, values = f"{name}imum", args.pos[:2]
     elif name in SEVERAL and (args.has(1, "dim") or name not in ("max", "min", "median")):
         row = row if row not in ("max", "min", "median") else "max_dim"
@@ -93,6 +93,11 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
     if isinstance(held, TensorObj) and _reduces(name, args):
         state.set(result, replace(held, ndim=0))
     return [(state, result)]
+
+
+def _is_tensor(state: State, value: Value) -> bool:
+    held = state.get(value)
+    return isinstance(held, TensorObj) or (isinstance(held, UnknownObj) and held.hint == "tensor")
 
 
 def _results(state: State, result: Ref, count: int, fields: tuple[str, ...]) -> Value:

@@ -100,7 +100,10 @@ def operate(
     if not certain:
         return unknown.fresh(state, span, plain=True)
     keeps = row in _KEEP_SIGN and isinstance(first, TensorObj) and first.positive
-    return state.new(TensorObj(edge, storage, base, cut, positive=keeps or row in _POSITIVE, ndim=ndim))
+    made = state.new(TensorObj(edge, storage, base, cut, positive=keeps or row in _POSITIVE, ndim=ndim))
+    if edge is not None and row in keeping.SUMS:
+        keeping.added(machine.waste, state, made, span, spans)
+    return made
 
 
 def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int | None]:
@@ -151,10 +154,10 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     is_option = isinstance(rheld, UnknownObj) or isinstance(right, External)
     if instr.op in ("%", "//") and facts.is_scalar(left) and is_option:  # a turn by an option
         return [(state, left if left == Const(0) else Term(instr.op, (left, right)))]
-    sequence = _concatenate(state, instr, left, right)
+    spans = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
+    sequence = _concatenate(machine, state, instr, left, right)
     if sequence is not None:
         return [(state, sequence)]
-    spans = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
     for obj, other, prefix in ((left, right, ""), (right, left, "r")):
         if isinstance(state.get(obj), Instance) and instr.op in _MAGIC:
             method = find(state, obj, f"__{prefix}{_MAGIC[instr.op]}__")
@@ -175,8 +178,6 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         total = left
     else:
         total = _numeric(machine, state, row, (left, right), span, spans)
-    if row in ("add", "sub"):
-        keeping.added(machine.waste, state, total, span, spans)
     return [(state, total)]
 
 
@@ -192,10 +193,13 @@ def _numeric(
     edge = machine.graphs.build(state, row, operands, span, spans=spans, storage=ticket())
     if edge is None:
         return unknown.fresh(state, span, plain=True)
-    return state.new(UnknownObj(span, edge, "tensor" if machine.graphs.exists(edge) < 2 else ""))
+    made = state.new(UnknownObj(span, edge, "tensor" if machine.graphs.exists(edge) < 2 else ""))
+    if row in keeping.SUMS:
+        keeping.added(machine.waste, state, made, span, spans)
+    return made
 
 
-def _concatenate(state: State, instr: ir.Binary, left: Value, right: Value) -> Value | None:
+def _concatenate(machine: Machine, state: State, instr: ir.Binary, left: Value, right: Value) -> Value | None:
     """`+` of sequences and `*` of a sequence with a number."""
     if isinstance(left, Tuple) and isinstance(right, Tuple) and instr.op == "+":
         return Tuple(left.items + right.items)
@@ -203,10 +207,11 @@ def _concatenate(state: State, instr: ir.Binary, left: Value, right: Value) -> V
     if isinstance(lheld, ListObj) and instr.op in ("+", "|"):
         more, open_ = _items(right, rheld)
         joined = ListObj(lheld.items + more, lheld.open or open_, lheld.kind, lheld.limit)
-        if instr.in_place and isinstance(left, Ref):
-            state.set(left, joined)
-            return left
-        return state.new(joined)
+        made = left if instr.in_place and isinstance(left, Ref) else state.new(joined)
+        places = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
+        keeping.joined(machine.waste, state, left, right, made, places, instr.span)
+        state.set(made, joined)
+        return made
     if isinstance(lheld, ListObj) and instr.op == "*":
         if isinstance(right, Const) and isinstance(right.value, int) and len(lheld.items) * right.value <= 64:
             return state.new(ListObj(lheld.items * right.value, lheld.open))
@@ -269,7 +274,7 @@ def change(
     base = state.get(held.base) if held.base is not None else None
     whole = base if isinstance(base, TensorObj) else held
     graph_goes_on = state.grad and (whole.edge is not None or any(machine.graphs.edge(state, v) for v in operands))
-    if graph_goes_on and whole.edge is not None and whole.edge.node.is_leaf and not whole.cut:
+    if graph_goes_on and whole.edge is not None and whole.edge.node.is_leaf and not (whole.cut or whole.moved):
         name = spans[0].text if spans and spans[0] else ""
         leaf_modified(machine, state, whole, span, view=base is not None, name=name)
         return
@@ -288,6 +293,8 @@ def change(
             state, row, (tensor, *operands), span, spans=spans, storage=held.storage, in_place=True
         )  # fmt: skip
         state.set(tensor, replace(held, edge=edge, cut=None))
+        if row in keeping.SUMS:
+            keeping.added(machine.waste, state, tensor, span, spans)
     bump(machine, state, held.storage, span, text=text)
 
 
@@ -303,7 +310,7 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
     base = state.heap[target.id]
     assert isinstance(base, TensorObj)
     grows = state.grad and (base.edge is not None or machine.graphs.edge(state, value) is not None)
-    if grows and base.edge is not None and base.edge.node.is_leaf:
+    if grows and base.edge is not None and base.edge.node.is_leaf and not base.moved:
         leaf_modified(machine, state, base, span, view=True)
         return
     bump(machine, state, base.storage, span)
@@ -313,11 +320,20 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
         state.set(target, replace(base, edge=edge, cut=None))
 
 
-def bump(machine: Machine, state: State, storage: object, span: Span, *, by_step: bool = False, text: str = "") -> None:
-    """Record that memory was changed."""
+def bump(
+    machine: Machine,
+    state: State,
+    storage: object,
+    span: Span,
+    *,
+    by_step: bool = False,
+    text: str = "",
+    level: int = PROVEN,
+) -> None:
+    """Record that memory was changed; `level` tells how sure that is."""
     assert isinstance(storage, int)
     state.ledger.bump(storage)
-    state.changes += (Change(storage, state.moment(span), by_step, state.ledger.created, text),)
+    state.changes += (Change(storage, state.moment(span), by_step, state.ledger.created, text, level),)
 
 
 def leaf_modified(machine: Machine, state: State, leaf: TensorObj, span: Span, *, view: bool, name: str = "") -> None:
@@ -330,5 +346,5 @@ def leaf_modified(machine: Machine, state: State, leaf: TensorObj, span: Span, *
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
     conditions = tuple(choice.condition for choice in state.choices)
-    incident = LeafModified(name, birth.moment, state.moment(span), view, conditions, ())
+    incident = LeafModified(name, birth.moment, state.moment(span), view, conditions=conditions)
     machine.report(incident, lambda: witness.of_leaf(incident))

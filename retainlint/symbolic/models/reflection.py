@@ -29,8 +29,8 @@ from retainlint.symbolic.values import (
 )
 
 _KINDS = {
-    "list": ListObj, "dict": DictObj, "torch.Tensor": TensorObj, "torch.nn.Parameter": TensorObj,
-    "torch.optim.Optimizer": OptimizerObj,
+    "list": ListObj, "dict": DictObj, "torch.Tensor": TensorObj, "torch.autograd.Variable": TensorObj,
+    "torch.nn.Parameter": TensorObj, "torch.optim.Optimizer": OptimizerObj,
 }  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
         return isinstance(value.value, _SCALARS[name])
     if isinstance(held, LayerObj) and name.startswith("torch.nn."):
         return name in ("torch.nn.Module", f"torch.nn.{held.kind}")
-    if name in _SCALARS and isinstance(held, ListObj | DictObj | TensorObj | LayerObj):
+    if name in _SCALARS and (isinstance(value, Tuple) or isinstance(held, ListObj | DictObj | TensorObj | LayerObj)):
         return False
     return None
 
@@ -130,4 +130,4 @@ def dict_method(machine: Machine, state: State, obj: Value, name: str, args: Arg
         return [(state, copied)] if name == "copy" else machine.call(state, Method(copied, name), args, span)
     if name in ("clear", "setdefault", "popitem") and isinstance(obj, Ref):
         unknown.forget(machine, state, obj)
-    return [(state, unknown.derived(state, obj, name, span))]
+    return [(state, unknown.derived(machine, state, obj, name, span))]

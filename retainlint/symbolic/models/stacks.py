@@ -76,7 +76,7 @@ def _enter(machine: Machine, state: State, stack: Ref, context: Value, span: Spa
     if not isinstance(held, Instance):
         if isinstance(held, GeneratorObj):
             machine.gap(span, "a generator's context entered by an exit stack is not followed")
-        return [(state, unknown.derived(state, context, "__enter__", span))]
+        return [(state, unknown.derived(machine, state, context, "__enter__", span))]
     results: Results = []
     for each, leave in machine.attribute(state, context, "__exit__", span):
         _put(each, stack, _leaving(leave))

@@ -29,9 +29,12 @@ from retainlint.symbolic.values import (
     Value,
 )
 
+_MOVES = {"to", "cuda", "type_as"}
 _DTYPES = {"torch.float64", "torch.double", "torch.half", "torch.float16", "torch.bfloat16"}
 
 
+_CLOSING = ("sum", "mean")
+"""What makes a loss of anything. They save nothing: of a leaf it may be walked twice."""
 _NO_TENSOR = {"format", "split", "index", "pop", "add", "remove", "round", "select", "size", "new", "flip", "repeat"}
 
 
@@ -55,6 +58,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, operate(machine, state, "to", (obj,), span, spans=(_receiver(span),)))]
     if name == "contiguous" and held.base is not None:  # of an expanded or permuted view it is a copy
         return [(state, operate(machine, state, "clone", (obj,), span, spans=(_receiver(span),)))]
+    if name in _MOVES and held.edge is not None and held.edge.node.is_leaf and not held.parameter:
+        return [(state, state.new(replace(held, moved=True)))]
     if name in KEEPS or name in ("retain_grad", "register_hook"):
         return [(state, obj if name in KEEPS else NONE)]
     if name in ("dropout", "feature_dropout"):
@@ -170,7 +175,7 @@ def unknown_method(
         return [(state, obj)]
     if name in _NO_TENSOR and held.hint != "tensor":
         return None
-    if name in OPERATIONS and (held.edge is not None or held.hint == "tensor"):
+    if name in OPERATIONS and (held.edge is not None or held.hint == "tensor" or name in _CLOSING):
         return operation(machine, state, name, args.behind(obj, _receiver(span)), span)
     if name == "detach_":
         state.set(obj, UnknownObj(held.made, plain=True, name=held.name))
@@ -199,5 +204,9 @@ def unknown_attribute(machine: Machine, state: State, obj: Ref, held: UnknownObj
     if name == "grad":
         deeds.read(state, span)
     if name in ("data", "grad", "shape", "device", "dtype", "ndim", "requires_grad", "is_leaf", "grad_fn"):
-        return unknown.derived(state, obj, name, span) if name != "data" else unknown.fresh(state, span, plain=True)
-    return unknown.derived(state, obj, name, span)
+        return (
+            unknown.derived(machine, state, obj, name, span)
+            if name != "data"
+            else unknown.fresh(state, span, plain=True)
+        )
+    return unknown.derived(machine, state, obj, name, span)

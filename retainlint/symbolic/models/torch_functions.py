@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.source import Span
 from retainlint.symbolic import iteration, misuse, walking
@@ -9,7 +11,7 @@ from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import Birth
 from retainlint.symbolic.models import modules, named_operations, names, operations, unknown
 from retainlint.symbolic.models.operations import operate
-from retainlint.symbolic.state import State, ticket
+from retainlint.symbolic.state import Flow, State, ticket
 from retainlint.symbolic.values import (
     CONVENTIONAL,
     FALSE,
@@ -20,7 +22,9 @@ from retainlint.symbolic.values import (
     Const,
     DictObj,
     External,
+    Failure,
     GradMode,
+    LayerObj,
     ListObj,
     Partial,
     TensorObj,
@@ -68,6 +72,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, args.get(0, "data"))]
         case "torch.utils.checkpoint.checkpoint":
             return _checkpoint(machine, state, args, span)
+        case "torch.utils.checkpoint.checkpoint_sequential":
+            return _checkpoint_sequential(machine, state, args, span)
         case "torch.compile" | "torch.jit.script" | "torch.jit.trace":
             return [(state, args.get(0, "model", External("torch.compile")))]
         case "torch.func.functional_call" | "torch.nn.utils.stateless.functional_call":
@@ -188,12 +194,15 @@ def parameter(machine: Machine, state: State, args: Args, span: Span) -> Value:
 
 
 def _variable(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """`Variable(x)`: the same memory, without the graph; a leaf if it is asked for."""
     data, wanted = args.get(0, "data"), args.get(1, "requires_grad", NONE)
     if wanted in (NONE, FALSE):
         held = state.get(data)
-        if isinstance(held, TensorObj | UnknownObj) and held.edge is not None:
-            return data
-        return state.new(TensorObj(None, ticket())) if isinstance(held, TensorObj) else data
+        if isinstance(held, TensorObj):
+            return state.new(replace(held, edge=None, base=None, cut=("detach", span), parameter=False))
+        if isinstance(held, UnknownObj) and held.edge is not None:
+            return state.new(UnknownObj(span, plain=True, name=held.name))
+        return data
     return parameter(machine, state, Args((data, wanted)), span)
 
 
@@ -221,7 +230,12 @@ def _joined(machine: Machine, state: State, row: str, args: Args, span: Span) ->
     known = iteration.known_items(machine, state, source, span)
     if known is None:
         held = state.get(source)
-        known = list(held.items) if isinstance(held, ListObj) else [source]
+        known = (
+            [*held.items, iteration.any_item(machine, state, source, span)] if isinstance(held, ListObj) else [source]
+        )
+    if not known:  # "expected a non-empty list of Tensors"
+        state.flow = Flow("raise", Failure("RuntimeError"))
+        return NONE
     return operate(machine, state, row, known, span, spans=args.spans[:1] * len(known))
 
 
@@ -242,6 +256,20 @@ def _checkpoint(machine: Machine, state: State, args: Args, span: Span) -> Resul
     results = machine.call(state, args.pos[0], inner, span)
     always = args.get(-1, "use_reentrant", TRUE) == TRUE  # what torch 2.13 takes if it is not told
     return [(after, _recomputed(machine, after, value, before, span, always)) for after, value in results]
+
+
+def _checkpoint_sequential(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """`checkpoint_sequential(functions, segments, input)`: taken as one segment a function, and the last one is run
+    plainly, as in torch."""
+    held = state.get(args.get(0, "functions"))
+    parts = held.children if isinstance(held, LayerObj) else held.items if isinstance(held, ListObj) else ()
+    if not parts or (isinstance(held, ListObj) and held.open):
+        return [(state, unknown.called(machine, state, External("torch.utils.checkpoint.checkpoint"), args, span))]
+    results: Results = [(state, args.get(2, "input"))]
+    for part in parts[:-1]:
+        done = [_checkpoint(machine, each, Args((part, value), args.named, span=span), span) for each, value in results]
+        results = [way for ways in done for way in ways]
+    return [way for each, value in results for way in machine.call(each, parts[-1], Args((value,)), span)]
 
 
 def _recomputed(machine: Machine, state: State, value: Value, before: int, span: Span, always: bool) -> Value:

@@ -7,10 +7,21 @@ import re
 from retainlint.source import Span
 from retainlint.symbolic import deeds, walking
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models import optimizers, unknown, weights
 from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import CONVENTIONAL, FALSE, NONE, TRUE, GradMode, Ref, TensorObj, UnknownObj, Value
+from retainlint.symbolic.values import (
+    CONVENTIONAL,
+    FALSE,
+    NONE,
+    TRUE,
+    GradMode,
+    OptimizerObj,
+    Ref,
+    TensorObj,
+    UnknownObj,
+    Value,
+)
 
 INHERITED = {"manual_backward", "optimizers", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"}
 METHODS = {"backward", "scale", "step", "zero_grad", "unscale_", "prepare", "raises"} | INHERITED
@@ -41,10 +52,17 @@ def unknown_method(
     if name == "scale" and len(args.pos) == 1 and named:
         return [(state, _scaled(machine, state, args, span))]
     if name == "zero_grad":
-        deeds.zeroed(machine.waste, state, obj, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
+        to_none = args.get(0, "set_to_none", TRUE) != FALSE
+        deeds.zeroed(machine.waste, state, obj, span, to_none=to_none)
+        if to_none:
+            weights.clear(machine, state, [obj] if weights.WEIGHTS in held.attrs else None)
         return [(state, NONE)]
+    moved = args.get(0, "optimizer", obj)
+    if name == "step" and named and isinstance(moved, Ref) and isinstance(state.get(moved), OptimizerObj):
+        return optimizers.method(machine, state, moved, "step", Args(span=span), span)  # `scaler.step(optimizer)`
     if name == "step" and (not args.pos or named):
-        deeds.stepped(machine.waste, state, args.get(0, "optimizer", obj), span)
+        deeds.stepped(machine.waste, state, moved, span)
+        optimizers.stepped(machine, state, moved, span)
     if name in ("step", "unscale_", "update") and (named or held.hint == "optimizer"):
         return [(state, NONE)]
     return None

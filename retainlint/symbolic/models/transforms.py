@@ -9,8 +9,12 @@ from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
     CONVENTIONAL,
     FALSE,
+    Bound,
+    Closure,
+    DictObj,
     External,
     Partial,
+    Ref,
     TensorObj,
     Tuple,
     UnknownObj,
@@ -32,12 +36,17 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if not path.startswith(_HEADS):
         return None
     if name in _TRANSFORMS:
-        return [(state, Partial(External(f"{path}.applied"), (args.get(0, "func"),), ()))]
+        asked = tuple((key, value) for key, value in args.named if key != "func")
+        asked += tuple((str(at), value) for at, value in enumerate(args.pos[1:], start=1))
+        return [(state, Partial(External(f"{path}.applied"), (args.get(0, "func"),), asked))]
     if name == "applied":
-        return [(state, _applied(machine, state, head.rpartition(".")[2], args, span))]
-    if name == "vjp":
+        return _applied(machine, state, head.rpartition(".")[2], args, span)
+    if name == "pulled":
+        return [(state, Tuple((_made(machine, state, args.pos, "vjp", span),)))]
+    if name == "vjp" and not args.has(-1, "has_aux"):
         called = machine.call(state, args.get(0, "func"), Args(args.pos[1:], spans=args.spans[1:]), span)
-        return [(after, Tuple((value, unknown.fresh(after, span)))) for after, value in called]
+        pull = f"{head}.pulled"
+        return [(each, Tuple((value, Partial(External(pull), (value,), ())))) for each, value in called]
     return None
 
 
@@ -58,13 +67,33 @@ def _derivative(machine: Machine, state: State, path: str, args: Args, span: Spa
     return state.new(TensorObj(edge, ticket()))
 
 
-def _applied(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
-    """A transformed function's result has a graph over the tensors that it is given, and saves them for it."""
-    edges = unknown.edges_in(machine, state, args.pos[1:])
+def _applied(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
+    """A transformed function's result has a graph over what the function itself makes of its arguments, what it
+    closes over too, and saves for it what it computes with."""
+    func, given, *options = args.pos[0], args.pos[1:], *args.named
     if not state.grad:
-        return unknown.fresh(state, span, plain=True)
+        return [(state, unknown.fresh(state, span, plain=True))]
+    if options or not given or not isinstance(func, Closure | Bound | Partial | Ref):
+        return [(state, _made(machine, state, given, name, span, plainly=True))]
+    found: Results = []
+    for each, value in machine.call(state, func, Args(given), span):
+        first = each.get(given[0])
+        if isinstance(first, DictObj):
+            entry = _made(machine, each, (value,), name, span)
+            derived: Value = each.new(DictObj(dict.fromkeys(first.items, entry), first.open))
+        else:
+            derived = _made(machine, each, (value,), name, span, plainly=not isinstance(first, TensorObj))
+        found.append((each, Tuple((derived, value)) if name == "grad_and_value" else derived))
+    return found
+
+
+def _made(
+    machine: Machine, state: State, sources: tuple[Value, ...], name: str, span: Span, *, plainly: bool = False
+) -> Value:
+    """What has a graph over some values, if they have any; `plainly` where it needn't be one tensor."""
+    edges = unknown.edges_in(machine, state, sources)
     if not edges:
         return unknown.fresh(state, span)  # the function itself may bring some
     assumed = f"`torch.func.{name}` saves what it computes with"
     edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
-    return state.new(UnknownObj(span, edge, "tensor"))
+    return state.new(UnknownObj(span, edge, "tensor") if plainly else TensorObj(edge, ticket()))

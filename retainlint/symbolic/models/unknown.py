@@ -9,8 +9,11 @@ from dataclasses import replace
 from retainlint.autograd.graph import Edge
 from retainlint.source import Span
 from retainlint.symbolic import deeds, keeping
+from retainlint.symbolic.classes import is_module
 from retainlint.symbolic.context import Args, Machine
-from retainlint.symbolic.models import frameworks
+from retainlint.symbolic.graphs import PART
+from retainlint.symbolic.models import frameworks, weights
+from retainlint.symbolic.models.names import FUNCTIONAL, OPERATIONS
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     CONVENTIONAL,
@@ -38,6 +41,8 @@ _MODULE_NAME = re.compile(
     r"|loss_function|objective)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
     re.IGNORECASE,
 )
+_OUTPUT = re.compile(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$")
+"""Names of fields of what a network returns."""
 _NO_OPERATIONS = ("torch.distributed.", "torch.multiprocessing.", "torch.utils.data.", "torch.utils.tensorboard.")
 _READERS = frozenset(
     """builtins torch numpy math logging torchvision matplotlib tqdm json random time os sys pprint PIL cv2 sklearn scipy
@@ -61,29 +66,44 @@ def named(state: State, value: Value, name: str) -> None:
         state.set(value, replace(held, name=name))
 
 
-def derived(state: State, obj: Value, name: str, span: Span) -> Value:
+def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
     """An attribute or item of an unknown: a guess over its graph, the same each time it is asked for."""
     held = state.get(obj)
     if not isinstance(held, UnknownObj) or not isinstance(obj, Ref):
         return fresh(state, span, name=name)
     if name in held.attrs:
         return held.attrs[name]
-    if held.edge is not None and name not in _PLAIN:
-        state.opened.add(held.edge.node)
-    found = state.new(UnknownObj(span, name=name, plain=held.plain, fed=held.fed))
+    edge = None if name in _PLAIN else _part(machine, state, held, span)
+    found = state.new(UnknownObj(span, edge, name=name, plain=held.plain, fed=held.fed))
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
+    if is_network(held) and not held.plain:
+        weights.part(state, obj, found)
     return found
 
 
-def item(state: State, obj: Value, span: Span, index: Value | None = None) -> Value:
+def is_output(held: UnknownObj, name: str) -> bool:
+    """Whether what an unseen call returned holds, rather than does, what is asked for under this name."""
+    if name in OPERATIONS or name in FUNCTIONAL:
+        return False
+    is_part = held.edge is not None and held.edge.node.op == PART
+    return is_part or _OUTPUT.search(name) is not None
+
+
+def _part(machine: Machine, state: State, held: UnknownObj, span: Span) -> Edge | None:
+    """The graph that a part of an unknown may have."""
+    if held.edge is None:
+        return None
+    state.opened.add(held.edge.node)
+    return machine.graphs.part(state, held.edge, state.moment(span))
+
+
+def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | None = None) -> Value:
     """An item of something that we can't look into."""
     held = state.get(obj)
     if isinstance(held, UnknownObj) and isinstance(obj, Ref):
         if isinstance(index, Const):
-            return derived(state, obj, f"[{index.value!r}]", span)
-        if held.edge is not None:
-            state.opened.add(held.edge.node)
-        return state.new(UnknownObj(span, plain=held.plain, fed=held.fed))
+            return derived(machine, state, obj, f"[{index.value!r}]", span)
+        return state.new(UnknownObj(span, _part(machine, state, held, span), plain=held.plain, fed=held.fed))
     if isinstance(held, ListObj) and held.items:
         return held.items[-1]
     return fresh(state, span)
@@ -97,8 +117,8 @@ def set_item(state: State, obj: Ref, index: Value, value: Value) -> None:
 
 
 def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: bool = False) -> list[Edge]:
-    """The graphs of the tensors among some values, those in containers too. With `lazy`, an unknown that was never
-    asked for a graph gets one now."""
+    """The graphs of the tensors among some values, those in containers too. With `lazy`, those that an object holds
+    too, such as a distribution, and an unknown that was never asked for a graph gets one now."""
     found: dict[Edge, None] = {}
     stack, seen = list(values), 0
     while stack and seen < _LIMIT:
@@ -120,6 +140,8 @@ def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: b
                 stack.extend(items)
             case DictObj(items=entries):
                 stack.extend(entries.values())
+            case Instance(attrs=attrs) if lazy and not is_module(state, value):
+                found |= dict.fromkeys(edges_in(machine, state, attrs.values()))
     return list(found)
 
 
@@ -133,22 +155,64 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
         machine.waste.give(edges_in(machine, state, args.all))
         if any(_may_walk(state, value) for value in args.all):
             machine.waste.spoil()
+    edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL) if state.grad else []
     for value in args.all:
-        _expose(machine, state, value, func)
+        _expose(machine, state, value, func, level)
+    if level == GUESS:
+        weights.handed(machine, state, _name(state, func), (*args.all, func.obj if isinstance(func, Method) else func))
     receiver = state.get(func.obj) if isinstance(func, Method) else None
     if not state.grad or (isinstance(receiver, UnknownObj) and receiver.plain):
         return fresh(state, span, plain=True)
-    edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL)
     if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
         edges.append(receiver.edge)
-    if not edges and (level == GUESS or isinstance(func, External)):
-        return fresh(state, span, hint=_kind(func))
-    edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed)
+    if level == CONVENTIONAL and (isinstance(func, External) or weights.is_frozen(state, func)):
+        level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
+    own = _weights(machine, state, func, args, level, edges)
+    if not edges and not own and (level == GUESS or isinstance(func, External)):
+        return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
+    edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed, weights=own)
     result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else ""))
     asked = state.get(func)
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
         keeping.called(machine.waste, state, result, span)
     return result
+
+
+def _weights(
+    machine: Machine, state: State, func: Value, args: Args, level: int, inputs: list[Edge]
+) -> list[tuple[Edge, int]]:
+    """The weights that a call saves: of the network that is called; at a guess, of that whose method it is, and of those
+    that it is given."""
+    found: dict[Edge, int] = {}
+    if not _keeps_nothing(func):
+        receiver = (func.obj,) if isinstance(func, Method) else (func,)
+        asked = (*receiver, *args.all) if level == GUESS else receiver
+        found = dict.fromkeys(weights.given(machine, state, asked), GUESS)
+    if isinstance(func, Ref) and level == CONVENTIONAL:
+        found |= dict.fromkeys(weights.saved_by(machine, state, func, inputs), CONVENTIONAL)
+    return list(found.items())
+
+
+def _name(state: State, func: Value) -> str:
+    """What a callee is called."""
+    held = state.get(func)
+    match func:
+        case Ref() if isinstance(held, UnknownObj):
+            return held.name
+        case Method(name=name):
+            return name
+        case External(path=path):
+            return path.rpartition(".")[2]
+        case Closure(code=code):
+            return code.name
+    return ""
+
+
+def _computes(func: Value, args: Args) -> bool:
+    """Whether a tensor that a call returns was surely computed, and is no leaf."""
+    if isinstance(func, Method) and func.name in OPERATIONS:
+        return True
+    return bool(args.all) and not isinstance(func, External)
 
 
 def _kind(func: Value) -> str:
@@ -159,17 +223,22 @@ def _kind(func: Value) -> str:
 def _trust(state: State, func: Value, args: Args) -> tuple[int, str]:
     """How sure we are that a call builds a graph that saves, and the words for it."""
     held = state.get(func)
-    if not args.pos and not args.named:
+    if not args.pos and not args.named and not args.open:
         return GUESS, ""
-    if isinstance(held, UnknownObj):
-        name = held.name
-        if held.hint in ("module", "submodule") or (held.hint in ("", "instance") and _MODULE_NAME.search(name)):
-            return CONVENTIONAL, f"calling `{name or 'the module'}` builds a graph and saves tensors for it"
+    if isinstance(held, UnknownObj) and is_network(held):
+        return CONVENTIONAL, f"calling `{held.name or 'the module'}` builds a graph and saves tensors for it"
     if isinstance(func, External) and func.path.startswith("torch.") and not func.path.startswith(_NO_OPERATIONS):
         return CONVENTIONAL, f"`{func.path}` saves tensors for its backward"
     if isinstance(held, Instance | LayerObj):
         return CONVENTIONAL, "calling the module builds a graph and saves tensors for it"
     return GUESS, ""
+
+
+def is_network(held: UnknownObj) -> bool:
+    """Whether something was used as a module, or is called like one."""
+    if held.hint in ("module", "submodule"):
+        return True
+    return held.hint in ("", "instance") and _MODULE_NAME.search(held.name) is not None
 
 
 def _keeps_nothing(func: Value) -> bool:
@@ -193,13 +262,15 @@ def _may_walk(state: State, value: Value) -> bool:
     return isinstance(value, Closure) and value.code.walks
 
 
-def _expose(machine: Machine, state: State, value: Value, func: Value) -> None:
-    """An unseen callee may change what it is given: attributes and items that hold graphs are forgotten."""
+def _expose(machine: Machine, state: State, value: Value, func: Value, level: int) -> None:
+    """An unseen callee may change what it is given: attributes and items that hold graphs are forgotten. A network, by
+    convention, only reads the attributes."""
     if _is_library(func):
         return
     held = state.get(value)
     if isinstance(held, Instance) and isinstance(value, Ref):
-        forget(machine, state, value)
+        if level == GUESS:
+            forget(machine, state, value)
     elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and edges_in(machine, state, [value]):
         state.set(value, UnknownObj(state.frame.code.span, name="items"))
 
@@ -213,7 +284,7 @@ def forget(machine: Machine, state: State, ref: Ref) -> None:
     for name, value in held.attrs.items():
         obj = state.get(value)
         parameter = isinstance(obj, TensorObj) and obj.edge is not None and obj.edge.node.is_leaf
-        if parameter or not edges_in(machine, state, [value]):
+        if parameter or name == weights.WEIGHTS or not edges_in(machine, state, [value]):
             kept[name] = value
     if len(kept) < len(held.attrs):
         state.set(ref, Instance(held.cls, kept))

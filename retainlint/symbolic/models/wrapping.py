@@ -5,18 +5,21 @@ from __future__ import annotations
 from retainlint.source import Span
 from retainlint.symbolic import iteration
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import modules, unknown
-from retainlint.symbolic.models.operations import operate
+from retainlint.symbolic.models import library, modules, unknown
+from retainlint.symbolic.models.operations import bump, operate
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
+    NONE,
     Const,
     External,
     LayerObj,
     Ref,
+    TensorObj,
     Tuple,
     Value,
 )
 
+AVERAGED = "AveragedModel"
 _MADE = External("torch.nn.utils.parametrizations.computed")
 _PARAMETRIZED = {"weight_norm", "spectral_norm", "orthogonal"}
 _PACKING = {
@@ -34,7 +37,7 @@ _WRAPPERS = (
     "torch.distributed._composable.fsdp.fully_shard", "torch.nn.parallel.distributed.DistributedDataParallel",
     "torch.nn.parallel.data_parallel.DataParallel", "apex.parallel.DistributedDataParallel",
     "fairscale.nn.FullyShardedDataParallel", "fairscale.nn.data_parallel.ShardedDataParallel",
-    "torch.optim.swa_utils.AveragedModel", "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
     "torch.quantization.prepare_qat", "apex.parallel.convert_syncbn_model",
 )  # fmt: skip
 
@@ -42,8 +45,11 @@ _WRAPPERS = (
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
     """Wrap a module, or join its parameters; None for any other path."""
     name = path.rpartition(".")[2]
-    if path in _WRAPPERS and name != "AveragedModel":
+    if path in _WRAPPERS:
         return [(state, args.get(0, "module"))]
+    if path == f"torch.optim.swa_utils.{AVERAGED}":
+        copied = library.copied(machine, state, args.get(0, "model"), span)
+        return [(state, state.new(LayerObj(AVERAGED, {"module": copied}, (copied,))))]
     if path == f"{_MADE.path}":
         return [(state, _computed(machine, state, args, span))]
     if not path.startswith("torch.nn.utils."):
@@ -60,6 +66,15 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if path.startswith("torch.nn.utils.rnn.") and name in _PACKING:
         return [(state, _packing(machine, state, name, args, span))]
     return [(state, args.get(0, "module"))] if name in _SAME else None
+
+
+def averaged(machine: Machine, state: State, obj: Ref, span: Span) -> Results:
+    """`AveragedModel.update_parameters(model)`: an in-place change of each average."""
+    for value in modules.owned(state, obj)[0]:
+        held = state.get(value)
+        if isinstance(held, TensorObj):
+            bump(machine, state, held.storage, span, text="the averages")
+    return [(state, NONE)]
 
 
 def _packing(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:

@@ -1,0 +1,424 @@
+"""Whether two states of one path's siblings mean the same, so that one of them is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from retainlint.autograd.graph import Edge, Node
+from retainlint.ir import Code
+from retainlint.symbolic import reach
+from retainlint.symbolic.graphs import Graphs, whole
+from retainlint.symbolic.state import Frame, State
+from retainlint.symbolic.values import (
+    GUESS,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    Failure,
+    GradMode,
+    HeapObj,
+    Imported,
+    Instance,
+    ListObj,
+    Module,
+    Ref,
+    Symbol,
+    TensorObj,
+    Term,
+    UnknownObj,
+    Value,
+)
+
+
+def equivalent(
+    graphs: Graphs,
+    a: State,
+    b: State,
+    *,
+    lenient: bool = False,
+    blind: bool = False,
+    grown: bool = False,
+    hints: list[Hint] | None = None,
+) -> bool:
+    """Whether both will go on alike. Ignored: identities, histories, what one of them assumed.
+
+    `hints` tells where others like them differed, and is added to; it decides nothing but the time it takes.
+
+    With `lenient`, numbers, texts and what holds nothing else are ignored too: dropping one of two real paths costs
+    at most a finding, never a false one. With `grown`, only how many numbers and the like a list holds is ignored.
+    """
+    if a.stack != b.stack or a.grad != b.grad or a.guards != b.guards:
+        return False
+    if (a.flow is None) != (b.flow is None) or (a.flow and b.flow and a.flow.kind != b.flow.kind):
+        return False
+    return Comparison(graphs, a, b, lenient, blind, grown or lenient, [] if hints is None else hints).run()
+
+
+Hint: TypeAlias = tuple[bool, int, str]
+"""A name in a frame (True), or a record on the heap."""
+
+_SIMPLE: frozenset[type] = frozenset({Const, External, Term, Symbol})
+_LEAVES: frozenset[type] = _SIMPLE | {Imported, Module, Failure, GradMode}
+"""Values that lead to no record, so that one is always like itself."""
+
+Held = TypeVar("Held")
+
+
+def _changed(a: Mapping[int, Held], b: Mapping[int, Held], base: Mapping[int, Held]) -> list[tuple[int, Held, Held]]:
+    """What both states know of and differ in, be it that only one of them has changed what the base holds."""
+    get = b.get
+    found = [(id, left, right) for id, left in a.items() if (right := get(id)) is not left and right is not None]
+    if base and (own := (base.keys() & a.keys()) ^ (base.keys() & b.keys())):
+        found += [(id, a[id], b[id]) for id in own if a[id] is not b[id]]
+    return found
+
+
+_NAMES: dict[type, tuple[str, ...]] = {}
+
+
+def _names_of(kind: type) -> tuple[str, ...]:
+    """The names of a dataclass's fields."""
+    if kind not in _NAMES:
+        _NAMES[kind] = tuple(each.name for each in fields(kind))
+    return _NAMES[kind]
+
+
+class Comparison:
+    """One comparison; `ids` and `nodes` are the bijections found so far."""
+
+    def __init__(
+        self, graphs: Graphs, a: State, b: State, lenient: bool, blind: bool, grown: bool, hints: list[Hint]
+    ) -> None:
+        self.graphs, self.a, self.b, self.lenient, self.blind, self.hints = graphs, a, b, lenient, blind, hints
+        self.grown = grown
+        self.ids: dict[int, int] = {}
+        self.back: dict[int, int] = {}
+        self.nodes: dict[Node, Node] = {}
+        self.pending: list[tuple[int, int]] = []
+
+    def run(self) -> bool:
+        a, b = self.a, self.b
+        if any(map(self.apart_at, self.hints)):
+            return False
+        if a.flow is not None and b.flow is not None and not self.optional(a.flow.value, b.flow.value):
+            return False
+        frames = _changed(a.frames, b.frames, a.base.frames)
+        for id, left, right in frames:
+            if (name := self.apart(left.names, right.names)) is not None:
+                self.hints.append((True, id, name))
+                return False
+        records = _changed(a.heap, b.heap, a.base.heap)
+        for id, _, _ in records:
+            if self.records_apart(id):
+                self.hints.append((False, id, ""))
+                return False
+        if not all(self.frame(left, right) for _, left, right in frames):
+            return False
+        if not all(self.refs(id, id) for id, _, _ in records):
+            return False
+        while self.pending:
+            if not self.heap(*self.pending.pop()):
+                return False
+        return self.ledgers()
+
+    def apart(self, a: Mapping[str, Value], b: Mapping[str, Value]) -> str | None:
+        """A name under which both hold a flag, a number or the like, and differ: most states do, so it is asked first."""
+        get = b.get
+        for name, left in a.items():
+            right = get(name, left)
+            if left is not right and self.differ(left, right):
+                return name
+        return None
+
+    def differ(self, a: Value, b: Value) -> bool:
+        """Whether two values are unlike whatever else is alike: no bijection is asked or added to."""
+        if type(a) in _SIMPLE or type(b) in _SIMPLE:
+            return not self.value(a, b)
+        return False
+
+    def records_apart(self, id: int) -> bool:
+        """Whether both states' records of one number are unlike whatever else is alike."""
+        left, right = self.a.heap[id], self.b.heap[id]
+        if left is right or (self.bare(self.a, left) and self.bare(self.b, right)):
+            return False
+        if type(left) is not type(right):
+            return True
+        if isinstance(left, Instance) and isinstance(right, Instance):
+            return self.apart(left.attrs, right.attrs) is not None
+        if isinstance(left, UnknownObj) and isinstance(right, UnknownObj):
+            return self.kinds_apart(left, right) or self.apart(left.attrs, right.attrs) is not None
+        if isinstance(left, DictObj) and isinstance(right, DictObj):
+            if left.open != right.open or len(left.items) != len(right.items):
+                return True
+            return any(map(self.differ, left.items.values(), right.items.values()))
+        if isinstance(left, ListObj) and isinstance(right, ListObj):
+            return left.open != right.open or len(left.items) != len(right.items)
+        return False
+
+    def apart_at(self, hint: Hint) -> bool:
+        """Whether both differ where others did."""
+        is_frame, id, name = hint
+        if not is_frame:
+            return id in self.a.heap and id in self.b.heap and self.records_apart(id)
+        left, right = self.a.frames.get(id), self.b.frames.get(id)
+        if left is None or right is None or name not in left.names or name not in right.names:
+            return False
+        a, b = left.names[name], right.names[name]
+        return a is not b and self.differ(a, b)
+
+    def frame(self, a: Frame, b: Frame) -> bool:
+        return (
+            self.variables(a.names, b.names)
+            and self.variables(a.registers, b.registers)
+            and self.values(a.yielded, b.yielded)
+        )
+
+    def variables(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
+        """A name or register that one side hasn't bound can't be read there, so it tells nothing."""
+        get = b.get
+        for name, left in a.items():
+            right = get(name)
+            if right is None or (left is right and type(left) in _LEAVES):
+                continue
+            if not self.value(left, right):
+                return False
+        return True
+
+    def attributes(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
+        """Attributes; one that was only read so far, and is unknown, is as good as absent."""
+        for key in a.keys() ^ b.keys():
+            state, value = (self.a, a[key]) if key in a else (self.b, b[key])
+            held = state.get(value)
+            if not isinstance(held, UnknownObj) or not self.guessed(state, held.edge):
+                return False
+        return all(self.value(a[key], b[key]) for key in a.keys() & b.keys())
+
+    def values(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
+        left, right = tuple(a), tuple(b)
+        return len(left) == len(right) and all(map(self.value, left, right))
+
+    def optional(self, a: Value | None, b: Value | None) -> bool:
+        return a is b if a is None or b is None else self.value(a, b)
+
+    def value(self, a: Value, b: Value) -> bool:
+        if isinstance(a, Ref) and isinstance(b, Ref):
+            return self.refs(a.id, b.id)
+        if self.plain(self.a, a) and self.plain(self.b, b):
+            return self.blind or self.told(self.a, a) == self.told(self.b, b)
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, Const) and isinstance(b, Const):
+            counted = a.loop and b.loop and not {a.loop, b.loop} & self.a.deciding
+            return bool(counted) or a == b
+        if isinstance(a, External | Imported | Module):
+            return a == b
+        if isinstance(a, Symbol):
+            return True
+        if isinstance(a, Closure) and isinstance(b, Closure):
+            same = a.code is b.code and self.values(dict(a.defaults).values(), dict(b.defaults).values())
+            return same and self.other_frames(a.frame, b.frame)
+        return self.parts(a, b)
+
+    def told(self, state: State, value: Value) -> bool | None:
+        """What a path has chosen that a flag is: whoever holds it may yet ask it."""
+        negated = False
+        while isinstance(value, Term) and value.op == "not":
+            value, negated = value.args[0], not negated
+        truth = state.truths.get(value) if isinstance(value, Term) else None
+        return None if truth is None else truth != negated
+
+    def plain(self, state: State, value: Value) -> bool:
+        """Whether a value can hold no graph and is no flag."""
+        if isinstance(value, Const):
+            return self.lenient and (self.blind or not isinstance(value.value, (bool, type(None))))
+        if isinstance(value, Ref):
+            return self.bare(state, state.heap[value.id])
+        return isinstance(value, Term | Symbol) or (isinstance(value, External) and not value.path.startswith("torch"))
+
+    def bare(self, state: State, held: HeapObj) -> bool:
+        """The same of what a reference leads to."""
+        if isinstance(held, UnknownObj):
+            return not held.attrs and (held.plain or self.weak(state, held))
+        if isinstance(held, TensorObj):
+            return self.weak(state, held)
+        if isinstance(held, ListObj):
+            return self.grown and all(self.plain(state, item) for item in held.items)
+        if isinstance(held, DictObj):
+            return self.lenient and all(self.plain(state, item) for item in (*held.items.values(), *held.rest))
+        return False
+
+    def weak(self, state: State, held: TensorObj | UnknownObj) -> bool:
+        """Whether a tensor's graph is at most a guess, and was not walked."""
+        if held.edge is None:
+            return isinstance(held, TensorObj) or held.hint == ""
+        return self.graphs.exists(held.edge) == GUESS and whole(held.edge.node) not in state.ledger.freed
+
+    def other_frames(self, a: int, b: int) -> bool:
+        """Frames that only closures hold."""
+        if a == b or self.ids.get(-a) == -b:
+            return True
+        if a not in self.a.frames or b not in self.b.frames:
+            return False
+        self.ids[-a] = -b
+        return self.variables(self.a.frames[a].names, self.b.frames[b].names)
+
+    def parts(self, a: object, b: object) -> bool:
+        """Compare two records of one type field by field."""
+        if not is_dataclass(a):
+            return a == b
+        for name in _names_of(type(a)):
+            left, right = getattr(a, name), getattr(b, name)
+            if left is right and not isinstance(left, (Ref, tuple)):
+                continue
+            if isinstance(left, tuple) and isinstance(right, tuple):
+                if len(left) != len(right) or not all(self.part(x, y) for x, y in zip(left, right, strict=True)):
+                    return False
+            elif not self.part(left, right):
+                return False
+        return True
+
+    def part(self, a: object, b: object) -> bool:
+        if isinstance(a, Code):
+            return a is b
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            return len(a) == len(b) and all(map(self.part, a, b))
+        if is_dataclass(a) and type(a) is type(b):
+            return self.value(a, b)  # type: ignore[arg-type]
+        return a == b
+
+    def refs(self, a: int, b: int) -> bool:
+        left, right = self.a.heap[a], self.b.heap[b]
+        if self.bare(self.a, left) and self.bare(self.b, right):
+            return True
+        if a in self.ids or b in self.back:
+            return self.ids.get(a) == b and self.back.get(b) == a
+        self.ids[a], self.back[b] = b, a
+        if a != b or left is not right:
+            self.pending.append((a, b))
+        return True
+
+    def heap(self, a: int, b: int) -> bool:
+        left, right = self.a.heap[a], self.b.heap[b]
+        if left is right:
+            return True
+        if type(left) is not type(right):
+            return False
+        if isinstance(left, TensorObj) and isinstance(right, TensorObj):
+            return self.edges(left.edge, right.edge) and self.optional(left.base, right.base)
+        if isinstance(left, UnknownObj) and isinstance(right, UnknownObj):
+            return self.unknowns(left, right)
+        if isinstance(left, DictObj) and isinstance(right, DictObj):
+            same = left.open == right.open and self.values(left.items, right.items)
+            return same and self.values(left.items.values(), right.items.values())
+        return self.records(left, right)
+
+    def kinds_apart(self, a: UnknownObj, b: UnknownObj) -> bool:
+        """Whether different things are known of two unknowns."""
+        return a.plain != b.plain or (a.hint != b.hint and not self.lenient)
+
+    def unknowns(self, a: UnknownObj, b: UnknownObj) -> bool:
+        if self.kinds_apart(a, b) or not self.edges(a.edge, b.edge, lazy=True):
+            return False
+        return all(self.value(a.attrs[key], b.attrs[key]) for key in a.attrs.keys() & b.attrs.keys())
+
+    def records(self, a: HeapObj, b: HeapObj) -> bool:
+        for name in _names_of(type(a)):
+            left, right = getattr(a, name), getattr(b, name)
+            if left is right and not isinstance(left, (Mapping, tuple, Ref)):
+                continue
+            if isinstance(left, Mapping):
+                if not self.attributes(left, right):
+                    return False
+            elif not self.parts_or_equal(left, right):
+                return False
+        return True
+
+    def parts_or_equal(self, a: object, b: object) -> bool:
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            return len(a) == len(b) and all(map(self.part, a, b))
+        return self.part(a, b)
+
+    def edges(self, a: Edge | None, b: Edge | None, lazy: bool = False) -> bool:
+        """Two graphs are alike if they have the same shape, stem from the same places and are as free."""
+        if a is None or b is None:
+            known = self.unwalked if lazy else self.guessed
+            return a is b or (known(self.a, a) and known(self.b, b))
+        if a.output != b.output:
+            return False
+        if self.graphs.exists(a) == self.graphs.exists(b) == GUESS:
+            return self.as_freed(whole(a.node), whole(b.node))
+        stack = [(a.node, b.node)]
+        while stack:
+            left, right = stack.pop()
+            if left in self.nodes:
+                if self.nodes[left] is not right:
+                    return False
+                continue
+            self.nodes[left] = right
+            if not self.as_freed(left, right):
+                return False
+            if left in self.a.ledger.freed:
+                continue  # whatever lies below, a walk ends here
+            if not self.as_stale(left, right):
+                return False
+            if left is right:
+                continue
+            if left.is_leaf and right.is_leaf:
+                graded = left.variable in self.a.ledger.graded, right.variable in self.b.ledger.graded
+                if graded[0] != graded[1] and not self.lenient:
+                    return False
+            if left.op != right.op or len(left.next) != len(right.next) or len(left.saved) != len(right.saved):
+                return False
+            if self.graphs.births[left].moment.span != self.graphs.births[right].moment.span:
+                return False
+            for one, other in zip(left.next, right.next, strict=True):
+                assert one is not None and other is not None
+                guessed = self.graphs.exists(one) == self.graphs.exists(other) == GUESS
+                if not guessed:
+                    stack.append((one.node, other.node))
+                elif not self.as_freed(whole(one.node), whole(other.node)):
+                    return False
+        return True
+
+    def guessed(self, state: State, edge: Edge | None) -> bool:
+        """Whether there is no graph, or one that is a mere guess and was not walked."""
+        return edge is None or (self.graphs.exists(edge) == GUESS and whole(edge.node) not in state.ledger.freed)
+
+    def unwalked(self, state: State, edge: Edge | None) -> bool:
+        """Whether there is no graph, or one that no walk has spoilt."""
+        if edge is None:
+            return True
+        node = whole(edge.node)
+        return node not in state.ledger.freed and node not in state.reported
+
+    def as_freed(self, left: Node, right: Node) -> bool:
+        """Whether both were freed, and both told of, or neither."""
+        alike = (left in self.a.ledger.freed) == (right in self.b.ledger.freed)
+        return alike and (left in self.a.reported) == (right in self.b.reported)
+
+    def as_stale(self, left: Node, right: Node) -> bool:
+        """Whether the same saved tensors of two nodes were changed since."""
+        a, b = self.a.ledger, self.b.ledger
+        return all(
+            (a.version(x.storage) == x.version) == (b.version(y.storage) == y.version)
+            for x, y in zip(left.saved, right.saved, strict=False)
+        )
+
+    def ledgers(self) -> bool:
+        """What one freed, stepped or changed and the other didn't must be out of reach."""
+        a, b = self.a.ledger, self.b.ledger
+        told = {key[0] if isinstance(key, tuple) else key for key in self.a.reported ^ self.b.reported}
+        freed = (a.freed ^ b.freed) | told
+        graded = a.graded ^ b.graded
+        changed = {key for key in a.versions.keys() | b.versions.keys() if a.version(key) != b.version(key)}
+        if not freed and not changed and not graded:
+            return True
+        left, right = reach.nodes(self.a), reach.nodes(self.b)
+        if not self.lenient and any(node.variable in graded for node in left & right if node.is_leaf):
+            return False
+        if any(node in left and node in right for node in freed):
+            return False  # what only one side reaches was compared where it is held
+        return all(self.as_stale(node, node) for node in left & right if any(s.storage in changed for s in node.saved))

@@ -1,0 +1,72 @@
+"""What others may have done to an object, or to a module's variables, before an entry is called, or called again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from retainlint import ir
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import DictObj, Instance, ListObj, Ref, TensorObj, Value
+
+
+def open_empty(state: State) -> None:
+    """Lists and dicts that are empty when a module, or an object, is made, are there to be filled by others."""
+    for id, held in list(state.heap.items()):
+        if isinstance(held, ListObj | DictObj) and not held.items and not held.open:
+            state.set(Ref(id), replace(held, open=True))
+
+
+def forget_changed(state: State, receiver: Value, others: Sequence[ir.Code]) -> None:
+    """Forget the tensors without a graph to which one of the class's `others` may have given one."""
+    held = state.get(receiver)
+    if not isinstance(held, Instance) or not isinstance(receiver, Ref):
+        return
+    bare = {name for name, value in held.attrs.items() if _is_bare(state.get(value))}
+    if bare:
+        names = "|".join(map(re.escape, bare))
+        changed = re.compile(rf"\bself\.({names})(?:\[[^\]\n]*\])?(?:\s*[-+*/@]?=(?!=)|\.\w+_\()")
+        lost = {found[1] for text in texts(others) for found in changed.finditer(text)}
+        state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+
+
+def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code]) -> None:
+    """Forget what a method left on its object where another one, which it doesn't call, sets the same attribute: that
+    may be how the graph is dropped before the next call."""
+    held = state.get(receiver)
+    if not isinstance(held, Instance) or not isinstance(receiver, Ref):
+        return
+    named: dict[str, list[ir.Code]] = {}
+    for method in methods:
+        named.setdefault(method.name, []).append(method)
+    reached, waiting = {"__init__"}, [entry.name]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += {found for text in texts(named.get(name, ())) for found in _OWN.findall(text)}
+    others = [method for name, group in named.items() if name not in reached for method in group]
+    lost = {name for text in texts(others) for name in _SET.findall(text)}
+    if lost & held.attrs.keys():
+        state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+
+
+_OWN = re.compile(r"\b(?:self|super\(\))\.(\w+)")
+_SET = re.compile(r"\bself\.(\w+)\s*=\s*(?:None\b|\[\]|\(\)|\{\}|0|torch\.|[^\n]*\.detach\(|[^\n]*\.data\b)")
+"""What a method names of its own object, and what it sets to something that has no graph."""
+
+
+def _is_bare(held: object) -> bool:
+    return isinstance(held, TensorObj) and held.edge is None and held.cut is None
+
+
+def texts(methods: Sequence[ir.Code]) -> Iterator[str]:
+    """The texts of methods but `__init__`, each to where its class, or the next method, may begin."""
+    for each in methods:
+        if each.name != "__init__":
+            text, start = each.span.source.text, each.span.start
+            margin = text.rfind("\n", 0, start) + 1
+            indent = len(text[margin:start]) - len(text[margin:start].lstrip())
+            end = re.compile(rf"\n {{0,{indent}}}(?=[^\s)#])").search(text, start)
+            yield text[start : end.start() if end else len(text)]

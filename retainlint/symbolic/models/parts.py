@@ -1,0 +1,40 @@
+"""What a module is made of: its children, and theirs, by their names."""
+
+from __future__ import annotations
+
+from retainlint.symbolic.classes import is_module
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import Const, Instance, LayerObj, ListObj, Tuple, UnknownObj, Value
+
+METHODS = ("children", "named_children", "modules", "named_modules")
+
+
+def listed(state: State, obj: Value, method: str) -> Value:
+    """What one of METHODS gives; an open list where some part is a module that nobody sees."""
+    deep = method.endswith("modules")
+    found: dict[Value, str] = {}
+    sure = _gather(state, obj, "", found, deep)
+    if deep:
+        found = {obj: "", **found}
+    pairs = [(Const(name), value) for value, name in found.items()]
+    items: tuple[Value, ...] = tuple(map(Tuple, pairs)) if method.startswith("named") else tuple(found)
+    return state.new(ListObj(items, not sure))
+
+
+def _gather(state: State, obj: Value, prefix: str, found: dict[Value, str], deep: bool) -> bool:
+    """Add the children of a module to `found`, each once, and say whether these are surely all."""
+    held = state.get(obj)
+    if not isinstance(held, LayerObj | Instance):
+        return False
+    sure = True
+    for name, part in held.attrs.items():
+        if isinstance(child := state.get(part), UnknownObj):
+            sure &= child.plain or child.hint not in ("module", "submodule", "instance")
+        if part in found or not (
+            isinstance(child, LayerObj) or (isinstance(child, Instance) and is_module(state, part))
+        ):
+            continue
+        found[part] = f"{prefix}{name}"
+        if deep:
+            sure &= _gather(state, part, f"{prefix}{name}.", found, deep)
+    return sure

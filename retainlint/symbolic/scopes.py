@@ -1,0 +1,69 @@
+"""Names: which frame a write goes to, and what a read finds."""
+
+from __future__ import annotations
+
+from retainlint import ir
+from retainlint.source import Span
+from retainlint.symbolic import calls, imports
+from retainlint.symbolic.context import Machine
+from retainlint.symbolic.models import unknown
+from retainlint.symbolic.state import Frame, State
+from retainlint.symbolic.values import External, Imported, Value
+
+
+def frame_of(machine: Machine, state: State, name: str, scope: ir.Scope) -> Frame:
+    """The frame that a write to `name` goes to."""
+    if scope is ir.Scope.LOCAL:
+        return state.writable()
+    if scope is ir.Scope.GLOBAL:
+        return state.writable(_module(machine, state))
+    holder = _holder(state, name)
+    return state.writable(holder if holder is not None else _module(machine, state))
+
+
+def load(machine: Machine, state: State, name: str, scope: ir.Scope, span: Span) -> Value | None:
+    """The value of a name; None where this path has not bound a name of its own, and so can't come here."""
+    found = _bound(machine, state, name, scope, span)
+    return imports.resolve(machine, state, found, span) if type(found) is Imported else found
+
+
+def _module(machine: Machine, state: State) -> int:
+    """The frame of the module in whose text the running code stands."""
+    return machine.imports.of[state.frame.code.span.source]
+
+
+def _holder(state: State, name: str) -> int | None:
+    """The nearest frame around the running one that has `name` as a local."""
+    at = state.frame.parent
+    while at is not None and at in state.frames:
+        frame = state.frames[at]
+        if name in frame.code.local_names and not isinstance(frame.cls, str):
+            return at
+        at = frame.parent
+    return None
+
+
+def _bound(machine: Machine, state: State, name: str, scope: ir.Scope, span: Span) -> Value | None:
+    """What a name is bound to."""
+    if scope is ir.Scope.LOCAL:
+        found = state.frame.names.get(name)
+        if found is not None:
+            return found
+    elif scope is ir.Scope.ENCLOSING:
+        holder = _holder(state, name)
+        if holder is not None and (found := state.frames[holder].names.get(name)) is not None:
+            return found
+    module = _module(machine, state)
+    found = state.frames[module].names.get(name)
+    if found is not None:
+        return found
+    if name in calls.BUILTINS:
+        return External(f"builtins.{name}")
+    if (starred := imports.from_star(machine, state, module, name, span)) is not None:
+        return starred
+    machine.slips.add(span)
+    if scope is not ir.Scope.ENCLOSING and name in state.frame.code.local_names:
+        return None
+    missing = unknown.fresh(state, span, name=name)
+    frame_of(machine, state, name, scope).names[name] = missing
+    return missing

@@ -1,0 +1,184 @@
+"""What a class's other methods, or other functions, may have done before one is called: no failure is told on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+HEAD = """import torch
+from torch import nn
+net = nn.Linear(4, 1)
+"""
+FILLED_ELSEWHERE = {
+    "a list that another method fills, looped over": """
+class Agent:
+    def __init__(self):
+        self.saved, self.rewards = [], []
+    def act(self, obs):
+        self.saved.append(net(obs).mean())
+    def learn(self):
+        loss = torch.zeros(1)
+        for log_prob, reward in zip(self.saved, self.rewards):
+            loss = loss - log_prob * reward
+        loss.backward()
+        self.saved, self.rewards = [], []
+""",
+    "parts computed from it, joined": """
+class Agent:
+    def __init__(self):
+        self.saved = []
+    def learn(self):
+        parts = []
+        for log_prob in self.saved:
+            parts.append(-log_prob)
+        torch.cat(parts).sum().backward()
+        del self.saved[:]
+""",
+    "stacked as it is": """
+class Agent:
+    def __init__(self):
+        self.saved = []
+    def learn(self):
+        torch.stack(self.saved).sum().backward()
+        self.saved.clear()
+""",
+    "a dict": """
+class Trainer:
+    def __init__(self):
+        self.parts = {}
+    def finish(self):
+        total = torch.zeros(1)
+        for each in self.parts.values():
+            total = total + each
+        total.backward()
+""",
+    "a module's list": """
+saved = []
+def act(x):
+    saved.append(net(x).mean())
+def learn():
+    loss = torch.zeros(1)
+    for each in saved:
+        loss = loss + each
+    loss.backward()
+    saved.clear()
+""",
+    "a total that another method adds to": """
+class Trainer:
+    def __init__(self):
+        self.loss = torch.zeros(1)
+    def add(self, x):
+        self.loss = self.loss + net(x).mean()
+    def finish(self):
+        self.loss.backward()
+        self.loss = torch.zeros(1)
+""",
+    "a tensor that another method writes into": """
+class Trainer:
+    def __init__(self):
+        self.kept = torch.zeros(4)
+    def fill(self, i, x):
+        self.kept[i] = net(x).mean()
+    def finish(self):
+        self.kept.sum().backward()
+""",
+    "nothing to join": """
+def learn(values):
+    parts = []
+    for value in values:
+        if value > 0:
+            parts.append(net(value).mean())
+    torch.stack(parts).sum().backward()
+""",
+    "a list whose first part is taken off": """
+def parse(lines):
+    blocks = []
+    for line in lines:
+        if line.startswith("["):
+            blocks.append({})
+        else:
+            blocks[-1][line] = line
+    blocks.pop(0)
+    return blocks
+def learn(lines):
+    loss = torch.zeros(1)
+    for each in parse(lines):
+        loss = loss + net(each).mean()
+    loss.backward()
+""",
+    "zeros to which some turns add": """
+def learn(batches):
+    loss = torch.zeros(1)
+    for inputs, there in batches:
+        if there:
+            loss = loss + net(inputs).mean()
+    loss.backward()
+""",
+}
+STILL_FAILS = {
+    "nobody else touches it": """
+class Trainer:
+    def __init__(self):
+        self.loss = torch.zeros(1)
+    def finish(self):
+        self.loss.backward()
+""",
+    "the list that it fills itself, walked whole each time": """
+class Trainer:
+    def __init__(self):
+        self.losses = []
+    def step(self, x):
+        self.losses.append(net(x).pow(2).mean())
+        sum(self.losses).backward()
+""",
+    "a flag decides whether it is cut": """
+def learn(x, cut):
+    loss = net(x).mean()
+    if cut:
+        loss = loss.detach()
+    loss.backward()
+""",
+    "called with the list empty": """
+saved = []
+loss = torch.zeros(1)
+for each in saved:
+    loss = loss + each
+loss.backward()
+""",
+}
+
+
+@pytest.mark.parametrize("name", FILLED_ELSEWHERE)
+def test_what_others_may_have_filled_is_not_empty(name: str) -> None:
+    assert explore(lower(Source("program.py", HEAD + FILLED_ELSEWHERE[name]))).incidents == ()
+
+
+@pytest.mark.parametrize("name", STILL_FAILS)
+def test_what_nobody_fills_still_fails(name: str) -> None:
+    assert explore(lower(Source("program.py", HEAD + STILL_FAILS[name]))).incidents != ()
+
+
+RUNS = {
+    "a function of torch that isn't known, of what has no graph": """
+adjacency = torch.sparse.FloatTensor(load_indices(), load_values())
+for epoch in range(9):
+    loss = torch.spmm(adjacency, net.weight.t()).pow(2).mean()
+    loss.backward()
+""",
+    "what was moved to a device is no leaf any more": """
+errors = torch.zeros(9, requires_grad=True).cuda()
+for i in range(9):
+    errors[i] = net(torch.randn(4)).mean()
+errors += 1
+errors.sum().backward()
+""",
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_what_runs_is_left_alone(name: str) -> None:
+    head = HEAD + "from data import load_indices, load_values\n"
+    assert explore(lower(Source("program.py", head + RUNS[name]))).incidents == ()

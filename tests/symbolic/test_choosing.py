@@ -1,0 +1,95 @@
+"""Where there are too many paths, those that are followed take every answer and every pair of answers."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import pytest
+
+from retainlint.incident import Condition, Exploration
+from retainlint.lowering import lower
+from retainlint.source import Source, Span
+from retainlint.symbolic import explore
+from retainlint.symbolic.choosing import WIDEST, Chooser
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import Symbol
+
+SOURCE = Source("flags.py", "x" * 99)
+PLACE = Span(SOURCE, 0, 1)
+FLAGS = 8
+
+
+def path(answers: tuple[bool, ...]) -> State:
+    """A state that has answered one question after the other."""
+    state = State()
+    for number, answer in enumerate(answers):
+        state.assume(Symbol(number), answer, Span(SOURCE, number, number + 1), answer)
+    return state
+
+
+def answered(state: State) -> set[Condition]:
+    return {choice.condition for choice in state.choices}
+
+
+def test_few_paths_take_every_pair_of_answers() -> None:
+    states = [path(answers) for answers in product((True, False), repeat=FLAGS)]
+    kept = Chooser().few(states, WIDEST, PLACE)
+    assert len(kept) <= WIDEST
+    pairs = {pair for state in kept for pair in combinations(sorted(answered(state), key=place), 2)}
+    assert len(pairs) == 4 * FLAGS * (FLAGS - 1) // 2
+
+
+def place(condition: Condition) -> tuple[int, bool]:
+    return condition.span.start, condition.taken
+
+
+def test_where_one_may_go_on_siblings_go_different_ways() -> None:
+    chooser = Chooser()
+    ways = [(True,), (False,)]
+    first, second = (chooser.few([path(way) for way in ways], 1, PLACE)[0] for _ in range(2))
+    assert answered(first) != answered(second)
+
+
+def test_the_choice_is_the_same_each_time() -> None:
+    states = [path(answers) for answers in product((True, False), repeat=FLAGS)]
+    first, second = (Chooser().few(states, WIDEST, PLACE) for _ in range(2))
+    assert [states.index(each) for each in first] == [states.index(each) for each in second]
+
+
+def test_who_waits_beside_takes_room() -> None:
+    chooser = Chooser()
+    rooms = []
+    for chooser.beside in (1, 2, WIDEST, WIDEST + 1, 1000):
+        rooms.append(chooser.room(0))
+    assert rooms == sorted(rooms, reverse=True) and rooms[0] == WIDEST and rooms[-1] == 1
+
+
+def test_who_has_spent_much_follows_few() -> None:
+    rooms = [Chooser().room(spent) for spent in (0, 0.4, 0.6, 0.9)]
+    assert rooms == sorted(rooms, reverse=True) and rooms[0] == WIDEST and 1 < rooms[-1] < WIDEST / 2
+
+
+def explored(condition: str) -> Exploration:
+    """A program of many options, each of which leaves its mark on the state; two make it fail."""
+    marks = "".join(
+        f"    if options.flag{n}:\n        y{n} = x.exp() * {n}\n    else:\n        y{n} = model(x).sin()\n"
+        for n in range(FLAGS)
+    )
+    total = " + ".join(f"y{n}" for n in range(FLAGS))
+    text = (
+        f"import torch\nmodel = torch.nn.Linear(2, 2)\ndef train(x, options):\n    loss = model(x).pow(2).sum()\n{marks}"
+        f"    loss.backward()\n    if {condition}:\n        loss.backward()\n    return {total}\n"
+    )
+    return explore(lower(Source("options.py", text)))
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (0, 7), (1, 5), (2, 3), (3, 6), (4, 5), (6, 7)], ids=str)
+def test_what_any_two_of_many_options_break_is_found(pair: tuple[int, int]) -> None:
+    one, other = pair
+    found = explored(f"options.flag{one} and not options.flag{other}")
+    assert [incident.primary.row for incident in found.incidents] == [4 + 4 * FLAGS + 3]
+    assert any("too many combinations" in gap.reason for gap in found.gaps)
+
+
+def test_what_no_option_breaks_stays_silent() -> None:
+    assert explored("options.flag0 and not options.flag0").incidents == ()

@@ -1,0 +1,61 @@
+"""Methods that are run twice on one object: those that an heir inherits too, unless another method drops the graph."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+BASE = """import torch
+from torch import nn
+
+
+class Base(nn.Module):
+    def step(self, batch):
+        loss = self.compute_loss(batch)
+        loss.backward()
+{more}
+
+class Heir(Base):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(3, 3)
+        self.hidden = None
+
+    def compute_loss(self, batch):
+        self.hidden = self.cell(batch, self.hidden)
+        return self.hidden.square().mean()
+"""
+RESETS = {
+    "": [8],
+    "def reset(self):\n        self.hidden = None": [],
+    "def cut(self):\n        self.hidden = self.hidden.detach()": [],
+    "def begin(self, size):\n        self.hidden = torch.zeros(size, 3)": [],
+    "def fit(self, batches):\n        for batch in batches:\n            self.step(batch)": [8],
+    "def look(self):\n        return self.hidden is None": [8],
+}
+"""Other methods of the base, and where it is then told of a failure."""
+INIT = 'def __init__(self):\n        super().__init__()\n        self.name = "base"'
+
+
+def lines(text: str) -> list[int]:
+    return sorted({incident.primary.row for incident in explore(lower(Source("heirs.py", text))).incidents})
+
+
+@pytest.mark.parametrize("more", RESETS)
+def test_a_template_method_is_run_on_its_heirs(more: str) -> None:
+    assert lines(BASE.format(more=f"\n    {more}\n" if more else "")) == RESETS[more]
+
+
+def test_what_is_set_at_first_is_no_reset() -> None:
+    assert lines(BASE.format(more=f"\n    {INIT}\n")) == [8]
+
+
+def test_a_method_of_the_class_itself_is_judged_alike() -> None:
+    """A class is no heir of itself, but what its other methods drop counts as well."""
+    alone = BASE.format(more="").replace("class Heir(Base)", "class Heir(nn.Module)")
+    own = "\n    def step(self, batch):\n        loss = self.compute_loss(batch)\n        loss.backward()\n"
+    assert lines(alone + own) == [23]
+    assert lines(alone + own + "\n    def reset(self):\n        self.hidden = None\n") == []

@@ -1,0 +1,117 @@
+"""Networks that nobody sees: what a step of their optimiser is taken to change, what is said of it, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.diagnostic import Diagnostic, Severity
+from retainlint.lowering import lower
+from retainlint.rules import diagnose
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+HEAD = "import torch\nfrom somewhere import make\nnet, other = make('a'), make('b')\nx = torch.randn(3, 4)\n"
+
+
+def found(text: str) -> list[Diagnostic]:
+    return [diagnose(incident) for incident in explore(lower(Source("train.py", HEAD + text))).incidents]
+
+
+def test_says_what_it_takes_for_granted() -> None:
+    """The optimiser was seen to own the weights: an error, which names the network."""
+    (told,) = found(
+        "opt = torch.optim.Adam(net.parameters())\nloss = net(x).mean()\n"
+        "loss.backward(retain_graph=True)\nopt.step()\nloss.backward()\n"
+    )
+    assert (told.code, told.severity) == ("RTL110", Severity.ERROR)
+    assert "`net` has more than one layer, and so saves its weights" in told.notes[-1]
+
+
+def test_warns_where_the_optimiser_is_not_seen_either() -> None:
+    (told,) = found(
+        "opt = make('opt')\nloss = net(x).mean()\nloss.backward(retain_graph=True)\nopt.step()\nloss.backward()\n"
+    )
+    assert (told.code, told.severity) == ("RTL110", Severity.WARNING)
+    assert "`opt` moves weights that the graph of `loss` has saved" in told.notes[-1]
+
+
+@pytest.mark.parametrize(
+    "owned",
+    [
+        "net.parameters()",
+        "list(net.parameters())",
+        "[p for p in net.parameters() if p.requires_grad]",
+        "filter(lambda p: p.requires_grad, net.parameters())",
+        "list(filter(lambda p: p.requires_grad, net.parameters()))",
+        "[*other.parameters(), *net.parameters()]",
+        "list(other.parameters()) + list(net.parameters())",
+        "__import__('itertools').chain(other.parameters(), net.parameters())",
+        "[{'params': other.parameters()}, {'params': net.parameters(), 'lr': 1}]",
+        "[p for _, p in net.named_parameters()]",
+    ],
+)
+def test_owns_however_the_parameters_are_listed(owned: str) -> None:
+    text = (
+        f"import itertools\nopt = torch.optim.Adam({owned.replace('__import__(' + repr('itertools') + ')', 'itertools')})\n"
+        "out = net.to('cpu').train()(x)\na, b = out[0, 0], out[0, 1]\n"
+        "a.backward(retain_graph=True)\nopt.step()\nb.backward()\n"
+    )
+    assert [told.severity for told in found(text)] == [Severity.ERROR]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "opt.zero_grad()\nopt.step()",
+        "net.zero_grad()\nopt.step()",
+        "reset_gradients(opt)\nopt.step()",
+        "for p in net.parameters():\n    p.grad = None\nopt.step()",
+        "scheduler.step()",
+        "other_opt.step()",
+        "opt_some.step()",
+        "opt_last.step()",
+        "opt_ids.step()",
+    ],
+)
+def test_silent_where_the_step_changes_nothing_that_is_needed(between: str) -> None:
+    text = (
+        "from somewhere import reset_gradients, scheduler\n"
+        "opt, other_opt = torch.optim.Adam(net.parameters()), torch.optim.Adam(other.parameters())\n"
+        "opt_some = torch.optim.Adam([p for name, p in net.named_parameters() if 'bias' in name])\n"
+        "opt_last = torch.optim.Adam(list(net.parameters())[-1:])\n"
+        "opt_ids = torch.optim.Adam(filter(lambda p: id(p) not in make('ids'), net.parameters()))\n"
+        "loss = net(x).mean() + other(x).mean().detach()\nloss.backward(retain_graph=True)\n"
+        f"{between}\nloss.backward()\n"
+    )
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    "freezing",
+    [
+        "net.requires_grad_(False)",
+        "for p in net.parameters():\n    p.requires_grad = False",
+        "for p in net.parameters():\n    p.requires_grad_(False)",
+        "for name, p in net.named_parameters():\n    if 'head' not in name:\n        p.requires_grad = False",
+        "freeze(net)",
+        "net.freeze()",
+        "set_requires_grad([net], False)",
+    ],
+)
+def test_silent_over_what_was_frozen(freezing: str) -> None:
+    text = (
+        f"from somewhere import freeze, set_requires_grad\n{freezing}\n"
+        "opt = torch.optim.Adam(net.parameters())\nout = net(x)\na, b = out[0, 0], out[0, 1]\n"
+        "a.backward(retain_graph=True)\nopt.step()\nb.backward()\n"
+    )
+    assert found(text) == []
+
+
+@pytest.mark.parametrize("name", ["embedding", "fc", "criterion", "dropout"])
+def test_silent_over_what_may_save_no_weight(name: str) -> None:
+    """An embedding saves none; one layer on plain data neither."""
+    text = (
+        f"{name} = net\nopt = torch.optim.Adam({name}.parameters())\nout = {name}(x)\na, b = out[0, 0], out[0, 1]\n"
+        "a.backward(retain_graph=True)\nopt.step()\nb.backward()\n"
+    ).replace("net", f"make('{name}')")
+    assert found(text) == []
