@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -12,24 +13,54 @@ import torch
 from torch import nn
 
 
+def _alone(given: tuple[Any, ...]) -> Any:
+    return given[0] if len(given) == 1 else given
+
+
 class Accelerator:
     """Of `accelerate`: hands back what it prepares, and walks."""
-
-    sync_gradients = True
 
     def __init__(self, **options: Any) -> None:
         self.options = options
 
     def prepare(self, *given: Any) -> Any:
-        return given[0] if len(given) == 1 else given
+        return _alone(given)
 
-    setup = prepare
+    def unwrap_model(self, model: Any) -> Any:
+        return model
 
     def backward(self, loss: Any, **flags: Any) -> None:
         loss.backward(**flags)
 
+    def clip_grad_norm_(self, *given: Any) -> None:
+        nn.utils.clip_grad_norm_(*given)
+
+    def gather(self, value: Any) -> Any:
+        return value
+
     @contextlib.contextmanager
     def accumulate(self, *models: Any) -> Iterator[None]:
+        yield
+
+    no_sync = autocast = accumulate
+
+
+class Fabric(Accelerator):
+    """Of `lightning`."""
+
+    setup = setup_dataloaders = Accelerator.prepare
+
+    def seed_everything(self, seed: int) -> None:
+        torch.manual_seed(seed)
+
+    def clip_gradients(self, module: Any, optimizer: Any, max_norm: float) -> None:
+        nn.utils.clip_grad_norm_(module.parameters(), max_norm)
+
+    def print(self, *given: Any) -> None:
+        print(*given)
+
+    @contextlib.contextmanager
+    def no_backward_sync(self, module: Any, enabled: bool = True) -> Iterator[None]:
         yield
 
 
@@ -44,93 +75,179 @@ class LightningModule(nn.Module):  # type: ignore[misc]
     def manual_backward(self, loss: Any, **flags: Any) -> None:
         loss.backward(**flags)
 
-    def optimizers(self) -> Any:
+    def backward(self, loss: Any) -> None:
+        loss.backward()
+
+    def made(self) -> list[Any]:
+        """The optimisers, however the module says which."""
         if not hasattr(self, "_made"):
-            self._made = self.configure_optimizers()
+            given = self.configure_optimizers()
+            given = given["optimizer"] if isinstance(given, dict) else given
+            given = given[0] if isinstance(given, tuple | list) and isinstance(given[0], list) else given
+            self._made = list(given) if isinstance(given, tuple | list) else [given]
         return self._made
 
-    def toggle_optimizer(self, optimizer: Any) -> None:
-        """Only its parameters would need gradients; no program here depends on it."""
+    def optimizers(self) -> Any:
+        return _alone(tuple(self.made()))
 
-    untoggle_optimizer = toggle_optimizer
+    def toggle_optimizer(self, optimizer: Any) -> None:
+        """Only its parameters need gradients."""
+        own = {id(weight) for group in optimizer.param_groups for weight in group["params"]}
+        self._toggled = {weight: weight.requires_grad for weight in self.parameters()}
+        for weight in self._toggled:
+            weight.requires_grad_(self._toggled[weight] and id(weight) in own)
+
+    def untoggle_optimizer(self, optimizer: Any) -> None:
+        for weight, needed in self._toggled.items():
+            weight.requires_grad_(needed)
 
     def configure_optimizers(self) -> Any:
         return torch.optim.SGD(self.parameters(), 0.1)
 
 
 class Trainer:
-    """Of `lightning`: two batches."""
+    """Of `lightning`."""
 
-    def fit(self, module: LightningModule, batches: Any) -> None:
-        step: Callable[..., Any] = module.training_step
-        several = "optimizer_idx" in step.__code__.co_varnames
-        for number, batch in enumerate(batches):
-            self._hook(module, "on_train_batch_start", batch, number)
-            for at in (0, 1) if several else (None,):
-                loss = step(batch, number) if at is None else step(batch, number, at)
-                loss = loss["loss"] if isinstance(loss, dict) else loss
-                if module.automatic_optimization and loss is not None:
-                    loss.backward()
+    def __init__(self, max_epochs: int = 1, callbacks: Any = (), **options: Any) -> None:
+        self.max_epochs, self.callbacks = max_epochs, callbacks
 
-    def _hook(self, module: LightningModule, name: str, *given: Any) -> None:
-        if hasattr(module, name):
-            getattr(module, name)(*given)
+    def fit(self, module: LightningModule, batches: Any, to_validate: Any = ()) -> None:
+        self._validate(module, to_validate)
+        _hook(module, "on_train_start")
+        for _ in range(self.max_epochs):
+            for number, batch in enumerate(batches):
+                _hook(module, "on_train_batch_start", batch, number)
+                for at in range(1 + ("optimizer_idx" in module.training_step.__code__.co_varnames)):
+                    self._step(module, batch, number, at)
+                for callback in self.callbacks:
+                    callback.on_train_batch_end(self, module, None, batch, number)
+            self._validate(module, to_validate)
+            _hook(module, "on_train_epoch_end")
+
+    def _step(self, module: LightningModule, batch: Any, number: int, at: int) -> None:
+        several = "optimizer_idx" in module.training_step.__code__.co_varnames  # before Lightning 2
+        loss = module.training_step(batch, number, at) if several else module.training_step(batch, number)
+        loss = loss["loss"] if isinstance(loss, dict) else loss
+        if not module.automatic_optimization or loss is None:
+            return
+        module.zero_grad()
+        module.backward(loss)
+        _hook(module, "on_after_backward")
+        module.made()[0].step()
+
+    def _validate(self, module: LightningModule, batches: Any) -> None:
+        with torch.no_grad():
+            for number, batch in enumerate(batches):
+                module.validation_step(batch, number)
+
+
+def _hook(module: LightningModule, name: str, *given: Any) -> None:
+    if hasattr(module, name):
+        getattr(module, name)(*given)
+
+
+class Callback:
+    """Of `lightning`."""
+
+
+class TrainingArguments:
+    """Of `transformers`."""
+
+    def __init__(self, directory: str, max_steps: int = 3, per_device_train_batch_size: int = 2, **named: Any) -> None:
+        self.max_steps, self.size = max_steps, per_device_train_batch_size
 
 
 class HuggingTrainer:
     """Of `transformers`."""
 
-    def __init__(self, model: Any, batches: Any) -> None:
-        self.model, self.batches = model, batches
+    def __init__(self, model: Any, args: TrainingArguments, train_dataset: list[dict[str, Any]]) -> None:
+        self.model, self.args, self.data = model, args, train_dataset
+        self.accelerator = Accelerator()
 
     def train(self) -> None:
-        for batch in self.batches:
-            self.compute_loss(self.model, batch).backward()  # type: ignore[attr-defined]
+        optimizer = torch.optim.SGD(self.model.parameters(), 0.1)
+        size = self.args.size
+        for number in range(self.args.max_steps):
+            rows = self.data[number * size : (number + 1) * size]
+            inputs = {name: torch.stack([row[name] for row in rows]) for name in rows[0]}
+            self.accelerator.backward(self.compute_loss(self.model, inputs))  # type: ignore[attr-defined]
+            optimizer.step()
+            optimizer.zero_grad()
 
 
 class DeepSpeedEngine(nn.Module):  # type: ignore[misc]
-    """Of `deepspeed`: walks and steps."""
+    """Of `deepspeed`: calls the model, walks and steps."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, optimizer: Any, every: int) -> None:
         super().__init__()
-        self.module = module
-        self.optimizer = torch.optim.SGD(module.parameters(), 0.1)
+        self.module, self.optimizer, self.every, self.walks = module, optimizer, every, 0
 
     def forward(self, *given: Any) -> Any:
         return self.module(*given)
 
-    def backward(self, loss: Any) -> None:
-        loss.backward()
+    def backward(self, loss: Any, retain_graph: bool = False) -> None:
+        (loss / self.every).backward(retain_graph=retain_graph)
+        self.walks += 1
 
     def step(self) -> None:
-        self.optimizer.step()
-        self.optimizer.zero_grad()
+        if self.walks % self.every == 0:
+            self.optimizer.step()
+            self.optimizer.zero_grad()
 
 
-def initialize(model: Any, **named: Any) -> Any:
+def initialize(model: Any, config: dict[str, Any], optimizer: Any = None, model_parameters: Any = None) -> Any:
     """Of `deepspeed`."""
-    engine = DeepSpeedEngine(model)
+    if optimizer is None:
+        optimizer = torch.optim.SGD(model_parameters, config["optimizer"]["params"]["lr"])
+    engine = DeepSpeedEngine(model, optimizer, config["gradient_accumulation_steps"])
     return engine, engine.optimizer, None, None
 
 
+class Events:
+    """Of `ignite`."""
+
+    ITERATION_COMPLETED, EPOCH_COMPLETED, COMPLETED = "iteration", "epoch", "end"
+
+
 class Engine:
-    """Of `ignite`: calls an update for each batch."""
+    """Of `ignite`: calls an update for each batch, and handlers behind it."""
 
     def __init__(self, update: Callable[..., Any]) -> None:
         self.update = update
+        self.state = types.SimpleNamespace(epoch=0, output=None)
+        self.handlers: list[tuple[str, Callable[..., Any]]] = []
+
+    def on(self, event: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def register(handler: Callable[..., Any]) -> Callable[..., Any]:
+            self.add_event_handler(event, handler)
+            return handler
+
+        return register
+
+    def add_event_handler(self, event: str, handler: Callable[..., Any]) -> None:
+        self.handlers.append((event, handler))
+
+    def fire(self, event: str) -> None:
+        for wanted, handler in self.handlers:
+            if wanted == event:
+                handler(self)
 
     def run(self, batches: Any, max_epochs: int = 1) -> None:
         for _ in range(max_epochs):
+            self.state.epoch += 1
             for batch in batches:
-                self.update(self, batch)
+                self.state.output = self.update(self, batch)
+                self.fire(Events.ITERATION_COMPLETED)
+            self.fire(Events.EPOCH_COMPLETED)
+        self.fire(Events.COMPLETED)
 
 
-def create_supervised_trainer(model: Any, optimizer: Any, loss_fn: Any) -> Engine:
+def create_supervised_trainer(model: Any, optimizer: Any, loss_fn: Any, device: Any = None) -> Engine:
     """Of `ignite`."""
 
     def update(engine: Engine, batch: Any) -> Any:
         optimizer.zero_grad()
-        loss = loss_fn(model(batch), batch)
+        loss = loss_fn(model(batch[0]), batch[1])
         loss.backward()
         optimizer.step()
         return loss.item()
@@ -141,15 +258,33 @@ def create_supervised_trainer(model: Any, optimizer: Any, loss_fn: Any) -> Engin
 class NativeScaler:
     """Of `timm`: walks what it is given, and steps."""
 
-    def __call__(self, loss: Any, optimizer: Any, create_graph: bool = False, **named: Any) -> None:
+    def __init__(self, device: str = "cuda") -> None:
+        self.device = device
+
+    def __call__(
+        self, loss: Any, optimizer: Any, create_graph: bool = False, need_update: bool = True, **named: Any
+    ) -> None:
         loss.backward(create_graph=create_graph)
-        optimizer.step()
+        if need_update:
+            optimizer.step()
+
+
+class ModelEmaV2:
+    """Of `timm`."""
+
+    def __init__(self, model: Any, decay: float) -> None:
+        self.module, self.decay = copy.deepcopy(model), decay
+
+    def update(self, model: Any) -> None:
+        with torch.no_grad():
+            for average, weight in zip(self.module.parameters(), model.parameters(), strict=True):
+                average.lerp_(weight, 1 - self.decay)
 
 
 @contextlib.contextmanager
-def scale_loss(loss: Any, optimizer: Any) -> Iterator[Any]:
+def scale_loss(loss: Any, optimizer: Any, loss_id: int = 0) -> Iterator[Any]:
     """Of `apex.amp`."""
-    yield loss * 2.0
+    yield [each * 2.0 for each in loss] if isinstance(loss, list) else loss * 2.0
 
 
 def prepared(model: Any, optimizer: Any, **named: Any) -> Any:
@@ -157,34 +292,61 @@ def prepared(model: Any, optimizer: Any, **named: Any) -> Any:
     return model, optimizer
 
 
+class _Patched:
+    """Of `higher`: a module with weights of its own, all that it ever had."""
+
+    def __init__(self, model: Any, tracks: bool) -> None:
+        self.model, self.tracks = model, tracks
+        self.times = [{name: weight.clone().requires_grad_() for name, weight in model.named_parameters()}]
+
+    def __call__(self, x: Any) -> Any:
+        return torch.func.functional_call(self.model, self.times[-1], (x,))
+
+    def parameters(self, time: int = -1) -> list[Any]:
+        return list(self.times[time].values())
+
+
 class _Differentiable:
     """Of `higher`: a step that keeps the graph."""
 
-    def __init__(self, fast: dict[str, Any]) -> None:
-        self.fast = fast
+    def __init__(self, patched: _Patched) -> None:
+        self.patched = patched
 
     def step(self, loss: Any) -> None:
-        grads = torch.autograd.grad(loss, list(self.fast.values()), create_graph=True)
-        self.fast.update({name: w - 0.1 * g for (name, w), g in zip(self.fast.items(), grads, strict=True)})
+        tracks, before = self.patched.tracks, self.patched.times[-1]
+        grads = torch.autograd.grad(loss, list(before.values()), create_graph=tracks)
+        after = {name: weight - 0.1 * grad for (name, weight), grad in zip(before.items(), grads, strict=True)}
+        if not tracks:
+            after = {name: weight.detach().requires_grad_() for name, weight in after.items()}
+        self.patched.times.append(after)
 
 
 @contextlib.contextmanager
-def innerloop_ctx(model: Any, optimizer: Any, **named: Any) -> Iterator[Any]:
+def innerloop_ctx(model: Any, optimizer: Any, track_higher_grads: bool = True, **named: Any) -> Iterator[Any]:
     """Of `higher`."""
-    fast = dict(model.named_parameters())
-    yield lambda x: torch.func.functional_call(model, fast, (x,)), _Differentiable(fast)
+    patched = _Patched(model, track_higher_grads)
+    yield patched, _Differentiable(patched)
 
 
+_LIGHTNING = {
+    "Callback": Callback,
+    "LightningModule": LightningModule,
+    "Trainer": Trainer,
+    "Fabric": Fabric,
+    "seed_everything": torch.manual_seed,
+}
 _NAMES: dict[str, dict[str, Any]] = {
     "accelerate": {"Accelerator": Accelerator},
-    "lightning": {"LightningModule": LightningModule, "Trainer": Trainer, "Fabric": Accelerator},
-    "pytorch_lightning": {"LightningModule": LightningModule, "Trainer": Trainer},
-    "transformers": {"Trainer": HuggingTrainer},
+    "lightning": _LIGHTNING,
+    "lightning.pytorch": _LIGHTNING,
+    "lightning.fabric": _LIGHTNING,
+    "pytorch_lightning": _LIGHTNING,
+    "transformers": {"Trainer": HuggingTrainer, "TrainingArguments": TrainingArguments},
     "deepspeed": {"initialize": initialize},
     "ignite": {},
-    "ignite.engine": {"Engine": Engine, "create_supervised_trainer": create_supervised_trainer},
+    "ignite.engine": {"Engine": Engine, "Events": Events, "create_supervised_trainer": create_supervised_trainer},
     "timm": {},
-    "timm.utils": {"NativeScaler": NativeScaler},
+    "timm.utils": {"NativeScaler": NativeScaler, "ModelEmaV2": ModelEmaV2},
     "apex": {"amp": types.SimpleNamespace(scale_loss=scale_loss, initialize=prepared)},
     "higher": {"innerloop_ctx": innerloop_ctx},
 }
@@ -195,9 +357,11 @@ def installed() -> Iterator[None]:
     """While it lasts, programs import the stand-ins."""
     before = {name: sys.modules.get(name) for name in _NAMES}
     for name, held in _NAMES.items():
-        module = types.ModuleType(name)
+        module = sys.modules[name] = types.ModuleType(name)
         module.__dict__.update(held)
-        sys.modules[name] = module
+        above, _, last = name.rpartition(".")
+        if above:
+            setattr(sys.modules[above], last, module)
     try:
         yield
     finally:

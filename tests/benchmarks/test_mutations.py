@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.truth.judging import kind_of
 from benchmarks.truth.mutants import MAKERS, Mutant, mutants
-from benchmarks.truth.mutations import Case, chosen, measured
+from benchmarks.truth.mutations import MARKS, Case, Outcome, chosen, kept, measured, note, put_into
 
 CLASSIFIER = """\
 import torch
@@ -123,3 +123,75 @@ def test_a_sample_takes_small_classes_whole_and_is_the_same_for_a_seed() -> None
     assert sample == chosen(cases, 10, 3)
     assert len(sample) == 10
     assert sum(case.mutant.kind == "few" for case in sample) == 1
+
+
+STEPPED = """\
+import torch
+from torch import nn
+{body}
+for inputs, targets in batches:
+    loss = (model(inputs) - targets).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+OWN = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)"
+NOT_CERTAIN = {
+    "one layer": f"model = nn.Linear(4, 1)\n{OWN}",
+    "one layer, and an activation": f"model = nn.Sequential(nn.Linear(4, 1), nn.Tanh())\n{OWN}",
+    "a class of two numbers": "class Line(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    f"        self.a = nn.Parameter(torch.zeros(1))\n    def forward(self, x):\n        return x * self.a\nmodel = Line()\n{OWN}",
+    "embeddings": "class Pairs(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    f"        self.a, self.b = nn.Embedding(9, 3), nn.Embedding(9, 3)\nmodel = Pairs()\n{OWN}",
+    "another network's optimiser": "model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))\nhead = nn.Linear(4, 1)\n"
+    "optimizer = torch.optim.SGD(head.parameters(), lr=0.1)",
+    "frozen": "model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))\n"
+    f"for p in model.parameters():\n    p.requires_grad = False\n{OWN}",
+    "imported, of one layer": f"from single import Single\nmodel = Single()\n{OWN}",
+}
+CERTAIN = {
+    "two layers": f"model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))\n{OWN}",
+    "two layers in a class, and a wrapper": "class Two(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    f"        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 1)\nmodel = nn.DataParallel(Two())\n{OWN}",
+    "not read": f"from somewhere import Net\nmodel = Net()\n{OWN}",
+}
+
+
+def stepped(body: str, folder: Path) -> list[str]:
+    (folder / "single.py").write_text(
+        "from torch import nn\nclass Single(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.only = nn.Linear(4, 1)\n"
+    )
+    made = mutants(STEPPED.format(body=body), folder / "program.py")
+    return [mutant.kind for mutant in made if mutant.kind == "step between two walks"]
+
+
+@pytest.mark.parametrize("name", NOT_CERTAIN)
+def test_no_step_is_put_where_it_may_be_legal(name: str, tmp_path: Path) -> None:
+    assert stepped(NOT_CERTAIN[name], tmp_path) == []
+
+
+@pytest.mark.parametrize("name", CERTAIN)
+def test_a_step_is_put_where_it_raises(name: str, tmp_path: Path) -> None:
+    assert len(stepped(CERTAIN[name], tmp_path)) == 1
+
+
+def test_what_was_measured_is_kept_for_the_next_run(tmp_path: Path) -> None:
+    several = [Case(tmp_path / "program.py", Mutant("kind", f"text {n}", n, (1, 1), "")) for n in range(3)]
+    log = tmp_path / "log"
+    assert kept(log, several) == {}
+    note(log, Outcome(several[1], "found", "", "script", "error"))
+    with log.open("a") as file:
+        file.write('{"key": "cut sho')
+    assert kept(log, several) == {1: Outcome(several[1], "found", "", "script", "error")}
+
+
+def test_a_table_is_put_between_its_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Page\n\n{MARKS[0]}\nold\n{MARKS[1]}\n\nmore\n")
+    put_into(page, ["", "| new |", ""])
+    assert page.read_text() == f"# Page\n\n{MARKS[0]}\n\n| new |\n\n{MARKS[1]}\n\nmore\n"
+    page.write_text("no marks\n")
+    with pytest.raises(SystemExit):
+        put_into(page, [])
+    assert page.read_text() == "no marks\n"
