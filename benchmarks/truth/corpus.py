@@ -16,7 +16,7 @@ from pathlib import Path
 from retainlint import linter
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.modules import Disk
+from retainlint.files import Disk
 
 VERDICTS = Path(__file__).parent / "verdicts.json"
 SLOW = 10.0
@@ -52,7 +52,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Lap:
-    """What one file's check cost: seconds, and whether an entry of it ran out of its budget."""
+    """What one file's check cost: processor seconds, and whether an entry of it ran out of its budget."""
 
     path: str
     seconds: float
@@ -80,9 +80,9 @@ def survey(corpus: Path, repositories: Sequence[str]) -> Survey:
         def running(names: Sequence[str], settings: Mapping[str, Settings]) -> Iterator[linter.FileResult]:
             disk = Disk()
             for one in names:
-                start = time.perf_counter()
+                start = time.process_time()
                 result = linter.check_file(one, settings[one], disk)
-                seconds = time.perf_counter() - start
+                seconds = time.process_time() - start
                 spent = any(BUDGET in gap.reason for gap in result.gaps)
                 laps.append(Lap(Path(one).relative_to(corpus).as_posix(), seconds, spent, result.crash))
                 yield result

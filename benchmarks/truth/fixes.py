@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.truth.judging import ROOT
 from benchmarks.truth.program import generate
-from retainlint import linter
+from retainlint import pipeline
 from retainlint.config import Settings
 from retainlint.fixes import Applied, Seen, fix_all
 from retainlint.source import Source, UnreadableSource
@@ -90,7 +90,7 @@ def measured(program: Program, folder: Path, *, run: bool, unsafe: bool) -> Outc
     def look(source: Source) -> Seen | None:
         nonlocal looks
         looks += 1
-        return linter.look(source, Settings())
+        return pipeline.look(source, Settings())
 
     source = Source(program.name, program.text)
     seen = look(source)

@@ -1,4 +1,9 @@
-"""Breaks a working file in the ways that people do: each class of mutation, where it certainly raises."""
+"""Breaks a working file in the ways that people do: each class of mutation, where it certainly raises.
+
+What is certain rests on these conventions, beside what is read: the walk is reached, in a loop in two turns at least;
+the root's graph saves something (it comes from a network, a loss, or an operation that saves); a network whose class
+can't be read has two layers or more, all of which learn, and the optimiser that steps right behind a walk owns them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,9 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from benchmarks.truth.networks import FROZEN, Place, steps_what_is_saved
 from benchmarks.truth.sites import (
     Scope,
     Site,
@@ -19,6 +26,10 @@ from benchmarks.truth.sites import (
     stands_alone,
     walked_root,
 )  # fmt: skip
+
+_HINDRANCE = re.compile(rf"{FROZEN.pattern}|\bgrad\(|\.grad\b")
+"""Where gradients are computed or read by themselves, what is hoisted may raise elsewhere; where weights are frozen, nowhere."""
+_LAYER = re.compile(r"nn\.\w*(?:Linear|Conv|LSTM|GRU|RNN|Norm|Embedding)\w*\(")
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,12 @@ class Text:
     """The rows of a working file, and what was changed in them."""
 
     rows: list[str]
+    tree: ast.Module
+    path: Path | None
+
+    @property
+    def whole(self) -> str:
+        return "\n".join(self.rows)
 
     def mutant(self, kind: str, site: Site, edits: dict[int, list[str]], raising: tuple[int, int]) -> Mutant:
         """Put other rows in place of the given ones; it raises at the second number of `raising` in the rows put for the first."""
@@ -66,15 +83,16 @@ def span(scope: Scope, rows: int) -> tuple[int, int]:
     return (1, rows) if isinstance(scope, ast.Module) else (scope.lineno, scope.end_lineno or rows)
 
 
-def mutants(text: str) -> Iterator[Mutant]:
-    """Every mutant of a file; none if it isn't Python 3, or has nothing to do with torch."""
+def mutants(text: str, path: Path | None = None) -> Iterator[Mutant]:
+    """Every mutant of a file; none if it isn't Python 3, or has nothing to do with torch. `path` is where it stands,
+    to read the classes of networks that it imports."""
     if not re.search(r"^\s*(import|from) (torch|pytorch_lightning|lightning)\b", text, re.MULTILINE):
         return
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return
-    held = Text(re.split(r"\r\n|\r|\n", text))
+    held = Text(re.split(r"\r\n|\r|\n", text), tree, path)
     if any(len(row.splitlines()) > 1 for row in held.rows):
         return  # a form feed: rows would be counted in two ways
     for site in sites(tree, held.rows):
@@ -144,7 +162,13 @@ def _carried(text: Text, site: Site) -> Mutant | None:
 
 def _hoisted(text: Text, site: Site) -> Mutant | None:
     loop = site.loop
-    if site.retained or loop is None or not _turns_twice(loop) or loop.body is not site.suite:
+    if (
+        site.retained
+        or loop is None
+        or not _turns_twice(loop)
+        or loop.body is not site.suite
+        or _HINDRANCE.search(text.whole)
+    ):
         return None
     reached = drawn(site.suite, site.index, site.root)
     at = next(
@@ -163,6 +187,8 @@ def _hoisted(text: Text, site: Site) -> Mutant | None:
         _binds(each, n) for each in site.suite[at + 1 :] for n in names
     ):
         return None
+    if any(_walks_one_of(site, n, at + 1) for n in range(at + 1, site.index)):
+        return None  # it would raise there
     blank = text.indent(loop)
     before = (
         [f"{blank}{ast.unparse(loop.target)} = next(iter({ast.unparse(loop.iter)}))"]
@@ -173,6 +199,15 @@ def _hoisted(text: Text, site: Site) -> Mutant | None:
     edits = text.without(head[-1])
     edits[loop.lineno] = [*before, *edits.get(loop.lineno, [text.rows[loop.lineno - 1]])]
     return text.mutant("forward hoisted", site, edits, (site.statement.lineno, 0))
+
+
+def _walks_one_of(site: Site, at: int, below: int) -> bool:
+    """Whether the statement at `at` may walk what one of the first `below` statements of the suite computes."""
+    walked = walked_root(site.suite[at])
+    if walked is None:
+        return any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in ast.walk(site.suite[at]))
+    reached = drawn(site.suite, at, walked[0])
+    return reached is None or any(n < below and _is_forward(site.suite[n]) for n in reached)
 
 
 def _undetached(text: Text, site: Site) -> Mutant | None:
@@ -235,17 +270,10 @@ def _unretained(text: Text, site: Site) -> Mutant | None:
 
 def _stepped(text: Text, site: Site) -> Mutant | None:
     """The walk is kept and repeated, and the optimiser's step stands between: its weights were saved."""
-    if (
-        site.retained
-        or not _is_plain(site.statement)
-        or not any(calls_network(v) for v in computed(site.scope, site.root, _end(site)))
-    ):
+    values = computed(site.scope, site.root, _end(site))
+    if site.retained or not _is_plain(site.statement) or not any(calls_network(value) for value in values):
         return None
-    layers = set(re.findall(r"nn\.(\w*(?:Linear|Conv\w*|LSTM|GRU|RNN|Norm\w*|Embedding)\b)\(.*", "\n".join(text.rows)))
-    if (
-        len(re.findall(r"nn\.\w*(?:Linear|Conv|LSTM|GRU|RNN|Norm|Embedding)\w*\(", "\n".join(text.rows))) == 1
-        and layers
-    ):
+    if len(_LAYER.findall(text.whole)) == 1 or FROZEN.search(text.whole):
         return None  # a single layer's weight isn't needed to walk it
     for later in site.suite[site.index + 1 :]:
         if walked_root(later):
@@ -254,7 +282,8 @@ def _stepped(text: Text, site: Site) -> Mutant | None:
             case ast.Expr(ast.Call(ast.Attribute(owner, "step"), _)) if re.search(
                 r"opt|solver|trainer", ast.unparse(owner), re.I
             ):
-                if not stands_alone(later, text.rows):
+                place = Place(text.tree, text.path, site.scope)
+                if not stands_alone(later, text.rows) or not steps_what_is_saved(place, values, owner):
                     return None
                 blank = text.indent(site.statement)
                 rows = [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import multiprocessing
 import random
 import re
@@ -16,9 +18,10 @@ from pathlib import Path
 from benchmarks.truth.judging import kind_of
 from benchmarks.truth.mutants import Mutant, mutants
 from retainlint import linter
+from retainlint.catalogue import NOT_CHECKED
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.modules import Disk
+from retainlint.files import Disk
 
 WORDS = ("found", "elsewhere", "unknown", "missed")
 
@@ -50,7 +53,7 @@ def cases(corpus: Path) -> Iterator[Case]:
                 text = data.decode()
             except UnicodeDecodeError:
                 continue
-            yield from (Case(path, mutant) for mutant in mutants(text))
+            yield from (Case(path, mutant) for mutant in mutants(text, path))
 
 
 def chosen(all_cases: Sequence[Case], count: int, seed: int) -> list[Case]:
@@ -91,7 +94,7 @@ def measured(case: Case) -> Outcome:
     result = linter.check_source(str(case.path), mutant.text.encode(), Settings(suppressions=False), DISK)
     if result.crash:
         return Outcome(case, "missed", f"crash: {result.crash.strip().splitlines()[-1]}")
-    errors = [one for one in result.diagnostics if one.severity.value == "error" and one.code != linter.NOT_CHECKED[0]]
+    errors = [one for one in result.diagnostics if one.severity.value == "error" and one.code != NOT_CHECKED]
     for one in result.diagnostics:
         if one.primary.span.row == mutant.row and one.code.startswith("RTL1"):
             witness = one.witness
@@ -160,42 +163,102 @@ def causes(outcomes: Sequence[Outcome]) -> Iterator[str]:
             yield f"    {one.case.path}:{one.case.mutant.row} {one.case.mutant.kind} {one.cause if word == 'elsewhere' else ''}"
 
 
+def kept(log: Path | None, several: Sequence[Case]) -> dict[int, Outcome]:
+    """What an earlier run that was cut short has found out of these cases, by their place among them."""
+    if log is None or not log.exists():
+        return {}
+    places = {_key(case): n for n, case in enumerate(several)}
+    rows = [json.loads(row) for row in log.read_text(encoding="utf-8").splitlines() if row.endswith("}")]
+    known = [(places[row["key"]], row) for row in rows if row["key"] in places]
+    return {n: Outcome(several[n], row["word"], row["cause"], row["script"], row["error"]) for n, row in known}
+
+
+def _key(case: Case) -> str:
+    """What a case is known by in a log: the changed text itself."""
+    return hashlib.sha256(f"{case.path}\0{case.mutant.row}\0{case.mutant.text}".encode()).hexdigest()[:24]
+
+
+def note(log: Path | None, outcome: Outcome) -> None:
+    if log is not None:
+        row = {"key": _key(outcome.case), **{name: getattr(outcome, name) for name in _NOTED}}
+        with log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+MARKS = ("<!-- mutants -->", "<!-- /mutants -->")
+_NOTED = ("word", "cause", "script", "error")
+
+
+def witnessed(found: Sequence[Outcome], count: int, seed: int) -> Iterator[str]:
+    """Whether the witnesses of what was found raise in torch what they say: a row a class."""
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in sorted({one.case.mutant.kind for one in found}):
+            several = [one for one in found if one.case.mutant.kind == kind]
+            tried = random.Random(seed).sample(several, min(count, len(several)))
+            wrong = [one for one in tried if not torch_agrees(one, Path(folder))]
+            yield f"witnesses of {kind}: {len(tried) - len(wrong)} of {len(tried)} raise in torch"
+            for one in wrong:
+                told = one.error[:60] if one.script else "no witness"
+                yield f"    {one.case.path}:{one.case.mutant.row} {told}"
+
+
+def put_into(page: Path, lines: Sequence[str]) -> None:
+    """Write lines between the two marks of a page."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
+    _, mark, after = rest.partition(MARKS[1])
+    if not mark:
+        raise SystemExit(f"{page}: {MARKS[0]} and {MARKS[1]} are missing")
+    text = "\n".join([before + MARKS[0], *lines, MARKS[1] + after])
+    page.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", type=Path, required=True, help="the directory that holds the repositories")
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        action="append",
+        required=True,
+        help="a directory that holds repositories; again for more",
+    )
     parser.add_argument("--count", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--witnesses", type=int, default=50, help="witnesses of each class that torch judges")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--page", type=Path, help="a page, such as this bench's README, to write the table into")
+    parser.add_argument("--log", type=Path, help="a file to keep outcomes in: a run that was cut short goes on from it")
     parser.add_argument(
         "--torch", action="store_true", help="let torch judge the mutants of those files that it can run"
     )
     parser.add_argument("--only", default="", help="only classes and files whose name has this")
     args = parser.parse_args()
-    every = [case for case in cases(args.corpus) if args.only in f"{case.mutant.kind} {case.path}"]
+    every = [case for corpus in args.corpus for case in cases(corpus) if args.only in f"{case.mutant.kind} {case.path}"]
+    several = chosen(every, args.count, args.seed)
+    print(f"{len(several)} of {len(every)} mutants", flush=True)
     if args.torch:
         with tempfile.TemporaryDirectory() as folder:
-            print(*by_torch(chosen(every, args.count, args.seed), Path(folder)), sep="\n")
+            print(*by_torch(several, Path(folder)), sep="\n")
         return
-    outcomes: list[Outcome] = []
+    known = kept(args.log, several)
+    outcomes = list(known.values())
     with multiprocessing.Pool(args.jobs) as pool:
-        for outcome in pool.imap_unordered(measured, chosen(every, args.count, args.seed), chunksize=4):
+        left = [case for n, case in enumerate(several) if n not in known]
+        for outcome in pool.imap_unordered(measured, left, chunksize=4):
             outcomes.append(outcome)
+            note(args.log, outcome)
             if outcome.word != "found":
                 print(*causes([outcome]), sep="", flush=True)
             if len(outcomes) % 50 == 0:
                 print("", *table(outcomes), sep="\n", flush=True)
-    for line in (*table(outcomes), "", *causes(outcomes)):
+    for line in ("", *table(outcomes), "", *causes(outcomes), ""):
         print(line, flush=True)
-    found = [one for one in outcomes if one.word == "found"]
-    with tempfile.TemporaryDirectory() as folder:
-        for kind in sorted({one.case.mutant.kind for one in found}):
-            several = [one for one in found if one.case.mutant.kind == kind]
-            tried = random.Random(args.seed).sample(several, min(args.witnesses, len(several)))
-            wrong = [one for one in tried if not torch_agrees(one, Path(folder))]
-            print(f"witnesses of {kind}: {len(tried) - len(wrong)} of {len(tried)} raise in torch", flush=True)
-            for one in wrong:
-                print(f"    {one.case.path}:{one.case.mutant.row} {'no witness' if not one.script else one.error[:60]}")
+    proofs: list[str] = []
+    for line in witnessed([one for one in outcomes if one.word == "found"], args.witnesses, args.seed):
+        proofs.append(line)
+        print(line, flush=True)
+    if args.page is not None:
+        honest = [f"* {line}" for line in proofs if not line.startswith(" ")]
+        put_into(args.page, ["", *table(outcomes), "", *honest, ""])
 
 
 if __name__ == "__main__":
