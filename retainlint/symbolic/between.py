@@ -62,7 +62,8 @@ def _is_bare(held: object) -> bool:
 
 
 def texts(methods: Sequence[ir.Code]) -> Iterator[str]:
-    """The texts of methods but `__init__`, each to where its class, or the next method, may begin."""
+    """The texts of methods but `__init__`, each to where its class, or the next method, may begin: the bodies of most are
+    not parsed, since no walk stands in them."""
     for each in methods:
         if each.name != "__init__":
             text, start = each.span.source.text, each.span.start

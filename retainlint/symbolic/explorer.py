@@ -30,7 +30,7 @@ from retainlint.symbolic import between, calls, witness
 from retainlint.symbolic.classes import ancestry, find
 from retainlint.symbolic.context import Args, OutOfSteps
 from retainlint.symbolic.machine import Interpreter, Report
-from retainlint.symbolic.models import lightning
+from retainlint.symbolic.models import lightning, unknown
 from retainlint.symbolic.project import Project
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Bound, ClassObj, Closure, Const, External, Instance, Ref, Value, Wrapped
@@ -259,11 +259,12 @@ def _methods(state: State, cls: Ref) -> Iterator[ir.Code]:
 
 
 def _forget_unset(machine: Interpreter, state: State, receiver: Value) -> None:
-    """Between two calls, others may have set the attributes that nothing seen so far has set."""
+    """Between two calls, others may have set the tensors that nothing seen so far has set; options stay as they are."""
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
-        known = {name: v for name, v in held.attrs.items() if not (isinstance(v, Ref) and v.id in machine.unset)}
-        state.set(receiver, Instance(held.cls, known))
+        unset = {name for name, v in held.attrs.items() if isinstance(v, Ref) and v.id in machine.unset}
+        lost = {name for name in unset if unknown.edges_in(machine, state, [held.attrs[name]])}
+        state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
 
 def _invoke(
