@@ -68,13 +68,12 @@ def drain(machine: Machine, state: State, generator: Value) -> Value:
     held = state.get(generator)
     assert isinstance(held, GeneratorObj)
     span = held.func.code.span
-    results = calls.run_body(machine, state, held.func, Args(held.pos, held.named), span)
+    results = calls.run_body(machine, state.fork(), held.func, Args(held.pos, held.named), span)
     ended = [(each, value) for each, value in results if each.flow is None]
     if not ended:
         return state.new(ListObj((), True))
     first, value = ended[0]
-    if first is not state:
-        state.become(first)
+    state.become(first)
     return value
 
 

@@ -106,20 +106,28 @@ def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> 
     source = _source(machine, state, iterable, span)
     if source.length is None or source.length > (MANY if source.held else FEW):
         return None
+    after = state if source.held else state.fork()
     found: list[Value] = []
     for index in range(source.length):
-        results = source.at(state, Const(index))
-        if len(results) != 1:
+        results = source.at(after, Const(index))
+        if len(results) != 1 or results[0][0].flow is not None:
             return None
-        found.append(results[0][1])
+        after, item = results[0]
+        found.append(item)
+    if after is not state:
+        state.become(after)
     return found
 
 
 def any_item(machine: Machine, state: State, iterable: Value, span: Span) -> Value:
     """Some item of an iterable that we can't follow."""
     source = _source(machine, state, iterable, span)
-    results = source.at(state, Symbol(ticket()))
-    return results[0][1] if results else unknown.fresh(state, span)
+    results = [(after, item) for after, item in source.at(state.fork(), Symbol(ticket())) if after.flow is None]
+    if not results:
+        return unknown.fresh(state, span)
+    after, item = results[0]
+    state.become(after)
+    return item
 
 
 def _source(machine: Machine, state: State, value: Value, span: Span) -> _Source:

@@ -53,3 +53,42 @@ def test_a_script_without_a_walk_of_its_own_gets_less(monkeypatch: pytest.Monkey
 def test_endless_recursion_is_cut_and_said() -> None:
     text = "def f(l):\n    l.backward()\n    return f(l)\nf(1)\n"
     assert any("calls itself" in gap.reason for gap in explore(lower(Source("program.py", text))).gaps)
+
+
+FORKS_UNSEEN = """
+def choices(args, wrapper, mode):
+    options = [[False, True] if tensorlike else [False] for tensorlike in args]
+    for which in product(*options):
+        yield [wrap(partial(wrapper, mode), arg) for each, arg in zip(which, args)], which
+    for choice in choices(args, wrapper, mode):
+        yield choice, mode
+
+
+import torch
+
+
+def check(op, args, equal, expected):
+    try:
+        actual = op(*args)
+    except RuntimeError as error:
+        complain(error)
+
+    def unwrap(each):
+        return each.elem if isinstance(each, wrapper) else each
+
+    try:
+        results = op(args)
+    except RuntimeError as error:
+        complain(error)
+    wanted = [each for each in results if each.requires_grad]
+    for grads, which in choices(given, wrapper, mode):
+        try:
+            actual = torch.autograd.grad(wanted, leaves, grads, retain_graph=True)
+        except RuntimeError as error:
+            complain(error)
+        equal(tuple(map(unwrap, actual)), expected, nan=True)
+"""
+
+
+def test_a_function_that_forks_where_its_results_are_gathered_leaves_its_call() -> None:
+    assert not explore(lower(Source("program.py", FORKS_UNSEEN))).incidents
