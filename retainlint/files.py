@@ -35,12 +35,14 @@ THERE = "there"
 
 
 class Disk:
-    """Files as they lie on the disk. What exists is asked once and remembered: make a new one for each run."""
+    """Files as they lie on the disk. What exists, and where links lead, is asked once and remembered: make a new one for
+    each run."""
 
     here = ""
 
     def __init__(self) -> None:
         self._exists: dict[str, bool] = {}
+        self._real: dict[str, str] = {}
 
     def exists(self, place: str) -> bool:
         if place not in self._exists:
@@ -57,7 +59,9 @@ class Disk:
             return None
 
     def real(self, place: str) -> str:
-        return os.path.realpath(place)
+        if place not in self._real:
+            self._real[place] = os.path.realpath(place)
+        return self._real[place]
 
 
 class Held:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from retainlint.files import Files
 
 LIBRARIES = frozenset(
-    "torch torchvision torchaudio numpy pytorch_lightning lightning lightning_fabric accelerate deepspeed ignite apex".split()
+    """torch torchvision torchaudio numpy pytorch_lightning lightning lightning_fabric accelerate deepspeed ignite apex
+    transformers""".split()
 )
 """What the models know. These names never lead to a local file, not even within such a library's own repository: a model
 says more than the library's own code would, and a stray directory called `torch` says nothing."""

@@ -22,6 +22,9 @@ else:
 
 Class = TypeVar("Class")
 
+MANY = 5
+"""Fields of which an object is made through its dict. They are read more slowly then, so few are not."""
+
 
 @overload
 def record(cls: type[Class], /) -> type[Class]: ...
@@ -29,19 +32,21 @@ def record(cls: type[Class], /) -> type[Class]: ...
 def record(*, eq: bool = True, kw_only: bool = False) -> Callable[[type[Class]], type[Class]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[Class] | None = None, /, *, eq: bool = True, kw_only: bool = False) -> Any:
-    """Make a class `dataclass(frozen=True)`; `eq` and `kw_only` mean the same as there."""
+    """Make a class `dataclass(frozen=True)`; `eq` and `kw_only` mean the same as there. A class's own `__hash__` stays."""
     return _made(cls, eq, kw_only) if cls is not None else lambda cls: _made(cls, eq, kw_only)
 
 
 def _made(cls: Any, eq: bool, kw_only: bool) -> Any:
     own = vars(cls)
+    kept = {"__hash__"} & own.keys()
     if own.get("__doc__") is None:
         cls.__doc__ = cls.__name__  # else `dataclass` works out the signature, which takes longest of all
     dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
 
     def write() -> None:
         for name, method in _written(cls, eq).items():
-            setattr(cls, name, method)
+            if name not in kept:
+                setattr(cls, name, method)
 
     def __init__(_me: object, /, *values: object, **named: object) -> None:  # a field may be called `self`
         write()
@@ -56,7 +61,8 @@ def _made(cls: Any, eq: bool, kw_only: bool) -> Any:
         return int(cls.__hash__(self))
 
     for method in (__init__, __eq__, __hash__) if eq else (__init__,):
-        setattr(cls, method.__name__, method)
+        if method.__name__ not in kept:
+            setattr(cls, method.__name__, method)
     cls.__setattr__ = _refuse_to_set
     cls.__delattr__ = _refuse_to_delete
     if "__repr__" not in own:
@@ -72,18 +78,26 @@ def _written(cls: type[Any], eq: bool) -> dict[str, Any]:
     others = compared.replace("self.", "other.")
     lines = [
         f"def __init__({', '.join(['_me', '/', *_parameters(every, names)])}):",
-        *(f" _set(_me, {each.name!r}, {_value(each)})" for each in every),
+        *_assignments(every),
         " _me.__post_init__()" if hasattr(cls, "__post_init__") else " pass",
     ]
     if eq:
         lines += [
             "def __eq__(self, other):",
+            " if self is other: return True",
             f" return ({compared}) == ({others}) if other.__class__ is self.__class__ else NotImplemented",
             "def __hash__(self):",
             f" return hash(({compared}))",
         ]
     exec("\n".join(lines), names)
     return {name: method for name, method in names.items() if name in ("__init__", "__eq__", "__hash__")}
+
+
+def _assignments(every: tuple[Field[Any], ...]) -> list[str]:
+    """What stores the fields; of many, twice as fast through the object's dict, whose making costs as much as two."""
+    if len(every) < MANY:
+        return [f" _set(_me, {each.name!r}, {_value(each)})" for each in every]
+    return [" _own = _me.__dict__", *(f" _own[{each.name!r}] = {_value(each)}" for each in every)]
 
 
 def _parameters(every: tuple[Field[Any], ...], names: dict[str, Any]) -> list[str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 import tokenize
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 
 from retainlint.records import record
+
+_ROW_END = re.compile(r"\r\n?|\n")
 
 
 class UnreadableSource(Exception):
@@ -85,18 +88,7 @@ class Source:
     @cached_property
     def row_starts(self) -> tuple[int, ...]:
         """Offset of the first character of each row."""
-        starts, text = [0], self.text
-        at = 0
-        while at < len(text):
-            newline, carriage = text.find("\n", at), text.find("\r", at)
-            if newline < 0 and carriage < 0:
-                break
-            if carriage >= 0 and (newline < 0 or carriage < newline):
-                at = carriage + (2 if newline == carriage + 1 else 1)
-            else:
-                at = newline + 1
-            starts.append(at)
-        return tuple(starts)
+        return (0, *(end.end() for end in _ROW_END.finditer(self.text)))
 
     def place(self, offset: int) -> tuple[int, int]:
         """Row and column of an offset, both counted from 1, the column in characters."""

@@ -18,6 +18,9 @@ WALK = rf"\.\s*(?!{_NO_WALK})\w*backward\b|(?<!def )\b(?!{_NO_WALK})\w*backward\
 """`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def backward(...)`, nor `ctx.save_for_backward(x)`.
 Comments and texts count too. So do `STEPS` and `WALKERS`. Most files hold no word of it: patterns are compiled when one does."""
 
+_TRAINS = (b".fit(", b".train(", b".learn(")
+_TRAINING = r"(?m)^(?:\w+[ \t]*=[ \t]*)?\w+\.(?:fit|train|learn)\("
+
 _BACKWARD = rb"backward(?![0-9A-Za-z_\x80-\xff])(\s*\()?"
 _OTHERS = tuple(word.encode() for word in STEPS + WALKERS)
 _GRAD = rb"grad\s*\("
@@ -31,9 +34,16 @@ def may_hold_walk(name: str, data: bytes) -> bool:
 
 
 def may_start_walks(data: bytes) -> bool:
-    """Whether a file is a script, which may start walks that stand in other files: it says so, or it loops outside of
-    functions and imports nothing relatively, which no script can."""
-    return b"__main__" in data or ((b"\nfor " in data or b"\nwhile " in data) and b"\nfrom ." not in data)
+    """Whether a file is a script, which may start walks that stand in other files: it says so, or it loops or trains
+    outside of functions and imports nothing relatively, which no script can."""
+    if b"__main__" in data:
+        return True
+    return (b"\nfor " in data or b"\nwhile " in data or _trains(data)) and b"\nfrom ." not in data
+
+
+def _trains(data: bytes) -> bool:
+    """Whether something is told to train outside of functions."""
+    return any(word in data for word in _TRAINS) and re.search(_TRAINING.encode(), data) is not None
 
 
 def may_walk(data: bytes) -> bool:

@@ -8,6 +8,7 @@ from retainlint.files import Held
 from retainlint.modules import Modules
 from retainlint.project import starts_walks
 from retainlint.reaching import mentions, reaching
+from retainlint.walks import may_start_walks
 
 WALK = "def walk(loss):\n    loss.backward()\n"
 
@@ -77,3 +78,17 @@ def test_a_script_that_only_stands_beside_a_walk_is_not_run() -> None:
     engine = "def read():\n    return 1\n" + WALK
     assert not script("from engine import read\ndef main():\n    read()", engine=engine)
     assert not script("def main():\n    pass")
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("net = make()\nnet.fit(1)\n", True),
+        ("done = net.learn(1)\n", True),
+        ("def main():\n    net.fit(1)\n", False),
+        ("from . import net\nnet.fit(1)\n", False),
+        ("net.refit(1)\n", False),
+    ],
+)
+def test_a_script_may_train_without_saying_that_it_is_one(text: str, starts: bool) -> None:
+    assert may_start_walks(f"import engine\n{text}".encode()) == starts

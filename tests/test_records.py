@@ -120,6 +120,17 @@ def test_a_field_may_be_called_self() -> None:
     assert Call(self=3).self == 3 and Call(3) == Call(self=3) and hash(Call(3)) == hash(Call(self=3, other=0))
 
 
+def test_a_hash_of_its_own_stays() -> None:
+    @record
+    class Hashed:
+        x: int
+
+        def __hash__(self) -> int:
+            return 7
+
+    assert hash(Hashed(1)) == 7 and Hashed(1) == Hashed(1) != Hashed(2) and {Hashed(1): "one"}[Hashed(1)] == "one"
+
+
 def test_without_equality_it_is_itself_alone() -> None:
     thing = Thing(1)
     assert thing == thing and thing != Thing(1) and len({thing, Thing(1)}) == 2

@@ -229,8 +229,8 @@ def _undetached(text: Text, site: Site) -> Mutant | None:
 def _partner(site: Site, at: int, name: str, cut: ast.Attribute) -> bool:
     """Whether an earlier walk frees the graph that this one reaches once the cut is gone (or the other way round)."""
     made = drawn(site.suite, at, name)
-    if not made or not any(_is_forward(site.suite[n]) for n in made):
-        return False
+    if not made or not _is_forward(site.suite[max(made)]):
+        return False  # another call, such as a buffer's, may cut by itself
     forwards = {n for n in made if _is_forward(site.suite[n])}
     spared = drawn(site.suite, site.index, site.root, cut)
     for n, earlier in enumerate(site.suite[: site.index]):

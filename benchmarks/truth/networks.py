@@ -20,9 +20,12 @@ _PLAIN = re.compile(
 """Nothing that their own walk needs is a weight of theirs; embeddings save indices alone."""
 _BASES = {"Module", "object", "LightningModule", "Sequential"}
 _BUILTIN = {"super", "__init__", "int", "float", "str", "len", "range", "print", "list", "tuple", "dict", "isinstance"}
+_ASKED = {"parameters", "named_parameters", "modules", "children", "buffers", "state_dict", "register_buffer"}
+"""Methods of a module that make no layer."""
 _MODULES = {"torch", "np", "nn", "math", "init", "F"}
 _SAME = {"to", "cuda", "cpu", "double", "float", "half", "train", "eval"}
 """Methods that give back the module they are called on."""
+_COPIES = {"clone", "clone_module", "copy", "deepcopy"}
 FROZEN = re.compile(r"requires_grad\w*(\s*=\s*|\()False|set_requires_grad|freeze")
 DEEP = 3
 """So many modules may hand a class on, so many names a variable."""
@@ -56,6 +59,10 @@ class Place:
 def steps_what_is_saved(place: Place, values: list[ast.expr], optimizer: ast.expr) -> bool:
     """Whether a step of `optimizer` surely spoils the graph that `values` build, by the convention for what can't be
     read: two layers that learn."""
+    if any(isinstance(value, ast.Call) and _last(value.func) in _COPIES for value in values):
+        return False  # the graph may be that of a copy, which the optimiser doesn't move
+    if any(re.search(r"opt\w*\.parameters\(", ast.unparse(_first_argument(each))) for each in place.made(optimizer)):
+        return False  # it learns how another one steps
     networks = {ast.dump(call.func): call.func for value in values for call in _calls(value)}
     owned = {name for each in place.made(optimizer) for name in _names(place, _first_argument(each), DEEP)}
     stepped = [func for func in networks.values() if not owned or owned & set(_names(place, func, DEEP))]
@@ -96,11 +103,14 @@ def _last(func: ast.expr) -> str:
 
 def _layers_of(place: Place, func: ast.expr) -> int | None:
     """How many layers the network that is called by `func` has; None if that can't be read."""
-    if isinstance(func, ast.Attribute) and func.attr == "forward":
+    if isinstance(func, ast.Attribute) and func.attr in ("forward", "training_step"):
         func = func.value
     if isinstance(func, ast.Name) and func.id == "self":
         return None if place.home is None else _layers_in(place.home)
-    counts = {_layers_made(place, value) for value in place.made(func)}
+    made = place.made(func)
+    if not made and isinstance(func, ast.Name) and (cls := _class(place.tree, place.path, func.id, DEEP)) is not None:
+        return _layers_in(cls)  # made in the same expression, or in one that the walk's root comes from
+    counts = {_layers_made(place, value) for value in made}
     return counts.pop() if len(counts) == 1 else None
 
 
@@ -131,6 +141,8 @@ def _layers_made(place: Place, value: ast.expr) -> int | None:
 
 
 def _layers_in(cls: ast.ClassDef) -> int | None:
+    if any(isinstance(each, ast.Attribute) and each.attr in ("no_grad", "detach") for each in ast.walk(cls)):
+        return 0  # nobody knows which of them the graph needs
     count = 0
     for base in cls.bases:
         name = _last(base)
@@ -165,7 +177,7 @@ def _counted(node: ast.AST) -> int | None:
 
 def _may_help(func: ast.expr) -> bool:
     """Whether a call may be one of a helper that makes layers."""
-    if _last(func)[:1].isupper() or _last(func) in _BUILTIN:
+    if _last(func)[:1].isupper() or _last(func) in _BUILTIN | _ASKED:
         return False
     depth = 0
     while isinstance(func, ast.Attribute):

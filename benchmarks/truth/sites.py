@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -86,9 +87,38 @@ def sites(tree: ast.Module, lines: Sequence[str]) -> list[Site]:
 
 def _in_scope(tree: ast.Module, lines: Sequence[str]) -> Iterator[Site]:
     foreign = {id(each) for node in ast.walk(tree) if _is_function_class(node) for each in ast.walk(node)}
+    foreign |= {id(each) for arm in _switched_off(tree) for node in arm for each in ast.walk(node)}
     for scope in ast.walk(tree):
         if isinstance(scope, Scope) and id(scope) not in foreign and not _is_guarded(scope):
-            yield from _in_suite(scope, (), scope.body, lines)
+            found = _in_suite(scope, (), scope.body, lines)
+            yield from (site for site in found if id(site.statement) not in foreign)
+
+
+def _switched_off(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    """The arms that a constant of the module decides against: nothing in them runs as it is written."""
+    bound: dict[str, list[ast.expr]] = {}
+    for statement in tree.body:
+        for name, value in bindings(statement):
+            bound.setdefault(name, []).append(value)
+    stored = Counter(name for node in ast.walk(tree) for name in _stored(node))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If):
+            test, off = node.test, node.body
+            if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+                test, off = test.operand, node.orelse
+            name = test.id if isinstance(test, ast.Name) else ""
+            match bound.get(name, ()):
+                case [ast.Constant(constant)] if stored[name] == 1:
+                    yield (node.orelse if off is node.body else node.body) if bool(constant) else off
+
+
+def _stored(node: ast.AST) -> Iterator[str]:
+    """The names that a node binds, parameters and all."""
+    match node:
+        case ast.Name(name, ast.Store()) | ast.arg(name) | ast.FunctionDef(name) | ast.ClassDef(name):
+            yield name
+        case ast.alias(name, as_name):
+            yield as_name or name
 
 
 def _is_function_class(node: ast.AST) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from retainlint.lowering.depth import too_deep
 from retainlint.records import record
 from retainlint.source import Source
-from retainlint.walks import STEPS, WALK, WALKERS
+from retainlint.walks import STEPS, WALK, WALKERS, may_walk
 
 SHORTEST = 20
 """Characters of a body that is worth a parse of its own."""
@@ -54,10 +54,13 @@ def outline(source: Source) -> Outline | None:
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
         places = _Places(source)
-        rows = sorted({source.place(found.end() - 1)[0] for found in re.finditer(WALK, text)})
-        own = {"backward", "manual_backward", *re.findall(_DEFINED, text)}
-        functions = {"torch.autograd.Function", "autograd.Function"} | {"Function"} & set(re.findall(_IMPORTED, text))
-        walks = sorted({places.end(node) - 1 for node in _walks(tree, rows, own, functions)}) if rows else []
+        spoken = re.finditer(WALK, text) if may_walk(text.encode(errors="replace")) else ()
+        rows = sorted({source.place(found.end() - 1)[0] for found in spoken})
+        walks: list[int] = []
+        if rows:
+            own = {"backward", "manual_backward", *re.findall(_DEFINED, text)}
+            functions = {"torch.autograd.Function", "autograd.Function", *re.findall(_IMPORTED, text)}
+            walks = sorted({places.end(node) - 1 for node in _walks(tree, rows, own, functions)})
         bodies = [body for function in _functions(tree) if (body := places.body(function)) is not None]
     except _REFUSED:
         return None

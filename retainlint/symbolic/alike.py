@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from itertools import compress
+from operator import is_not
 from typing import Any, TypeAlias, TypeVar
 
 from retainlint.autograd.graph import Edge, Node
@@ -61,6 +63,7 @@ Hint: TypeAlias = tuple[bool, int, str]
 """A name in a frame (True), or a record on the heap."""
 
 _SIMPLE: frozenset[type] = frozenset({Const, External, Term, Symbol})
+_COMPUTED: frozenset[type] = frozenset({Term, Symbol})
 _LEAVES: frozenset[type] = _SIMPLE | {Imported, Module, Failure, GradMode}
 """Values that lead to no record, so that one is always like itself."""
 
@@ -69,8 +72,8 @@ Held = TypeVar("Held")
 
 def _changed(a: Mapping[int, Held], b: Mapping[int, Held], base: Mapping[int, Held]) -> list[tuple[int, Held, Held]]:
     """What both states know of and differ in, be it that only one of them has changed what the base holds."""
-    get = b.get
-    found = [(id, left, right) for id, left in a.items() if (right := get(id)) is not left and right is not None]
+    differing = compress(a, map(is_not, a.values(), map(b.get, a)))
+    found = [(id, a[id], b[id]) for id in differing if dict.__contains__(b, id)]
     if base and (own := (base.keys() & a.keys()) ^ (base.keys() & b.keys())):
         found += [(id, a[id], b[id]) for id in own if a[id] is not b[id]]
     return found
@@ -213,7 +216,7 @@ class Comparison:
         if isinstance(a, Const) and isinstance(b, Const):
             counted = a.loop and b.loop and not {a.loop, b.loop} & self.a.deciding
             return bool(counted) or a == b
-        if isinstance(a, External | Imported | Module):
+        if isinstance(a, (External, Imported, Module)):
             return a == b
         if isinstance(a, Symbol):
             return True
@@ -236,7 +239,7 @@ class Comparison:
             return self.lenient and (self.blind or not isinstance(value.value, (bool, type(None))))
         if isinstance(value, Ref):
             return self.bare(state, state.heap[value.id])
-        return isinstance(value, Term | Symbol) or (isinstance(value, External) and not value.path.startswith("torch"))
+        return type(value) in _COMPUTED or (isinstance(value, External) and not value.path.startswith("torch"))
 
     def bare(self, state: State, held: HeapObj) -> bool:
         """The same of what a reference leads to."""

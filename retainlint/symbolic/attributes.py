@@ -8,7 +8,7 @@ from retainlint.source import Span
 from retainlint.symbolic import deeds, imports
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module, is_open
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import dispatch, reflection, unknown
+from retainlint.symbolic.models import dispatch, layers, reflection, unknown
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
@@ -101,8 +101,10 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
         return [(state, obj)]  # what DataParallel and its kin wrap, and we don't
     assert isinstance(obj, Ref)
     hint = "submodule" if is_module(state, obj) else ""
-    missing = unknown.fresh(state, span, name=name, hint=hint)
-    machine.unset.add(missing.id)
+    missing = layers.inherited(machine, state, ancestry(state, held.cls), name, span)
+    if missing is None:
+        missing = unknown.fresh(state, span, name=name, hint=hint)
+        machine.unset.add(missing.id)
     state.set(obj, Instance(held.cls, {**held.attrs, name: missing}))
     return [(state, missing)]
 
@@ -140,7 +142,7 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
     match held:
         case Instance(cls=cls, attrs=attrs):
             setter = find(state, obj, name)
-            unknown.named(state, value, name)
+            unknown.named(machine, state, value, name)
             if not (isinstance(setter, Wrapped) and setter.kind == "property"):
                 state.set(obj, Instance(cls, {**attrs, name: value}))  # type: ignore[arg-type]
         case ClassObj():

@@ -240,6 +240,7 @@ def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Sp
         return _unseen(machine, state, func, args, span)
     outer, before, start, budget = imports.crossing, state.fork(), machine.steps, machine.budget
     allowance, walks = (budget - start) // 2 if outer else imports.allowance, len(machine.waste.walks)
+    entered = None if outer else frozenset(machine.entered)
     machine.budget = min(budget, start + allowance)
     imports.crossing = True
     try:
@@ -254,6 +255,8 @@ def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Sp
         return _entered(machine, before, func, args, span)
     if allowance >= LEAST:
         imports.endless.add(code)
+    if entered is not None:
+        machine.entered.intersection_update(entered)  # what was left unseen covers nothing
     imports.told.add(code)
     machine.gap(span, f"`{code.qualname}` was not followed: it takes more than {allowance} steps")
     return _unseen(machine, before, func, args, span)
@@ -279,7 +282,10 @@ def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Spa
     if func.code.name in ("forward", "__call__") and is_module(state, made):
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
         return [(state, unknown.called(machine, state, made, rest, span))]
-    return [(state, unknown.called(machine, state, func, args, span))]
+    value = unknown.called(machine, state, func, args, span)
+    if func.code.name == "__init__":
+        unknown.keep(state, made, args.all[1:])
+    return [(state, value)]
 
 
 def _entered(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from retainlint import ir
@@ -45,7 +47,7 @@ class Args:
     def has(self, index: int, name: str) -> bool:
         return 0 <= index < len(self.pos) or name in dict(self.named)
 
-    @property
+    @cached_property
     def all(self) -> tuple[Value, ...]:
         return self.pos + tuple(value for _, value in self.named)
 
@@ -63,6 +65,7 @@ class Machine(Protocol):
     imports: Imports
     steps: int
     budget: int
+    running: ir.Code  # the entry
     entered: set[ir.Code]  # the codes of the program that were run
     unset: set[int]  # records that stand for attributes which were read, and set elsewhere if at all
     deep: dict[ir.Code, int]  # how often a function called itself more deeply than is usual
@@ -72,6 +75,9 @@ class Machine(Protocol):
     trained: set[Node]  # leaves that a step has changed
     slips: set[Span]  # where something was taken that isn't there
     chooser: Chooser
+    trying: bool  # whether a path is tried that nothing is concluded from
+    gpu_asked: bool  # whether the program asked for a GPU
+    gpu_open: bool  # whether it isn't told that there is none
     risks: int  # how much was run in them that may have raised for a reason that nobody sees
 
     def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:
@@ -87,6 +93,10 @@ class Machine(Protocol):
     def attribute(self, state: State, obj: Value, name: str, span: Span) -> Results: ...
 
     def set_attribute(self, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]: ...
+
+    def trial(self, counts: Callable[[Incident], bool]) -> AbstractContextManager[None]:
+        """Try a path that nothing may be concluded from, but the failures that count."""
+        ...
 
     def branch(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
         """The states in which a value is true, and those in which it is false."""

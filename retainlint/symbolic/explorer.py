@@ -26,7 +26,7 @@ from retainlint.incident import (
     Witness,
 )
 from retainlint.source import Source
-from retainlint.symbolic import between, calls, witness
+from retainlint.symbolic import between, calls, unreached, witness
 from retainlint.symbolic.classes import ancestry, find
 from retainlint.symbolic.context import Args, OutOfSteps
 from retainlint.symbolic.machine import Interpreter, Report
@@ -37,7 +37,7 @@ from retainlint.symbolic.values import Bound, ClassObj, Closure, Const, External
 
 BUDGET = 80_000
 """Steps an entry may take: the same on any machine."""
-BUDGET_BEYOND = 10_000
+BUDGET_BEYOND = 40_000
 """The same where the program holds no walk itself, and only leads to those of the modules that it imports."""
 FRAMES = 3_000
 TWICE = 2
@@ -82,7 +82,8 @@ def _explore(machine: Interpreter) -> Exploration:
     objects: Objects = {}
     steps += machine.steps
     for code, owner in list(_entries(program.module, None)):
-        if code in machine.entered or not code.walks:
+        missed = machine.thinned and code.walks and unreached.has_walks(code, machine.walked)
+        if (code in machine.entered and not missed) or not code.walks:
             continue
         machine.steps, machine.budget = 0, machine.full
         _entry(machine, start, code, owner, objects)
@@ -205,12 +206,17 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
     """Run one function with unknown arguments; a method on an object of its class, which is made once."""
     machine.running = code
     machine.imports.spent_before += machine.imports.spent
-    machine.imports.spent = 0
+    machine.imports.spent, machine.gpu_asked, reached = 0, False, len(machine.walked)
     try:
         _run_entry(machine, start, code, owner, objects)
+        if machine.gpu_asked and len(machine.walked) == reached:  # perhaps it runs on a GPU alone
+            machine.gpu_open = True
+            _run_entry(machine, start, code, owner, objects)
     except OutOfSteps:
         machine.waste.spoil()
         _again(machine, lambda: _run_entry(machine, start, code, owner, objects))
+    finally:
+        machine.gpu_open = False
 
 
 def _run_entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:

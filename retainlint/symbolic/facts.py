@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from math import gcd
 from typing import Any
 
 from retainlint.symbolic import outside
@@ -91,7 +92,7 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
     """The truth of a comparison, as a constant or a term."""
     if op in _NEGATED:
         return negate(compare(state, _NEGATED[op], left, right))
-    if op == "is":
+    if op == "is" or (op == "==" and all(isinstance(state.get(each), ClassObj) for each in (left, right))):
         same = _identical(state, left, right)
         return Const(same) if same is not None else _spelt("is", left, right)
     if isinstance(left, Const) and isinstance(right, Const):
@@ -231,6 +232,37 @@ def _decide_object(state: State, value: Ref) -> bool | None:
     return None
 
 
+def _congruence(value: Value) -> tuple[Value, int, int] | None:
+    """`x % divisor == rest`: these three."""
+    match value:
+        case Term("==", (Term("%", (number, Const(int(divisor)))), Const(int(rest)))) if divisor > 0:
+            return number, divisor, rest
+        case Term("%", (number, Const(int(divisor)))) if divisor > 0:
+            return number, divisor, 0  # it is true where this is false
+    return None
+
+
+def _remainder(state: State, value: Term) -> bool | None:
+    """Whether `x % divisor == rest`, as far as other remainders of the same number tell."""
+    asked = _congruence(value)
+    if asked is None:
+        return None
+    number, divisor, rest = asked
+    for known, truth in state.truths.items():
+        told = _congruence(known)
+        if told is None or told[0] != number:
+            continue
+        _, other, left = told
+        if truth == (isinstance(known, Term) and known.op == "=="):
+            if (rest - left) % gcd(divisor, other):
+                return False
+            if other % divisor == 0:
+                return left % divisor == rest
+        elif divisor % other == 0 and rest % other == left:
+            return False
+    return None
+
+
 def _decide_term(state: State, value: Term) -> bool | None:
     if value.op == "not":
         inner = decide(state, value.args[0])
@@ -242,6 +274,10 @@ def _decide_term(state: State, value: Term) -> bool | None:
                 other = known.args[1]
                 if isinstance(other, Const) and isinstance(right, Const):
                     return bool(other.value == right.value)
+    if value.op == "%" or (value.op == "==" and isinstance(value.args[0], Term) and value.args[0].op == "%"):
+        told = _remainder(state, value if value.op == "==" else Term("==", (value, Const(0))))
+        if told is not None:
+            return told == (value.op == "==")
     if value.op in ("==", "<", "<="):
         return within(state, value.op, *value.args)
     if value.op == "bool":

@@ -111,10 +111,18 @@ class Graphs:
         )
         return Edge(node)
 
-    def part(self, state: State, whole: Edge, moment: Moment) -> Edge:
-        """A part of what nobody sees: it may have the graph of the whole, and saves nothing."""
+    def part(self, state: State, whole: Edge, moment: Moment, level: int = GUESS, assumed: str = "") -> Edge:
+        """A part of what nobody sees: it may have the graph of the whole, and saves nothing. `level` is how sure that is."""
         node = Node(PART, (), (whole,), state.ledger.next_order())
-        self.births[node] = Birth(moment, GUESS, (GUESS,), (), operation="part", in_init=state.in_init)
+        self.births[node] = Birth(
+            moment,
+            level,
+            (max(level, self.exists(whole)),),
+            (),
+            operation="part",
+            assumed=assumed,
+            in_init=state.in_init,
+        )
         return Edge(node)
 
     def build(
@@ -212,23 +220,41 @@ class Graphs:
                 stack.extend(edge.node for edge in node.next if edge is not None)
         return False
 
-    def is_implied(self, root: Edge, target: Node) -> bool:
-        """Whether a root can have its graph only by operations that then have saved something, of which `target` is one."""
+    def needed(self, root: Edge) -> list[Node]:
+        """The nodes that have a graph if a root has one: what it alone was computed from, and what that was. A number that
+        nobody knows, by which something is divided, has none by convention."""
+        found = [root.node]
+        while found[-1].op != UNSEEN:
+            ways = list(dict.fromkeys(edge.node for edge in found[-1].next if edge is not None))
+            if len(ways) == 2 and self.births[found[-1]].operation == "div" and self._is_bare(ways[1]):
+                del ways[1]
+            if len(ways) != 1 or (ways[0].op == UNSEEN and not ways[0].next):  # that may be a leaf
+                break
+            found.append(ways[0])
+        return found
+
+    def _is_bare(self, node: Node) -> bool:
+        """Whether a node stands for the graph that something might have which nobody computed."""
+        return node.op == UNSEEN and not node.next and not self.births[node].from_call
+
+    def implied(self, root: Edge) -> frozenset[Node]:
+        """The operations by which alone a root can have its graph, if all of them then have saved something; else none.
+        What is added to them and was not computed has none by convention: a total begins as a number."""
         stack, seen, savers = [root.node], set[Node](), set[Node]()
         while stack:
             node = stack.pop()
             if node in seen:
                 continue
             seen.add(node)
-            if node.is_leaf:
-                return False
+            if node.is_leaf or (node.op == UNSEEN and not self._saves(node)):
+                return frozenset()
             if self._saves(node):
                 savers.add(node)
-            elif node.op == UNSEEN:
-                return False
             else:
-                stack.extend(edge.node for edge in node.next if edge is not None)
-        return target in savers
+                below = [edge.node for edge in node.next if edge is not None]
+                bare = [each for each in below if self._is_bare(each)] if self.births[node].operation == "add" else []
+                stack.extend(each for each in below if each not in bare)
+        return frozenset(savers)
 
     def _saves(self, node: Node) -> bool:
         """Whether a node that exists has saved something, whichever of its inputs needs a gradient."""

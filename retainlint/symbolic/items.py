@@ -62,7 +62,7 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             getter = find(state, obj, "__getitem__")
             if getter is not None:
                 return machine.call(state, Bound(getter, obj), Args((index,)), span)
-        case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple):
+        case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple) or isinstance(state.get(index), TensorObj):
             return [(state, operations.index(machine, state, obj, index, span))]
         case UnknownObj():
             return [(state, unknown.item(machine, state, obj, span, index))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint import ir
 from retainlint.incident import Turn
 from retainlint.source import Span
-from retainlint.symbolic import facts, iteration
+from retainlint.symbolic import counters, facts, iteration
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.generators import over_generator
@@ -57,6 +57,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
     seen: list[State] = []
     live = [state]
     exhausted: list[State] = []
+    counted: dict[str, int] = {}
     for number in range(1, plan.turns + 1):
         begun: list[State] = []
         skipping: list[State] = []
@@ -72,6 +73,10 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
                     begun.append(current)
                 else:
                     ended.append(current)
+        if begun and not plan.exact and number < counters.TURN:
+            counted = counters.numbers(begun[0])
+        elif begun and not plan.exact and number == counters.TURN:
+            counters.attempt(machine, instr, begun[0], counted)
         live, left = sort_turn(skipping + machine.run(instr.body, begun))
         ended += left
         for each in live:

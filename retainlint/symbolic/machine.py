@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
@@ -55,6 +56,8 @@ class Interpreter:
         self.watching = 0
         self.risks = 0
         self.chooser = Chooser()
+        self.gpu_asked = self.gpu_open = False
+        self.thinned = self.trying = False
 
     # -- what models ask for --------------------------------------------------------------------------------------
 
@@ -78,6 +81,17 @@ class Interpreter:
     def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
         if not self.imports.loading:
             self.reports.append(Report(incident, proof))
+
+    @contextmanager
+    def trial(self, counts: Callable[[Incident], bool]) -> Iterator[None]:
+        """Try a path that nothing may be concluded from, but the failures that count."""
+        known, waste, passed, trained = len(self.reports), self.waste, self.passed, self.trained
+        self.trying, self.waste, self.passed, self.trained = True, Account(self.graphs), set(passed), set(trained)
+        try:
+            yield
+        finally:
+            self.trying, self.waste, self.passed, self.trained = False, waste, passed, trained
+            self.reports[known:] = [report for report in self.reports[known:] if counts(report.incident)]
 
     def set_attribute(self, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
         return attributes.write(self, state, obj, name, value, span)
@@ -114,7 +128,10 @@ class Interpreter:
                     if self.watching:
                         self.risks += risks.may_raise(state, instr)
                     after = step(self, instr, state)
-                    for each in (state,) if after is None else after:
+                    if after is None:
+                        (following if state.flow is None else done).append(state)
+                        continue
+                    for each in after:
                         (following if each.flow is None else done).append(each)
                 chooser.beside = beside
                 if len(following) > 1 and len(following) > self.room:
@@ -137,5 +154,6 @@ class Interpreter:
         room = self.room
         if len(states) <= room:
             return states
+        self.thinned = True
         self.gap(span, "too many combinations of conditions: not all were followed")
         return self.chooser.few(states, room, span)

@@ -12,9 +12,8 @@ from retainlint.symbolic.state import Choice, State
 def forget_dead(state: State, live: Live) -> None:
     """Drop what can't be read any more in the running call."""
     frame = state.frame
-    keep = live.names | frame.code.captured
-    dead_names = [name for name in frame.names if name not in keep and name in frame.code.local_names]
-    dead_registers = [r for r in frame.registers if r not in live.registers]
+    dead_names = (frame.names.keys() & frame.code.local_names) - live.names - frame.code.captured
+    dead_registers = frame.registers.keys() - live.registers
     if dead_names or dead_registers:
         frame = state.writable()
         for name in dead_names:
@@ -80,5 +79,7 @@ def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] 
 
 def _without(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> list[Choice]:
     """Those of `a` that aren't in `b`; many are the same object in both, which is cheap to tell."""
-    shared, others = set(map(id, b)), set(b)
-    return [choice for choice in a if id(choice) not in shared and choice not in others]
+    shared = set(map(id, b))
+    left = [choice for choice in a if id(choice) not in shared]
+    others = set(b) if left else set[Choice]()
+    return [choice for choice in left if choice not in others]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 from retainlint.autograd.graph import Node
 from retainlint.symbolic.state import Frame, Frames, Heap, State
@@ -58,80 +59,74 @@ _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
 """What each kind of value and record holds; kinds that hold nothing are absent."""
 
 
-def _spread(value: Any, refs: list[int], frames: set[int]) -> None:
-    """Note the records and frames that a value leads to, through no other record."""
-    stack = [value]
+Leads: TypeAlias = tuple[frozenset[int], frozenset[int]]
+"""The records, and the frames, that something leads to through no other record."""
+
+
+def _spread(values: Iterable[Any]) -> Leads:
+    """What some values lead to."""
+    refs: set[int] = set()
+    frames: set[int] = set()
+    stack = list(values)
     while stack:
         value = stack.pop()
         kind = type(value)
         if kind is Ref:
-            refs.append(value.id)
+            refs.add(value.id)
         elif kind in _PARTS:
             if kind is Closure:
                 frames.add(value.frame)
             stack.extend(_PARTS[kind](value))
+    return frozenset(refs), frozenset(frames)
 
 
-def _leads(record: HeapObj) -> tuple[list[int], set[int]]:
-    """The records and frames that a record holds; it is noted on the record, which never changes."""
-    refs: list[int] = []
-    frames: set[int] = set()
-    _spread(record, refs, frames)
-    vars(record)[_LEADS] = refs, frames
-    return refs, frames
+def _held(record: HeapObj) -> Leads:
+    """What a record holds; it is noted on the record, which never changes."""
+    found = vars(record)[_LEADS] = _spread((record,))
+    return found
 
 
 _LEADS = " leads"
 
 
-def records(state: State) -> tuple[set[int], set[int]]:
+def _bound(frame: Frame, me: int) -> Leads:
+    """What a frame's variables lead to, and the frame around it; it is noted on a frame that nobody may write to."""
+    if frame.leads is not None:
+        return frame.leads
+    values = chain(frame.names.values(), frame.registers.values(), frame.yielded, (frame.cls, frame.receiver))
+    refs, frames = _spread(values)
+    found = refs, frames if frame.parent is None else frames | {frame.parent}
+    if frame.owner != me:
+        frame.leads = found
+    return found
+
+
+def records(state: State, plenty: float = math.inf) -> tuple[set[int], set[int]]:
     """The heap records and the frames that a state's running calls lead to. Those of the base that this path hasn't
-    changed are not looked into: what it has changed is reached anyway."""
+    changed are not looked into: what it has changed is reached anyway. Once there are `plenty` of records, and no frame
+    is missing, the rest is left out."""
     heap, frames, base = state.heap, state.frames, state.base
     found: set[int] = set()
     seen: set[int] = base.frames.keys() - frames.keys()
-    entering = {*state.stack, *state.suspended, *(base.frames.keys() & frames.keys())}
-    refs = list(base.heap.keys() & heap.keys())
-    _spread(state.cache, refs, entering)
-    if state.flow is not None:
-        _spread(state.flow.value, refs, entering)
-    while entering or refs:
+    refs, outer = _spread((state.cache, None if state.flow is None else state.flow.value))
+    new = {*refs, *(base.heap.keys() & heap.keys())}
+    entering = {*outer, *state.stack, *state.suspended, *(base.frames.keys() & frames.keys())}
+    while True:
         while entering:
             id = entering.pop()
             if id not in seen and id in frames:
                 seen.add(id)
-                _spread_frame(frames[id], refs, entering)
-        while refs:
-            id = refs.pop()
-            if id in found:
-                continue
-            found.add(id)
-            record = heap.get(id)
-            if record is None:
-                if id in base.heap:
-                    continue
-                record = heap[id]
-            more, outer = vars(record).get(_LEADS) or _leads(record)
-            refs += more
-            if outer:
+                refs, outer = _bound(frames[id], state.me)
+                new |= refs
                 entering |= outer
-    return found, seen
-
-
-def _spread_frame(frame: Frame, refs: list[int], frames: set[int]) -> None:
-    """Note the records and frames that a frame's variables lead to."""
-    if frame.parent is not None:
-        frames.add(frame.parent)
-    for value in chain(frame.names.values(), frame.registers.values(), frame.yielded, (frame.cls, frame.receiver)):
-        kind = type(value)
-        if kind is Ref:
-            refs.append(value.id)  # type: ignore[union-attr]
-        elif kind is Closure:
-            frames.add(value.frame)  # type: ignore[union-attr]
-            for _, default in value.defaults:  # type: ignore[union-attr]
-                _spread(default, refs, frames)
-        elif kind in _PARTS:
-            _spread(value, refs, frames)
+        new -= found
+        found |= new
+        if not new or (len(found) >= plenty and len(seen) >= len(frames)):
+            return found, seen
+        leads = [getattr(held, _LEADS, None) or _held(held) for held in map(heap.get, new) if held is not None]
+        following, around = zip(*leads) if leads else ((), ())
+        new = set[int]().union(*following)
+        entering.update(*around)
 
 
 def nodes(state: State) -> set[Node]:
@@ -153,9 +148,10 @@ def nodes(state: State) -> set[Node]:
 
 def sweep(state: State) -> None:
     """Forget the heap records and frames that nothing leads to."""
-    alive, frames = records(state)
+    plenty = len(state.heap) * 2 // 3
+    alive, frames = records(state, plenty)
     if len(frames) < len(state.frames):
         state.frames = Frames(state.base, ((id, frame) for id, frame in state.frames.items() if id in frames))
     alive.update(term.id for term in state.truths if isinstance(term, Ref))
-    if len(alive) < len(state.heap) * 2 // 3:
+    if len(alive) < plenty:
         state.heap = Heap(state.base, ((id, obj) for id, obj in state.heap.items() if id in alive))

@@ -26,9 +26,10 @@ Size: TypeAlias = "tuple[str, int] | None"
 
 def too_deep(machine: Machine, state: State, code: ir.Code, sizes: tuple[Size, ...]) -> bool:
     """Whether to cut a call: one of a function that calls itself, unless its own numbers bring that to an end."""
-    outer = [frame for id in state.stack if (frame := state.frames[id]).code is code]
-    if len({state.frames[id].code for id in state.stack}) >= DEEPEST:
+    frames = [state.frames[id] for id in state.stack]
+    if len(frames) >= DEEPEST and len({frame.code for frame in frames}) >= DEEPEST:
         return True
+    outer = [frame for frame in frames if frame.code is code]
     if len(outer) < RECURSION:
         return False
     counts = sizes != outer[-1].sizes and state.choices == outer[-1].assumed

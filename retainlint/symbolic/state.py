@@ -104,6 +104,7 @@ class Frame:
         tuple[str, int] | None, ...
     ] = ()  # the numbers that it was called with, and how long the sequences were
     assumed: tuple[Choice, ...] = ()  # what this path took for granted when it was called
+    leads: tuple[frozenset[int], frozenset[int]] | None = None  # noted by `reach`
 
 
 @dataclass

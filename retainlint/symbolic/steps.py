@@ -32,10 +32,12 @@ Step: TypeAlias = Callable[[Machine, Any, State], "list[State] | None"]
 def _put(results: Results, instr: Any) -> list[State]:
     """Write each result into its state's register."""
     dst, span = instr.dst, instr.span
+    states: list[State] = []
     for state, value in results:
         if state.flow is None:
             state.write(dst, value, span)
-    return [state for state, _ in results]
+        states.append(state)
+    return states
 
 
 # -- values -------------------------------------------------------------------------------------------------------
@@ -59,7 +61,7 @@ def _load(machine: Machine, instr: ir.Load, state: State) -> None:
 
 def _store(machine: Machine, instr: ir.Store, state: State) -> None:
     value = state.read(instr.src)
-    unknown.named(state, value, instr.name)
+    unknown.named(machine, state, value, instr.name)
     scopes.frame_of(machine, state, instr.name, instr.scope).names[instr.name] = value
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -47,6 +48,13 @@ class Term:
 
     op: str
     args: tuple[Value, ...]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.op, self.args))
+
+    def __hash__(self) -> int:
+        return self._hash  # terms grow deep, and every fork and join asks for it
 
 
 @record

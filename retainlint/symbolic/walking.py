@@ -175,6 +175,7 @@ class _Watch(engine.Observer):
         self.machine, self.state, self.request, self.roots, self.walk = machine, state, request, roots, walk
         self.reach = machine.graphs.reach(roots)
         self.newly_freed: set[Node] = set()
+        self.implied: dict[tuple[tuple[Edge, ...], bool], tuple[list[Node], frozenset[Node]]] = {}
         self.failed = False
 
     def freed(self, node: Node) -> None:
@@ -212,16 +213,27 @@ class _Watch(engine.Observer):
     def _proven(self, node: Node, record: WalkRecord) -> int:
         """How sure a walk that ran makes it that its root had a graph, and `node` in it."""
         graphs, first = self.machine.graphs, record.roots[0].node
-        carried = not record.hoped and any(graphs.carries(root, first) for root in self.roots)
-        if set(self.roots) != set(record.roots) and not carried:
+        needed, implied = self._implied(record)
+        if not needed:
             return GUESS
-        above = graphs.way(record.roots[0], node, GUESS)
+        above = graphs.way(Edge(needed[-1]), node, GUESS)
         is_below = graphs.births[node].from_call and bool(node.next) and all(not n.saved for n in above[:-1])
         if node.op == UNSEEN and (node is first or is_below):
             return CONVENTIONAL  # the first walk ran, so its root had a graph
-        if any(graphs.is_implied(root, node) for root in record.roots):
+        if node in implied:
             return CONVENTIONAL  # and all that alone can have given it one
         return GUESS
+
+    def _implied(self, record: WalkRecord) -> tuple[list[Node], frozenset[Node]]:
+        """What a walk that ran proves to have had a graph, if this one surely comes there too."""
+        if (found := self.implied.get((record.roots, record.hoped))) is None:
+            graphs, needed = self.machine.graphs, self.machine.graphs.needed(record.roots[0])
+            carried = not record.hoped and any(graphs.carries(root, each) for root in self.roots for each in needed)
+            found = [], frozenset()
+            if carried or set(self.roots) == set(record.roots):
+                found = needed, frozenset().union(*map(graphs.implied, (*record.roots, Edge(needed[-1]))))
+            self.implied[record.roots, record.hoped] = found
+        return found
 
     def _modified(self, node: Node, saved: SavedTensor) -> None:
         state = self.state

@@ -106,10 +106,27 @@ def test_a_mutant_raises_where_it_says_and_is_found(name: str, mutant: Mutant, t
         "import torch\nclass F(torch.autograd.Function):\n    def backward(self, g):\n        loss = net(g)\n        loss.backward()\n",
         "import torch\nloss = torch.tensor(1.0)\nloss.backward()\n",
         "import torch\nloss = net(x).detach()\nloss.backward()\n",
+        "import torch\nprofile = False\nif profile:\n    loss = net(x)\n    loss.backward()\n",
+        "import torch\nquick = True\nif not quick:\n    def train():\n        loss = net(x)\n        loss.backward()\n",
+        "import torch\nquick = True\nif quick:\n    print(1)\nelse:\n    loss = net(x)\n    loss.backward()\n",
     ],
 )  # fmt: skip
 def test_nothing_is_made_of_what_is_not_certain(text: str) -> None:
     assert not list(mutants(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "profile = True\nif profile:\n    loss = net(x)\n    loss.backward()\n",
+        "profile = False\nprofile = ask()\nif profile:\n    loss = net(x)\n    loss.backward()\n",
+        "profile = False\ndef f(profile):\n    if profile:\n        loss = net(x)\n        loss.backward()\n",
+        "profile = False\nif not profile:\n    loss = net(x)\n    loss.backward()\n",
+        "profile = False\nif profile:\n    print(1)\nelse:\n    loss = net(x)\n    loss.backward()\n",
+    ],
+)
+def test_what_a_constant_does_not_switch_off_is_broken(text: str) -> None:
+    assert len(list(mutants("import torch\n" + text))) == 2
 
 
 def test_a_kept_walk_is_not_doubled() -> None:
@@ -141,6 +158,11 @@ NOT_CERTAIN = {
     "one layer, and an activation": f"model = nn.Sequential(nn.Linear(4, 1), nn.Tanh())\n{OWN}",
     "a class of two numbers": "class Line(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     f"        self.a = nn.Parameter(torch.zeros(1))\n    def forward(self, x):\n        return x * self.a\nmodel = Line()\n{OWN}",
+    "derived from one layer, with its optimiser": "class Line(nn.Linear):\n    def __init__(self, i, o):\n"
+    f"        super().__init__(i, o)\n        self.opt = torch.optim.SGD(self.parameters(), lr=0.1)\nmodel = Line(4, 1)\n{OWN}",
+    "a layer of two without a graph": "class Cut(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 1)\n    def forward(self, x):\n"
+    f"        with torch.no_grad():\n            x = self.a(x)\n        return self.b(x)\nmodel = Cut()\n{OWN}",
     "embeddings": "class Pairs(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     f"        self.a, self.b = nn.Embedding(9, 3), nn.Embedding(9, 3)\nmodel = Pairs()\n{OWN}",
     "another network's optimiser": "model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))\nhead = nn.Linear(4, 1)\n"
@@ -169,6 +191,13 @@ def stepped(body: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize("name", NOT_CERTAIN)
 def test_no_step_is_put_where_it_may_be_legal(name: str, tmp_path: Path) -> None:
     assert stepped(NOT_CERTAIN[name], tmp_path) == []
+
+
+def test_no_step_is_put_where_the_graph_is_that_of_a_copy() -> None:
+    text = STEPPED.format(body=CERTAIN["not read"]).replace("    loss =", "    copied = model.clone()\n    loss =")
+    for called in ("model", "copied"):
+        made = mutants(text.replace("(model(inputs)", f"({called}(inputs)"))
+        assert [mutant.kind for mutant in made].count("step between two walks") == (called == "model")
 
 
 @pytest.mark.parametrize("name", CERTAIN)

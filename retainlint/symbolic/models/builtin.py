@@ -56,6 +56,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     match name:
         case "dict":
             return [(state, make_dict(machine, state, args, span))]
+        case "type" if (cls := _class(machine, state, args)) is not None:
+            return [(state, cls)]
         case "len":
             return [(state, _length(machine, state, args.get(0, "obj"), span))]
         case "sum":
@@ -79,6 +81,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return reflection.setattr_(machine, state, args, span)
         case "callable":
             return [(state, Const(True) if isinstance(args.get(0, "obj"), Closure | Bound) else Term(name, args.pos))]
+        case "exec" if len(args.all) == 1 and not isinstance(args.all[0], Const):
+            _rebound(state, span)
         case "exit" | "quit":
             state.flow = Flow("raise", Failure("SystemExit"))
             return [(state, NONE)]
@@ -94,6 +98,25 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, Term(name, args.pos) if all(map(facts.is_scalar, args.pos)) and args.pos else
                  unknown.fresh(state, span, plain=True))]  # fmt: skip
     return [(state, unknown.called(machine, state, External(path), args, span))]
+
+
+def _rebound(state: State, span: Span) -> None:
+    """A text that nobody sees was executed: it may have set the options of the module."""
+    names = state.writable().names
+    for name, value in tuple(names.items()):
+        if isinstance(value, Const) and not name.startswith("__") and not state.calls:
+            names[name] = unknown.fresh(state, span, name=name, plain=True)
+
+
+def _class(machine: Machine, state: State, args: Args) -> Value | None:
+    """The class of an object of the program. That of which an entry is a method may be one of an heir."""
+    held = state.get(args.pos[0]) if len(args.pos) == 1 else None
+    if not isinstance(held, Instance):
+        return None
+    if machine.running is not machine.program.module and len(state.stack) > 1:
+        if state.frames[state.stack[1]].receiver == args.pos[0]:
+            return None
+    return held.cls
 
 
 def _named_tuple(state: State, args: Args, span: Span) -> Value:

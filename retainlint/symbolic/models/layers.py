@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from retainlint.records import record
@@ -18,6 +19,7 @@ from retainlint.symbolic.values import (
     TRUE,
     Const,
     DictObj,
+    External,
     LayerObj,
     Ref,
     TensorObj,
@@ -216,6 +218,16 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, state.new(LayerObj(kind, attrs)))]
     if kind[:1].isupper() and "." not in kind:  # a layer that we have no row for: it owns some weight
         return [(state, state.new(LayerObj(kind, {"weight": _weight(machine, state, span)})))]
+    return None
+
+
+def inherited(machine: Machine, state: State, bases: Iterable[Value], name: str, span: Span) -> Ref | None:
+    """A weight that a class of the program has from the layer of torch that it is derived from."""
+    for base in bases:
+        layer = LAYERS.get(base.path.removeprefix("torch.nn.")) if isinstance(base, External) else None
+        if layer is not None and name in layer.parameters:
+            edge = machine.graphs.leaf(state.moment(span), CONVENTIONAL)
+            return state.new(TensorObj(edge, ticket(), parameter=True))
     return None
 
 

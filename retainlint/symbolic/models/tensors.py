@@ -178,7 +178,7 @@ def unknown_method(
     if name in OPERATIONS and (held.edge is not None or held.hint == "tensor" or name in _CLOSING):
         return operation(machine, state, name, args.behind(obj, _receiver(span)), span)
     if name == "detach_":
-        state.set(obj, UnknownObj(held.made, plain=True, name=held.name))
+        unknown.cut(state, obj)
         return [(state, obj)]
     if in_place(name):
         return [(state, obj)]

@@ -28,6 +28,7 @@ from retainlint.symbolic.values import (
     ListObj,
     Partial,
     TensorObj,
+    Term,
     Tuple,
     UnknownObj,
     Value,
@@ -79,7 +80,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "torch.func.functional_call" | "torch.nn.utils.stateless.functional_call":
             return _functional_call(machine, state, args, span)
         case "torch.cuda.is_available" | "torch.backends.mps.is_available":
-            return [(state, FALSE)]  # where it runs makes no difference to the graph
+            machine.gpu_asked = True  # where it runs makes no difference to the graph
+            return [(state, Term("available", (External(path),)) if machine.gpu_open else FALSE)]
         case "torch.numel":
             return [(state, unknown.fresh(state, span, plain=True))]
     if path == "torch.nn.utils.parametrize.cached":

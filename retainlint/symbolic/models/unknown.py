@@ -18,6 +18,7 @@ from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     CONVENTIONAL,
     GUESS,
+    TRUE,
     Bound,
     Closure,
     Const,
@@ -38,7 +39,7 @@ from retainlint.symbolic.values import (
 
 _MODULE_NAME = re.compile(
     r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion|loss_fn|loss_func"
-    r"|loss_function|objective)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
+    r"|loss_function|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
     re.IGNORECASE,
 )
 _OUTPUT = re.compile(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$")
@@ -51,6 +52,13 @@ _READERS = frozenset(
 """Libraries that only look at what they are given."""
 _PLAIN = frozenset("shape device dtype ndim requires_grad is_leaf grad_fn grad".split())
 """Attributes that hold no part of a tensor's graph."""
+_STATE = re.compile(r"(^|[_.])(hiddens?|hidden_states?|hx|hn|h_n|(lstm|gru|rnn|recurrent)_states?)$")
+"""What a recurrent network is given of its own earlier result, beside its input."""
+_RECURRENT = "(recurrent)"
+"""Under this, what a recurrent network returned says so, and each item of it: the first is its output, and one is named
+as the state is."""
+GIVEN = "(given)"
+"""Under this name an object holds what its `__init__` was given, where nobody followed that."""
 _LIMIT = 64
 
 
@@ -59,10 +67,16 @@ def fresh(state: State, span: Span, *, name: str = "", hint: str = "", plain: bo
     return state.new(UnknownObj(span, hint=hint, name=name, plain=plain))
 
 
-def named(state: State, value: Value, name: str) -> None:
+def named(machine: Machine, state: State, value: Value, name: str) -> None:
     """An unknown takes the name of the first variable that holds it."""
     held = state.get(value)
-    if isinstance(held, UnknownObj) and not held.name and isinstance(value, Ref):
+    if not isinstance(held, UnknownObj) or not isinstance(value, Ref):
+        return
+    if _RECURRENT in held.attrs and held.edge is not None and held.edge.node.op == PART and _STATE.search(name):
+        attrs = {key: each for key, each in held.attrs.items() if key != _RECURRENT}
+        held = replace(held, edge=_returned(machine, state, held.edge.node.next[0], held.made), attrs=attrs)
+        state.set(value, held)
+    if not held.name:
         state.set(value, replace(held, name=name))
 
 
@@ -74,7 +88,11 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
     if name in held.attrs:
         return held.attrs[name]
     edge = None if name in _PLAIN else _part(machine, state, held, span)
-    found = state.new(UnknownObj(span, edge, name=name, plain=held.plain, fed=held.fed))
+    attrs: dict[str, Value] = {}
+    if _RECURRENT in held.attrs and held.edge is not None and name.startswith("["):
+        state.opened.add(held.edge.node)
+        edge, attrs = (_returned(machine, state, held.edge, span), {}) if name == "[0]" else (edge, {_RECURRENT: TRUE})
+    found = state.new(UnknownObj(span, edge, name=name, attrs=attrs, plain=held.plain, fed=held.fed))
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
     if is_network(held) and not held.plain:
         weights.part(state, obj, found)
@@ -87,6 +105,12 @@ def is_output(held: UnknownObj, name: str) -> bool:
         return False
     is_part = held.edge is not None and held.edge.node.op == PART
     return is_part or _OUTPUT.search(name) is not None
+
+
+def _returned(machine: Machine, state: State, whole: Edge | None, span: Span) -> Edge | None:
+    """The graph that an output or the state of a recurrent network has by convention."""
+    assumed = "a recurrent network returns its output and its state with the graph that led to them"
+    return None if whole is None else machine.graphs.part(state, whole, state.moment(span), CONVENTIONAL, assumed)
 
 
 def _part(machine: Machine, state: State, held: UnknownObj, span: Span) -> Edge | None:
@@ -109,6 +133,18 @@ def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | 
     return fresh(state, span)
 
 
+def cut(state: State, part: Ref) -> None:
+    """`part.detach_()`; of each item in turn, it is all of what holds them that loses its graph."""
+    held = state.heap[part.id]
+    assert isinstance(held, UnknownObj)
+    whole = held.edge.node.next[0] if held.edge is not None and held.edge.node.op == PART else None
+    refs = [Ref(id) for id, each in state.heap.items() if isinstance(each, UnknownObj) and each.edge == whole]
+    for ref in (part, *(refs if whole is not None else ())):
+        each = state.heap[ref.id]
+        if isinstance(each, UnknownObj) and (ref == part or part not in each.attrs.values()):
+            state.set(ref, UnknownObj(each.made, plain=True, name=each.name))
+
+
 def set_item(state: State, obj: Ref, index: Value, value: Value) -> None:
     held = state.heap[obj.id]
     assert isinstance(held, UnknownObj)
@@ -124,11 +160,10 @@ def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: b
     while stack and seen < _LIMIT:
         value = stack.pop()
         seen += 1
-        if isinstance(value, Tuple):
-            stack.extend(value.items)
+        if not isinstance(value, Ref):
+            stack.extend(value.items if isinstance(value, Tuple) else ())
             continue
-        held = state.get(value)
-        match held:
+        match state.heap[value.id]:
             case TensorObj(edge=edge) if edge is not None:
                 found[edge] = None
             case UnknownObj(edge=edge):
@@ -171,11 +206,18 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
     if not edges and not own and (level == GUESS or isinstance(func, External)):
         return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
     edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed, weights=own)
-    result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else ""))
     asked = state.get(func)
+    attrs = {_RECURRENT: TRUE} if level == CONVENTIONAL and isinstance(asked, UnknownObj) and _carries(args) else {}
+    result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else "", attrs=attrs))
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
         keeping.called(machine.waste, state, result, span)
     return result
+
+
+def _carries(args: Args) -> bool:
+    """Whether a call is given a hidden state beside its input."""
+    places = [place.text for place in args.spans[1:] if place is not None]
+    return any(map(_STATE.search, (*places, *(name for name, _ in args.named))))
 
 
 def _weights(
@@ -212,7 +254,7 @@ def _computes(func: Value, args: Args) -> bool:
     """Whether a tensor that a call returns was surely computed, and is no leaf."""
     if isinstance(func, Method) and func.name in OPERATIONS:
         return True
-    return bool(args.all) and not isinstance(func, External)
+    return any(not isinstance(value, Const) for value in args.all) and not isinstance(func, External)
 
 
 def _kind(func: Value) -> str:
@@ -275,6 +317,13 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
         state.set(value, UnknownObj(state.frame.code.span, name="items"))
 
 
+def keep(state: State, made: Value, given: tuple[Value, ...]) -> None:
+    """An object whose `__init__` nobody followed keeps what that was given, as far as it is no network."""
+    held = state.get(made)
+    if isinstance(held, Instance) and isinstance(made, Ref) and not is_module(state, made):
+        state.set(made, Instance(held.cls, {**held.attrs, GIVEN: Tuple(given)}))
+
+
 def forget(machine: Machine, state: State, ref: Ref) -> None:
     """Drop the attributes of an object that hold graphs: somebody may have rebound them."""
     held = state.heap[ref.id]
@@ -283,8 +332,9 @@ def forget(machine: Machine, state: State, ref: Ref) -> None:
     kept: dict[str, Value] = {}
     for name, value in held.attrs.items():
         obj = state.get(value)
+        inert = obj is None and not isinstance(value, Tuple)
         parameter = isinstance(obj, TensorObj) and obj.edge is not None and obj.edge.node.is_leaf
-        if parameter or name == weights.WEIGHTS or not edges_in(machine, state, [value]):
+        if inert or parameter or name == weights.WEIGHTS or not edges_in(machine, state, [value]):
             kept[name] = value
     if len(kept) < len(held.attrs):
         state.set(ref, Instance(held.cls, kept))

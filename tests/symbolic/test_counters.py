@@ -1,0 +1,42 @@
+"""Arms behind a counter are tried, and told only for what one turn does; remainders of a number know of each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+HEAD = "def f(net, loader, opt):\n    i = 0\n    for x in loader:\n        i += 1\n        loss = net(x).mean()\n"
+WALK = "        if {}:\n            loss.backward()\n"
+
+
+def rows(body: str) -> list[int]:
+    return [incident.primary.row for incident in explore(lower(Source("main.py", HEAD + body))).incidents]
+
+
+@pytest.mark.parametrize("test", ["i % 500 == 0", "not i % 500", "i == 1000", "i % 500 == 499 and net"])
+def test_an_arm_behind_a_counter_is_entered(test: str) -> None:
+    assert rows("        loss.backward()\n" + WALK.format(test)) == [8]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "fails"),
+    [
+        ("i % 4", "i % 8 == 0", False),
+        ("i % 4 == 1", "i % 2 == 0", False),
+        ("i % 4 == 1", "i % 6 == 2", False),
+        ("i % 40 == 0", "i % 60 == 0", True),
+        ("i % 80 == 0", "i % 40 == 0", True),
+    ],
+)
+def test_remainders_of_one_number_know_of_each_other(one: str, other: str, fails: bool) -> None:
+    assert rows(WALK.format(one) + WALK.format(other)) == ([9] if fails else [])
+
+
+def test_what_earlier_turns_left_is_not_told() -> None:
+    """Which turns lie before the one that is tried is unknown."""
+    body = "        if i % 200 == 1:\n            kept = net(x).mean()\n            kept.backward()\n"
+    body += "        if i % 200 == 6:\n            kept = net(x).mean()\n"
+    assert rows(body + "        if i % 200 == 7:\n            kept.backward()\n") == []

@@ -1,0 +1,123 @@
+"""What took too long to be followed: objects keep what they were given, and walks that no path came to are run."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.files import Held
+from retainlint.incident import Exploration
+from retainlint.lowering import lower
+from retainlint.modules import Modules
+from retainlint.project import Project
+from retainlint.source import Source
+from retainlint.symbolic import calls, explore
+from retainlint.symbolic.machine import Interpreter
+
+NORMAL = "class Normal:\n    def __init__(self, mean, scale):\n        self.mean = mean\n        self.scale = scale\n"
+HEAD = """\
+import torch
+from torch import nn
+from normal import Normal
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        return Normal(self.one(x), self.two(x).exp())
+
+def train(criterion, x, y):
+    net = Net()
+"""
+HOISTED = "    out = net(x)\n    for _ in range(20):\n        loss = -criterion(out, y)\n        loss.backward()\n"
+WORKING = "    for _ in range(20):\n        out = net(x)\n        loss = -criterion(out, y)\n        loss.backward()\n"
+
+
+def run(text: str) -> Exploration:
+    files = {"main.py": text.encode(), "normal.py": NORMAL.encode()}
+    modules = Modules("main.py", Held(files))
+    project = Project(modules, lower, files["main.py"])
+    return explore(lower(Source("main.py", text)), project=project)
+
+
+@pytest.mark.parametrize("allowance", [1, calls.ALLOWANCE])
+def test_an_object_keeps_the_graphs_that_it_is_made_of(monkeypatch: pytest.MonkeyPatch, allowance: int) -> None:
+    monkeypatch.setattr(calls, "ALLOWANCE", allowance)
+    seen = run(HEAD + HOISTED)
+    assert [incident.primary.row for incident in seen.incidents] == [18]
+    assert bool(seen.gaps) == (allowance == 1)
+    assert run(HEAD + WORKING).incidents == ()
+
+
+ARMS = """\
+import torch
+
+def walk(net, x, kind):
+    if kind == 1:
+        loss = net(x).mean()
+        loss.backward()
+        {more}
+    return 0
+
+walk(make(), torch.ones(2), 2)
+if option():
+    a = 1
+else:
+    a = 2
+print(a)
+"""
+
+
+@pytest.mark.parametrize(("more", "rows"), [("loss.backward()", [7]), ("print(loss)", [])])
+def test_a_walk_that_no_path_came_to_is_run_where_paths_were_dropped(
+    monkeypatch: pytest.MonkeyPatch, more: str, rows: list[int]
+) -> None:
+    text = ARMS.format(more=more)
+    assert explore(lower(Source("main.py", text))).incidents == ()
+    monkeypatch.setattr(Interpreter, "room", property(lambda self: 1))
+    seen = explore(lower(Source("main.py", text)))
+    assert seen.gaps
+    assert [incident.primary.row for incident in seen.incidents] == rows
+
+
+TRAINER = """\
+class Trainer:
+    def fit(self, module, loader):
+        for batch in loader:
+            loss = module.training_step(batch, 0)
+{more}            self.step(loss)
+
+    def step(self, loss):
+        self.engine.backward(loss)
+"""
+MODULE = """\
+import lightning as L
+from trainer import Trainer
+from torch import nn
+
+class Module(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.model, self.total = nn.Linear(2, 1), 0.0
+
+    def training_step(self, batch, index):
+        loss = self.model(batch).mean()
+        self.total = self.total + loss
+        return {total}
+
+Trainer().fit(Module(), batches())
+"""
+
+
+@pytest.mark.parametrize(("total", "rows"), [("self.total", [13]), ("loss", [])])
+def test_what_only_a_call_that_was_left_entered_is_run_as_an_entry(
+    monkeypatch: pytest.MonkeyPatch, total: str, rows: list[int]
+) -> None:
+    monkeypatch.setattr(calls, "ALLOWANCE", 60)
+    text, trainer = MODULE.format(total=total), TRAINER.format(more="            self.log()\n" * 60)
+    files = {"main.py": text.encode(), "trainer.py": trainer.encode()}
+    project = Project(Modules("main.py", Held(files)), lower, files["main.py"])
+    seen = explore(lower(Source("main.py", text)), project=project)
+    assert seen.gaps
+    assert [incident.primary.row for incident in seen.incidents] == rows
