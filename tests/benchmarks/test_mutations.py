@@ -129,6 +129,15 @@ def test_what_a_constant_does_not_switch_off_is_broken(text: str) -> None:
     assert len(list(mutants("import torch\n" + text))) == 2
 
 
+@pytest.mark.parametrize(("between", "made"), [("", 1), ("fake = pool.query(fake)\n", 0)])
+def test_no_cut_is_taken_away_behind_what_may_cut_itself(between: str, made: int) -> None:
+    text = (
+        f"import torch\nfake = netG(z)\n{between}loss_D = criterion(netD(fake.detach()), zero)\nloss_D.backward()\n"
+        "loss_G = criterion(netD(fake), one)\nloss_G.backward()\n"
+    )
+    assert [mutant.kind for mutant in mutants(text)].count("detach deleted") == made
+
+
 def test_a_kept_walk_is_not_doubled() -> None:
     kinds = {mutant.kind for mutant in mutants("import torch\nloss = net(x)\nloss.backward(retain_graph=True)\n")}
     assert not kinds
