@@ -1,29 +1,33 @@
-"""Arms behind a counter, as `if step % 500 == 0:`: no turn that is run comes to them, so a turn is tried for them alone."""
+"""Arms behind a counter, as `if step % 500 == 0:` or `if len(batch) == 32:`: no turn that is run comes to them, so a turn
+is tried for them alone."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from retainlint import ir
 from retainlint.incident import Freed, Incident, Moment
 from retainlint.source import Span
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import State, ticket
-from retainlint.symbolic.values import Const, Symbol
+from retainlint.symbolic.values import Const, ListObj, Ref, Symbol
 
-TURN = 3
-"""The turn that is tried: by then a counter has grown twice."""
-_COUNTED = re.compile(r"\b([^\W\d]\w*) *%|^([^\W\d]\w*) *==")
+TURN = 2
+"""The turn that is tried: by then a counter has grown, and a loop that gathers seldom has a third turn of its own."""
+_COUNTED = re.compile(r"\b([^\W\d]\w*) *%|^([^\W\d]\w*) *(?:==|[<>]=?)|\blen\(([^\W\d]\w*)\) *(?:%|==|[<>]=?)")
 
 
 def numbers(state: State) -> dict[str, int]:
-    """The variables of the running function that hold numbers."""
+    """The variables of the running function that hold numbers, or lists, with their lengths."""
     found: dict[str, int] = {}
     for name, held in state.frame.names.items():
         match held:
             case Const(int(number)) if not isinstance(number, bool):
                 found[name] = number
+            case Ref() if isinstance(gathered := state.get(held), ListObj) and not gathered.open:
+                found[name] = len(gathered.items)
     return found
 
 
@@ -38,7 +42,11 @@ def attempt(machine: Machine, instr: ir.For, state: State, before: dict[str, int
     tried = state.fork()
     tried.ledger.freed.clear()  # what earlier turns freed, those between may have built anew
     for name in grown:
-        tried.writable().names[name] = Symbol(ticket(), now[name])
+        held = tried.frame.names[name]
+        if isinstance(held, Ref) and isinstance(gathered := tried.get(held), ListObj):
+            tried.set(held, replace(gathered, open=True))
+        else:
+            tried.writable().names[name] = Symbol(ticket(), now[name])
     with machine.trial(lambda incident: _is_of_turn(incident, instr.span)):
         machine.run(instr.body, [tried])
 
@@ -47,7 +55,7 @@ def _counters(loop: ir.For) -> Iterator[str]:
     """The variables whose remainder, or whose one value, decides an arm of the loop's body."""
     for span in _tests(loop.body):
         for match in _COUNTED.finditer(span.text):
-            yield match[1] or match[2]
+            yield match[1] or match[2] or match[3]
 
 
 def _tests(block: ir.Block) -> Iterator[Span]:

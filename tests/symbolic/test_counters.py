@@ -40,3 +40,21 @@ def test_what_earlier_turns_left_is_not_told() -> None:
     body = "        if i % 200 == 1:\n            kept = net(x).mean()\n            kept.backward()\n"
     body += "        if i % 200 == 6:\n            kept = net(x).mean()\n"
     assert rows(body + "        if i % 200 == 7:\n            kept.backward()\n") == []
+
+
+GATHERING = "def f(net, source):\n    batch = []\n    for x in source:\n        batch.append(x)\n        loss = net(torch.stack(batch)).mean()\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "fails"),
+    [
+        ("        if len(batch) < 128:\n            continue\n        loss.backward()\n        loss.backward()\n", [10]),
+        ("        if len(batch) == 64:\n            loss.backward()\n            loss.backward()\n", [9]),
+        ("        if len(batch) < 64:\n            loss.backward()\n        if len(batch) >= 64:\n            loss.backward()\n", []),
+        ("        if len(batch) < 64:\n            loss.backward()\n            continue\n        loss.backward()\n", []),
+        ("        if len(batch) % 64 == 0:\n            loss.backward()\n            batch.clear()\n", []),
+    ],
+)  # fmt: skip
+def test_an_arm_behind_a_batch_that_fills_is_entered(body: str, fails: list[int]) -> None:
+    found = explore(lower(Source("main.py", "import torch\n" + GATHERING + body))).incidents
+    assert [incident.primary.row for incident in found] == fails
