@@ -92,3 +92,13 @@ def check(op, args, equal, expected):
 
 def test_a_function_that_forks_where_its_results_are_gathered_leaves_its_call() -> None:
     assert not explore(lower(Source("program.py", FORKS_UNSEEN))).incidents
+
+
+def test_what_is_zipped_of_an_unknown_number_of_loaders_is_not_empty() -> None:
+    text = (
+        HEAD
+        + "def f(net, loaders):\n    for rows in zip(*loaders):\n        loss = net(torch.cat([row for row in rows])).mean()\n"
+    )
+    walks = "        loss.backward()\n        loss.backward()\n"
+    (incident,) = explore(lower(Source("program.py", text + walks))).incidents
+    assert incident.primary.row == HEAD.count("\n") + 5
