@@ -1,5 +1,4 @@
-"""Arms behind a counter, as `if step % 500 == 0:` or `if len(batch) == 32:`: no turn that is run comes to them, so a turn
-is tried for them alone."""
+"""Arms behind a counter or a batch that fills, to which no turn that is run comes: a turn is tried for them alone."""
 
 from __future__ import annotations
 
