@@ -40,7 +40,7 @@ def run(script: Path, args: Sequence[str], *, trace: bool = False, graph: Path |
     except (SyntaxError, ValueError) as error:
         _print_error(error)
         return 1
-    from retainlint.autograd.face.namespace import installed
+    from retainlint.autograd.face.importing import installed
     from retainlint.autograd.face.places import Places, watched
 
     places = Places(_tell if trace else None, keep=graph is not None)

@@ -37,7 +37,7 @@ def run(path: Path) -> dict[str, Any]:
 
 
 def _ending(path: Path) -> dict[str, Any]:
-    from retainlint.autograd.face.namespace import installed
+    from retainlint.autograd.face.importing import installed
 
     sys.argv = [str(path)]
     with installed(), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():

@@ -61,7 +61,7 @@ def _below(roots: list[Any]) -> Iterator[Any]:
 def in_core(program: str, look: Callable[[Variables], None] | None = None) -> Alive:
     """Run with the core where `import torch` looks: its nodes are Python objects, which can be counted."""
     from retainlint.autograd.face import modes
-    from retainlint.autograd.face.namespace import installed
+    from retainlint.autograd.face.importing import installed
     from retainlint.autograd.face.tape import Step
 
     def steps() -> list[Step]:

@@ -13,7 +13,7 @@ from retainlint.autograd.face.dtypes import Array
 from retainlint.autograd.face.factories import finish
 from retainlint.autograd.face.operations.arithmetic import nothing
 from retainlint.autograd.face.operations.registry import define
-from retainlint.autograd.face.operations.shapes import sizes
+from retainlint.autograd.face.operations.sizes import sizes
 from retainlint.autograd.face.random import DEFAULT, Generator
 from retainlint.autograd.face.tape import changed
 from retainlint.autograd.face.tensor import Tensor, method

@@ -10,7 +10,7 @@ import numpy as np
 from retainlint.autograd.face import dtypes
 from retainlint.autograd.face.device import device as _Device
 from retainlint.autograd.face.dtypes import Array
-from retainlint.autograd.face.operations.shapes import sizes
+from retainlint.autograd.face.operations.sizes import sizes
 from retainlint.autograd.face.tensor import Tensor, method
 
 

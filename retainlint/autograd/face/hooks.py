@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retainlint.autograd.face import walking
-from retainlint.autograd.face.functions import Handle
+from retainlint.autograd.face.handle import Handle
 from retainlint.autograd.face.tape import LEDGER, Step
 from retainlint.autograd.face.tensor import Tensor, method
 

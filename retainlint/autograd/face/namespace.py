@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
 import math
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -27,8 +22,9 @@ from retainlint.autograd.face import (
     walking,
 )
 from retainlint.autograd.face import hooks as _hooks  # noqa: F401 -- gives tensors their walks and hooks
-from retainlint.autograd.face.lacking import LackingModule, LackingName
+from retainlint.autograd.face.lacking import LackingName
 from retainlint.autograd.face.nn import (
+    activations,
     attention,
     containers,
     derived,
@@ -45,13 +41,19 @@ from retainlint.autograd.face.operations import (
     arithmetic,
     conversions,
     images,
+    indexing,
     joining,
     linear_algebra,
+    norms,
     ordering,
+    pieces,
     products,
     reductions,
+    running,
+    scattering,
     selections,
     shapes,
+    sizes,
 )
 from retainlint.autograd.face.operations import functions as elementwise
 from retainlint.autograd.face.operations import layers as layer_operations
@@ -111,7 +113,7 @@ def _modules_of(source: Any) -> dict[str, Any]:
 
 def _nn() -> dict[str, FaceModule]:
     contents: dict[str, Any] = {"Module": module.Module, "Parameter": parameter.Parameter}
-    for source in (layers, windows, containers, recurrent, losses, attention):
+    for source in (layers, activations, windows, containers, recurrent, losses, attention):
         contents |= _modules_of(source)
     clipping = {name: getattr(extras, name) for name in ("clip_grad_norm_", "clip_grad_value_")}
     vectors = {name: getattr(extras, name) for name in ("parameters_to_vector", "vector_to_parameters")}
@@ -234,7 +236,7 @@ def _others() -> dict[str, FaceModule]:
         "torch.utils.data.dataset": _public(data),
         "torch.utils.data.dataloader": _public(data),
         "torch.utils.checkpoint": {"checkpoint": extras.checkpoint},
-        "torch.linalg": {**_linear_algebra(), "vector_norm": reductions.vector_norm, "norm": reductions.vector_norm},
+        "torch.linalg": {**_linear_algebra(), "vector_norm": norms.vector_norm, "norm": norms.vector_norm},
         "torch.func": _public(transforms),
         "torch.random": _public(random),
         "torch.special": {"expit": elementwise.sigmoid, "logsumexp": reductions.logsumexp},
@@ -259,7 +261,12 @@ def _top() -> dict[str, Any]:
         products,
         joining,
         selections,
+        indexing,
+        scattering,
         shapes,
+        pieces,
+        norms,
+        running,
         factories,
         draws,
         conversions,
@@ -274,7 +281,7 @@ def _top() -> dict[str, Any]:
     contents |= {"is_grad_enabled": modes.is_grad_enabled, "is_inference_mode_enabled": modes.is_inference_mode_enabled}
     contents |= {"set_printoptions": printing.set_printoptions, "set_default_dtype": dtypes.set_default}
     contents |= {"get_default_dtype": dtypes.default, "is_tensor": lambda value: isinstance(value, Tensor)}
-    contents |= {"numel": shapes.numel, "is_floating_point": conversions.is_floating_point}
+    contents |= {"numel": sizes.numel, "is_floating_point": conversions.is_floating_point}
     contents |= {"set_num_threads": lambda count: None, "get_num_threads": lambda: 1, "autocast": extras.Ignored}
     contents |= {"use_deterministic_algorithms": lambda *args, **kwargs: None, "strided": "torch.strided"}
     contents |= {name: getattr(functional, name) for name in ("avg_pool1d", "adaptive_avg_pool1d")}
@@ -305,33 +312,5 @@ def _rename() -> None:
     """Classes say that they are torch's, as scripts print them."""
     for kind, home in ((Tensor, "torch"), (Size, "torch"), (parameter.Parameter, "torch.nn.parameter")):
         kind.__module__ = home
-    for kind in _modules_of(layers).values():
+    for kind in (_modules_of(layers) | _modules_of(activations)).values():
         kind.__module__ = "torch.nn.modules"
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    """Answers for every module below `torch` that isn't there."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname == "torch" or fullname.startswith("torch."):
-            raise LackingModule(fullname)
-        return None
-
-
-@contextmanager
-def installed() -> Iterator[ModuleType]:
-    """Within this block, `import torch` gives the face; afterwards all is as it was."""
-    made = build()
-    finder = _Finder()
-    hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name == "torch" or name.startswith("torch.")}
-    sys.modules.update(made)
-    sys.meta_path.insert(0, finder)
-    try:
-        yield made["torch"]
-    finally:
-        sys.meta_path.remove(finder)
-        for name in made:
-            sys.modules.pop(name, None)
-        sys.modules.update(hidden)

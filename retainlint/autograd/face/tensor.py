@@ -123,7 +123,7 @@ class Tensor:
         node = self.gradient_node()
         if node is None:
             return None
-        from retainlint.autograd.face.functions import shown
+        from retainlint.autograd.face.grad_fn import shown
 
         return shown(node)
 

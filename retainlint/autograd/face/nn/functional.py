@@ -8,6 +8,15 @@ import numpy as np
 
 from retainlint.autograd.face.lacking import LackingUse
 from retainlint.autograd.face.operations import functions as _f
+from retainlint.autograd.face.operations.class_losses import cross_entropy, nll_loss
+from retainlint.autograd.face.operations.distances import (
+    cosine_embedding_loss,
+    cosine_similarity,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    pairwise_distance,
+    triplet_margin_loss,
+)
 from retainlint.autograd.face.operations.layers import (
     batch_norm,
     dropout_,
@@ -17,21 +26,13 @@ from retainlint.autograd.face.operations.layers import (
 from retainlint.autograd.face.operations.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
-    cosine_similarity,
-    cross_entropy,
     gaussian_nll_loss,
-    hinge_embedding_loss,
     huber_loss,
     kl_div,
     l1_loss,
-    margin_ranking_loss,
     mse_loss,
-    nll_loss,
-    pairwise_distance,
     poisson_nll_loss,
     smooth_l1_loss,
-    triplet_margin_loss,
 )
 from retainlint.autograd.face.operations.padding import pad
 from retainlint.autograd.face.operations.pooling import (

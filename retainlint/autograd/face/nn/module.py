@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from retainlint.autograd.face.dtypes import dtype
-from retainlint.autograd.face.functions import Handle
-from retainlint.autograd.face.modes import no_grad
+from retainlint.autograd.face.handle import Handle
 from retainlint.autograd.face.nn.parameter import Parameter
+from retainlint.autograd.face.nn.states import IncompatibleKeys, load
 from retainlint.autograd.face.tensor import Tensor
-
-_Keys = namedtuple("_Keys", ["missing_keys", "unexpected_keys"])
-
-
-class IncompatibleKeys(_Keys):
-    """What a state dict lacked, and what it had too much."""
-
-    def __repr__(self) -> str:
-        return "<All keys matched successfully>" if not self[0] and not self[1] else super().__repr__()
-
-    __str__ = __repr__
 
 
 class Module:
@@ -227,40 +216,7 @@ class Module:
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
         """Copy a state into this module, in place; RuntimeError where it doesn't fit."""
-        own = self.state_dict(keep_vars=True)
-        missing = [name for name in own if name not in state_dict]
-        unexpected = [name for name in state_dict if name not in own]
-        problems = []
-        if strict and unexpected:
-            problems.append(f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
-        if strict and missing:
-            problems.append(f"Missing key(s) in state_dict: {_quoted(missing)}. ")
-        with no_grad():
-            for name in (name for name in own if name in state_dict):
-                value = state_dict[name]
-                if value.shape != own[name].shape:
-                    problems.append(
-                        f"size mismatch for {name}: copying a param with shape {value.shape} from checkpoint, the shape in "
-                        f"current model is {own[name].shape}."
-                    )
-                elif assign:
-                    self._assign(name, value)
-                else:
-                    own[name].copy_(value)
-        if problems:
-            raise RuntimeError(
-                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(problems))
-            )
-        return IncompatibleKeys(missing, unexpected)
-
-    def _assign(self, path: str, value: Tensor) -> None:
-        parent, _, name = path.rpartition(".")
-        module = self.get_submodule(parent)
-        if name in module._parameters:
-            known = module._parameters[name]
-            module._parameters[name] = Parameter(value, requires_grad=known is None or known.requires_grad)
-        else:
-            module._buffers[name] = value
+        return load(self, state_dict, strict, assign)
 
     # -- changing all
 
@@ -387,10 +343,6 @@ def _watch_backward(module: Module, result: Any) -> None:
                 hook(module, (None,), (grad,))
 
         first.register_hook(arrived)
-
-
-def _quoted(names: list[str]) -> str:
-    return ", ".join(f'"{name}"' for name in names)
 
 
 def _indented(text: str) -> str:

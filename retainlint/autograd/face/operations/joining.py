@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from retainlint.autograd.face.operations.registry import Operation, define
-from retainlint.autograd.face.operations.shapes import dims_of, expand, reshape, sizes, wrap_dim
+from retainlint.autograd.face.operations.shapes import expand, reshape
+from retainlint.autograd.face.operations.sizes import dims_of, sizes, wrap_dim
 from retainlint.autograd.face.tensor import Tensor, method
 
 

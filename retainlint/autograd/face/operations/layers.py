@@ -10,7 +10,7 @@ from retainlint.autograd.face import modes
 from retainlint.autograd.face.operations.functions import keeping, quiet
 from retainlint.autograd.face.operations.registry import Operation, define
 from retainlint.autograd.face.operations.selections import add_at, zeros_of
-from retainlint.autograd.face.operations.shapes import wrap_dim
+from retainlint.autograd.face.operations.sizes import wrap_dim
 from retainlint.autograd.face.tensor import Tensor, method
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from retainlint.autograd.face.operations.arithmetic import paired
 from retainlint.autograd.face.operations.functions import keeping, log_sigmoid, mask, sigmoid
 from retainlint.autograd.face.operations.joining import broadcast_tensors
-from retainlint.autograd.face.operations.layers import log_softmax
 from retainlint.autograd.face.operations.registry import Formula, Operation, define
 from retainlint.autograd.face.tensor import Tensor
 
@@ -99,27 +98,6 @@ bce_: Operation = pairwise(
     "bce_loss", _bce, _bce_slope, lambda x, y, s: (1 - x).log().clamp(min=-100) - x.log().clamp(min=-100)
 )
 logits_: Operation = pairwise("bce_logits_loss", _logits, lambda x, y, s: sigmoid(x) - y, lambda x, y, s: -x)
-nll_: Operation = define(
-    "nll_loss",
-    lambda x, _, picked, weights, reduction, total: _nll(x, picked, weights, reduction, total),
-    casts="same",
-    self=lambda g, s: _nll_back(g, s),
-)
-
-
-def _nll(x: Any, picked: Any, weights: Any, reduction: str, total: float) -> Any:
-    values = -x[picked] * weights
-    if reduction == "none":
-        return values
-    with np.errstate(all="ignore"):
-        return np.asarray(values.sum() / (total if reduction == "mean" else 1), dtype=x.dtype)
-
-
-def _nll_back(g: Any, s: Any) -> Any:
-    from retainlint.autograd.face.operations.selections import add_at, zeros_of
-
-    scale = Tensor.of(np.asarray(-s.weights / (s.total if s.reduction == "mean" else 1), dtype=g.array.dtype))
-    return add_at(zeros_of(s.shapes["self"], g), g * scale, index=s.picked)
 
 
 def _warn_sizes(input: Tensor, target: Tensor) -> None:  # noqa: A002
@@ -152,7 +130,7 @@ def mse_loss(
     return mse_(*wide, reduction=old_reduction(size_average, reduce, reduction))
 
 
-def _reduced(values: Any, reduction: str) -> Any:
+def reduction_of(values: Any, reduction: str) -> Any:
     if reduction == "none":
         return values
     if reduction not in ("mean", "sum"):
@@ -169,7 +147,7 @@ def l1_loss(
 ) -> Any:
     """The absolute difference."""
     _warn_sizes(input, target)
-    return _reduced((input - target).abs(), old_reduction(size_average, reduce, reduction))
+    return reduction_of((input - target).abs(), old_reduction(size_average, reduce, reduction))
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0, **old: Any) -> Any:  # noqa: A002
@@ -201,7 +179,7 @@ def binary_cross_entropy(
     if input.dtype is not target.dtype:
         raise RuntimeError(f"Found dtype {target.dtype.legacy} but expected {input.dtype.legacy}")
     if weight is not None:
-        return _reduced(bce_(input, target, reduction="none") * weight, reduction)
+        return reduction_of(bce_(input, target, reduction="none") * weight, reduction)
     return bce_(input, target, reduction=old_reduction(size_average, reduce, reduction))
 
 
@@ -223,98 +201,7 @@ def binary_cross_entropy_with_logits(
     values = (1 - target) * input - ((pos_weight - 1) * target + 1 if pos_weight is not None else 1) * log_sigmoid(
         input
     )
-    return _reduced(values if weight is None else values * weight, reduction)
-
-
-def nll_loss(
-    input: Tensor,  # noqa: A002
-    target: Tensor,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
-    """Minus the log probabilities of the targets; classes lie along dimension 1 (0 of a vector)."""
-    labels, x = target.array, input.array
-    axis = 0 if x.ndim == 1 else 1
-    batch = x.shape[:axis] + x.shape[axis + 1 :]
-    if labels.shape != batch:
-        if labels.shape[:1] != batch[:1]:
-            raise ValueError(
-                f"Expected input batch_size ({batch[0] if batch else 1}) to match target batch_size "
-                f"({labels.shape[0] if labels.ndim else 1})."
-            )
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if labels.dtype.kind == "f":
-        raise RuntimeError(
-            f'"nll_loss_forward_reduce_cuda_kernel_2d_index" not implemented for {target.dtype.legacy!r}'
-        )
-    used = labels != ignore_index
-    beyond = labels[used & ((labels < 0) | (labels >= x.shape[axis]))]
-    if beyond.size:
-        raise IndexError(f"Target {beyond.flat[0]} is out of bounds.")
-    safe = np.where(used, labels, 0)
-    places: list[Any] = list(np.indices(labels.shape, sparse=True))
-    places.insert(axis, safe)
-    weights = used.astype(x.dtype) if weight is None else weight.array[safe] * used
-    reduction = old_reduction(size_average, reduce, reduction)
-    return nll_(input, target, picked=tuple(places), weights=weights, reduction=reduction, total=weights.sum())
-
-
-def cross_entropy(
-    input: Tensor,  # noqa: A002
-    target: Tensor,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Any:
-    """Minus the log probabilities of the targets, from logits; targets are classes, or probabilities of all."""
-    reduction = old_reduction(size_average, reduce, reduction)
-    axis = 0 if input.array.ndim == 1 else 1
-    if target.dtype.is_floating_point and target.array.shape == input.array.shape:
-        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, axis)
-    if target.dtype.is_floating_point:
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype.legacy}")
-    logs = log_softmax(input, axis)
-    hard = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
-    if not label_smoothing:
-        return hard
-    used = Tensor.of((target.array != ignore_index).astype(input.array.dtype))
-    classes = input.array.shape[axis]
-    scaled = (
-        logs if weight is None else logs * weight.reshape([-1 if i == axis else 1 for i in range(input.array.ndim)])
-    )
-    smooth = -scaled.sum(axis) * used
-    if reduction == "mean":
-        total = used.sum() if weight is None else (weight[target.clamp(min=0)] * used).sum()
-        smooth = smooth.sum() / total
-    elif reduction == "sum":
-        smooth = smooth.sum()
-    return hard * (1 - label_smoothing) + smooth * (label_smoothing / classes)
-
-
-def _soft_cross_entropy(
-    input: Tensor,  # noqa: A002
-    target: Tensor,
-    weight: Any,
-    reduction: str,
-    smoothing: float,
-    axis: int,
-) -> Any:
-    logs = log_softmax(input, axis)
-    if smoothing:
-        target = target * (1 - smoothing) + smoothing / input.array.shape[axis]
-    values = -(logs * target)
-    if weight is not None:
-        values = values * weight.reshape([-1 if i == axis else 1 for i in range(input.array.ndim)])
-    if reduction == "none":
-        return values.sum(axis)
-    batch = input.array.size // input.array.shape[axis]
-    return values.sum() / batch if reduction == "mean" else values.sum()
+    return reduction_of(values if weight is None else values * weight, reduction)
 
 
 def kl_div(
@@ -333,50 +220,7 @@ def kl_div(
         values = product - target * input
     if reduction == "batchmean":
         return values.sum() / input.array.shape[0]
-    return _reduced(values, old_reduction(size_average, reduce, reduction))
-
-
-def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
-) -> Any:
-    """How far the order of each pair is from the wanted one."""
-    return _reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
-
-
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Any:  # noqa: A002
-    """The input where the target is 1, how far it is below the margin where it is -1."""
-    from retainlint.autograd.face.operations.selections import where
-
-    return _reduced(where(target == 1, input, (margin - input).clamp(min=0)), reduction)
-
-
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Any:
-    """The cosine of the angle between vectors."""
-    product = (x1 * x2).sum(dim)
-    return product / (x1.norm(2, dim).clamp(min=eps) * x2.norm(2, dim).clamp(min=eps))
-
-
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
-    """The norm of each row's difference."""
-    return (x1 - x2 + eps).norm(p, -1, keepdim)
-
-
-def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
-) -> Any:
-    """1 - cosine where the target is 1, the cosine above the margin where it is -1."""
-    from retainlint.autograd.face.operations.selections import where
-
-    cosine = cosine_similarity(input1, input2)
-    return _reduced(where(target == 1, 1 - cosine, (cosine - margin).clamp(min=0)), reduction)
-
-
-def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, reduction: str = "mean"
-) -> Any:
-    """How much nearer the positive should be than the negative."""
-    near, far = pairwise_distance(anchor, positive, p), pairwise_distance(anchor, negative, p)
-    return _reduced((near - far + margin).clamp(min=0), reduction)
+    return reduction_of(values, old_reduction(size_average, reduce, reduction))
 
 
 def gaussian_nll_loss(
@@ -391,7 +235,7 @@ def gaussian_nll_loss(
     safe = var.clone()
     safe.data = var.data.clamp(min=eps)
     found = (safe.log() + (input - target) ** 2 / safe) * 0.5
-    return _reduced(found + 0.5 * float(np.log(2 * np.pi)) if full else found, reduction)
+    return reduction_of(found + 0.5 * float(np.log(2 * np.pi)) if full else found, reduction)
 
 
 def poisson_nll_loss(
@@ -404,4 +248,4 @@ def poisson_nll_loss(
 ) -> Any:
     """Minus the log likelihood of counts."""
     found = input.exp() - target * input if log_input else input - target * (input + eps).log()
-    return _reduced(found, reduction)
+    return reduction_of(found, reduction)

@@ -9,7 +9,8 @@ import numpy as np
 from retainlint.autograd.face.operations.reductions import chosen, reduced, spread
 from retainlint.autograd.face.operations.registry import Operation, define
 from retainlint.autograd.face.operations.selections import add_at, zeros_of
-from retainlint.autograd.face.operations.shapes import dims_of, expand, reshape, wrap_dim
+from retainlint.autograd.face.operations.shapes import expand, reshape
+from retainlint.autograd.face.operations.sizes import dims_of, wrap_dim
 from retainlint.autograd.face.tensor import Tensor, method
 
 

@@ -1,4 +1,4 @@
-"""Many elements made one: sums, extremes, spreads; sorting and choosing along a dimension."""
+"""Many elements made one: sums, products, spreads, truths, counts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from retainlint.autograd.face import dtypes
-from retainlint.autograd.face.operations.functions import keeping, mask, quiet
+from retainlint.autograd.face.operations.functions import mask, quiet
 from retainlint.autograd.face.operations.registry import Operation, define
-from retainlint.autograd.face.operations.shapes import dims_of, expand, reshape, wrap_dim
+from retainlint.autograd.face.operations.shapes import expand, reshape
+from retainlint.autograd.face.operations.sizes import dims_of, wrap_dim
 from retainlint.autograd.face.tensor import Tensor, method
 
 
@@ -52,32 +53,6 @@ def _others_product(x: Tensor, dims: tuple[int, ...]) -> Any:
     return before * after
 
 
-def _cumprod_back(g: Any, s: Any) -> Any:
-    (dim,) = s.dims
-    if s.self.array.size <= 1 or s.shapes["self"][dim] == 1:
-        return g
-    if not (s.self.array == 0).any():
-        return _reverse_cumsum(g * s.result, dim) / s.self
-    parts = []
-    size = s.shapes["self"][dim]
-    for k in range(size):  # d result[i] / d self[k], for i >= k
-        left = s.self.narrow(dim, 0, k).prod(dim, keepdim=True)
-        ones = Tensor.of(np.ones_like(np.take(s.self.array, [0], dim)))
-        from retainlint.autograd.face.operations.joining import cat
-
-        right = cat([ones, s.self.narrow(dim, k + 1, size - k - 1)], dim).cumprod(dim)
-        parts.append((g.narrow(dim, k, size - k) * (right * left)).sum(dim, keepdim=True))
-    return cat(parts, dim)
-
-
-def _reverse_cumsum(g: Any, dim: int) -> Any:
-    if not g.array.ndim:
-        return g
-    from retainlint.autograd.face.operations.joining import flip
-
-    return flip(cumsum(flip(g, dim), dim), dim)
-
-
 def _var_back(g: Any, s: Any) -> Any:
     shape = s.shapes["self"]
     centred = s.self - mean(s.self, list(s.dims), keepdim=True)
@@ -87,31 +62,6 @@ def _var_back(g: Any, s: Any) -> Any:
 def _std_back(g: Any, s: Any) -> Any:
     half = (g / (s.result * 2)).masked_fill(s.result == 0, 0)
     return _var_back(half, s)
-
-
-def _norm_back(g: Any, s: Any) -> Any:
-    shape, p, x = s.shapes["self"], s.order, s.self
-    norm = spread(s.result, shape, s.dims, s.keepdim)
-    grad = spread(g, shape, s.dims, s.keepdim)
-    if p == 2:
-        return grad * (x / norm).masked_fill(norm == 0, 0)
-    if p == 1:
-        return grad * keeping(x.sign(), x)
-    if math.isinf(p):
-        shares = Tensor.of(chosen(np.abs(x.array), norm.array, s.dims))
-        return grad * (keeping(x.sign(), x) * shares)
-    return grad * (x * x.abs() ** (p - 2) / norm ** (p - 1)).masked_fill(norm == 0, 0)
-
-
-def _norm(x: Any, dims: Any, keepdim: bool, order: float) -> Any:
-    size = np.abs(x)
-    if order == 2:
-        return np.sqrt((x * x).sum(dims, keepdims=keepdim))
-    if math.isinf(order):
-        return (size.max if order > 0 else size.min)(axis=dims, keepdims=keepdim)
-    if order == 0:
-        return (x != 0).sum(dims, keepdims=keepdim).astype(x.dtype)
-    return (size**order).sum(dims, keepdims=keepdim) ** (1 / order)
 
 
 def _logsumexp(x: Any, dims: Any, keepdim: bool) -> Any:
@@ -140,15 +90,6 @@ mean_: Operation = define(
     casts="same",
     self=lambda g, s: _back(g, s) / _count(s.shapes["self"], s.dims),
 )
-cumsum_: Operation = define(
-    "cumsum",
-    lambda x, dim: np.cumsum(x, dim) if x.ndim else x.copy(),
-    casts="same",
-    self=lambda g, s: _reverse_cumsum(g, s.dim),
-)
-cumprod_: Operation = define(
-    "cumprod", lambda x, dims: np.cumprod(x, dims[0]) if x.ndim else x.copy(), casts="same", self=_cumprod_back
-)
 prod_: Operation = define(
     "prod", reduced(lambda x, dims, keep: x.prod(dims, keepdims=keep)), casts="same", self=_prod_back
 )
@@ -164,7 +105,6 @@ std_: Operation = define(
     casts="same",
     self=_std_back,
 )
-norm_: Operation = define("norm", reduced(_norm), casts="float", self=_norm_back)
 logsumexp_: Operation = define(
     "logsumexp",
     reduced(_logsumexp),
@@ -182,7 +122,7 @@ trace_: Operation = define(
 )
 
 
-def _summable(self: Tensor, kind: Any) -> Tensor:
+def summable(self: Tensor, kind: Any) -> Tensor:
     if kind is not None:
         made: Tensor = self.to(kind)
         return made
@@ -194,7 +134,7 @@ def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = No
     """The sum over some dimensions, or all."""
     dim = axis if dim is None else dim
     node = "SumBackward0" if dim is None else "SumBackward1"
-    return sum_(_summable(self, dtype), dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
+    return sum_(summable(self, dtype), dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
 
 
 @method()
@@ -221,19 +161,7 @@ def nansum(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
 def prod(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The product over one dimension, or all."""
     node = "ProdBackward0" if dim is None else "ProdBackward1"
-    return prod_(_summable(self, dtype), dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
-
-
-@method()
-def cumsum(self: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    """Running sums."""
-    return cumsum_(_summable(self, dtype), dim=wrap_dim(dim, self.array.ndim))
-
-
-@method()
-def cumprod(self: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    """Running products."""
-    return cumprod_(_summable(self, dtype), dims=(wrap_dim(dim, self.array.ndim),))
+    return prod_(summable(self, dtype), dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
 
 
 def _spread_call(operation: Any, self: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
@@ -255,25 +183,6 @@ def var(self: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = Fal
 def std(self: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
     """The standard deviation over some dimensions."""
     return _spread_call(std_, self, dim, unbiased, correction, keepdim)
-
-
-@method()
-def norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """The p-norm over some dimensions, or of all elements."""
-    order = 2.0 if p in ("fro", None) else float(p)
-    start = self if dtype is None else self.to(dtype)
-    return norm_(start, dims=dims_of(dim, self.array.ndim), keepdim=keepdim, order=order)
-
-
-def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
-    """torch.linalg.vector_norm."""
-    return norm(x, ord, dim, keepdim, dtype)
-
-
-@method()
-def dist(self: Tensor, other: Tensor, p: float = 2) -> Any:
-    """The norm of a difference."""
-    return norm(self - other, p)
 
 
 @method()

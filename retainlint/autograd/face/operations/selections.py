@@ -9,7 +9,7 @@ import numpy as np
 
 from retainlint.autograd.face.operations.arithmetic import nothing
 from retainlint.autograd.face.operations.registry import Operation, define
-from retainlint.autograd.face.operations.shapes import select_, slice_, wrap_dim
+from retainlint.autograd.face.operations.sizes import wrap_dim
 from retainlint.autograd.face.tensor import Tensor, method
 
 
@@ -24,7 +24,7 @@ def _put(base: Any, values: Any, places: Any) -> Any:
     return made
 
 
-def _added(base: Any, values: Any, index: Any) -> Any:
+def added(base: Any, values: Any, index: Any) -> Any:
     made = base.copy()
     np.add.at(made, index, values)
     return made
@@ -45,7 +45,7 @@ put: Operation = define(
 )
 add_at: Operation = define(
     "index_put",
-    lambda base, values, index: _added(base, values, index),
+    lambda base, values, index: added(base, values, index),
     casts="same",
     self=lambda g, s: g,
     values=lambda g, s: index_(g, indices=s.index),
@@ -72,12 +72,6 @@ index_select_: Operation = define(
     casts="same",
     self=lambda g, s: add_at(zeros_of(s.shapes["self"], g), g, index=(slice(None),) * s.dim + (s.index,)),
 )
-gather_: Operation = define(
-    "gather",
-    lambda x, key: x[key],
-    casts="same",
-    self=lambda g, s: add_at(zeros_of(s.shapes["self"], g), g, index=s.key),
-)
 where_: Operation = define(
     "where",
     lambda x, y, condition: np.where(condition, x, y),
@@ -96,20 +90,6 @@ masked_select_: Operation = define(
     lambda x, mask: x[mask],
     casts="same",
     self=lambda g, s: add_at(zeros_of(s.shapes["self"], g), g, index=(s.mask,)),
-)
-scatter_: Operation = define(
-    "scatter",
-    lambda x, src, key: _scatter(x, src, key),
-    casts="same",
-    self=lambda g, s: put_key(g, s.key),
-    src=lambda g, s: gather_(g, key=s.key),
-)
-scatter_add_: Operation = define(
-    "scatter_add",
-    _added,
-    casts="same",
-    self=lambda g, s: g,
-    src=lambda g, s: gather_(g, key=s.index),
 )
 copy_back: Operation = define(
     "copy_",
@@ -146,106 +126,10 @@ def put_key(g: Tensor, key: Any) -> Any:
 
 def _index_put(x: Any, values: Any, indices: Any, accumulate: bool) -> Any:
     if accumulate:
-        return _added(x, values, indices)
+        return added(x, values, indices)
     made = x.copy()
     made[indices] = values
     return made
-
-
-def _scatter(x: Any, src: Any, key: Any) -> Any:
-    made = x.copy()
-    made[key] = src
-    return made
-
-
-def _plain(item: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """An index as a tuple without tensors that are single integers, its Ellipsis filled in; IndexError beyond the end."""
-    items = list(item) if isinstance(item, tuple) else [item]
-    items = [_element(entry) for entry in items]
-    used = sum(
-        entry.ndim if isinstance(entry, np.ndarray) and entry.dtype.kind == "b" else 1
-        for entry in items
-        if entry is not None and entry is not Ellipsis and not isinstance(entry, bool)
-    )
-    if used > len(shape):
-        raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
-            "0-dim tensor to a number"
-            if not shape
-            else f"too many indices for tensor of dimension {len(shape)}"
-        )
-    if not any(entry is Ellipsis for entry in items):
-        items.append(Ellipsis)
-    at = next(i for i, entry in enumerate(items) if entry is Ellipsis)
-    return (*items[:at], *[slice(None)] * (len(shape) - used), *items[at + 1 :])
-
-
-def _element(entry: Any) -> Any:
-    if isinstance(entry, Tensor):
-        if not entry.array.ndim and entry.array.dtype.kind in "iu":
-            return int(entry.array)
-        if entry.array.dtype.kind == "f":
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        return entry.array.astype(bool) if entry.array.dtype.kind == "u" else entry.array
-    if isinstance(entry, (list, range)):
-        found = np.asarray([_element(e) if isinstance(e, Tensor) else e for e in entry])
-        return found.astype(np.int64) if not found.size else found
-    if isinstance(entry, slice):
-        return slice(*(e.item() if isinstance(e, Tensor) else e for e in (entry.start, entry.stop, entry.step)))
-    return entry
-
-
-def _simple(items: tuple[Any, ...]) -> bool:
-    return not any(isinstance(entry, (np.ndarray, bool)) for entry in items)
-
-
-def _check_bounds(items: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    dim = 0
-    for entry in items:
-        if entry is None or isinstance(entry, bool):
-            continue
-        if isinstance(entry, np.ndarray):
-            if entry.dtype.kind == "b":
-                if entry.shape != shape[dim : dim + entry.ndim]:
-                    at = next(i for i, n in enumerate(entry.shape) if n != shape[dim + i])
-                    raise IndexError(
-                        f"The shape of the mask {list(entry.shape)} at index {at} does not match the shape of the "
-                        f"indexed tensor {list(shape)} at index {dim + at}"
-                    )
-                dim += entry.ndim
-                continue
-            beyond = entry[(entry < -shape[dim]) | (entry >= shape[dim])]
-            if beyond.size:
-                raise IndexError(f"index {beyond.flat[0]} is out of bounds for dimension {dim} with size {shape[dim]}")
-        elif isinstance(entry, (int, np.integer)) and not -shape[dim] <= entry < shape[dim]:
-            raise IndexError(f"index {entry} is out of bounds for dimension {dim} with size {shape[dim]}")
-        elif isinstance(entry, slice) and entry.step is not None and entry.step < 1:
-            raise ValueError("step must be greater than zero")
-        dim += 1
-
-
-@method("__getitem__")
-def getitem(self: Tensor, item: Any) -> Any:
-    """Integers, slices, None and Ellipsis give views; tensors, lists and masks give copies."""
-    shape = self.array.shape
-    items = _plain(item, shape)
-    _check_bounds(items, shape)
-    if not _simple(items):
-        return index_(self, indices=items)
-    found: Any = self
-    dim = 0
-    for entry in items:  # one node an index, as torch has it
-        here = (slice(None),) * dim
-        if entry is None:
-            found = found.unsqueeze(dim)
-        elif isinstance(entry, slice):
-            if entry.indices(found.array.shape[dim]) != (0, found.array.shape[dim], 1) or isinstance(item, slice):
-                found = slice_(found, key=(*here, entry))
-        else:
-            found = select_(found, key=(*here, int(entry), ...))
-            continue
-        dim += 1
-    return found if found is not self else self.alias()
 
 
 @method()
@@ -254,26 +138,6 @@ def alias(self: Tensor) -> Any:
     from retainlint.autograd.face.operations.shapes import alias_
 
     return alias_(self)
-
-
-@method("__setitem__")
-def setitem(self: Tensor, item: Any, value: Any) -> None:
-    """Assign to what the index chooses."""
-    shape = self.array.shape
-    items = _plain(item, shape)
-    _check_bounds(items, shape)
-    source = value if isinstance(value, Tensor) else Tensor.of(np.asarray(value, self.array.dtype))
-    if _simple(items):
-        chosen = self if item is Ellipsis else getitem(self, item)
-        lead = source.array.ndim - chosen.array.ndim
-        if lead > 0 and all(n == 1 for n in source.array.shape[:lead]):
-            source = source.reshape(source.array.shape[lead:])
-        if not source.array.ndim and chosen.array.ndim:
-            fill_(chosen, source)
-        else:
-            copy_(chosen, source)
-        return
-    index_put(self, source.to(self.dtype), into=self, indices=items, accumulate=False)
 
 
 @method()
@@ -354,72 +218,6 @@ def masked_select(self: Tensor, mask: Tensor) -> Any:
 def index_select(self: Tensor, dim: int, index: Tensor) -> Any:
     """The slices with these numbers."""
     return index_select_(self, dim=wrap_dim(dim, self.array.ndim), index=index.array)
-
-
-def _along(index: Any, dim: int) -> tuple[Any, ...]:
-    key = list(np.indices(index.shape, sparse=True))
-    if index.ndim:
-        key[dim] = index
-    return tuple(key)
-
-
-@method()
-def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Any:
-    """Along `dim`, the element that `index` names at each place."""
-    dim = wrap_dim(dim, self.array.ndim)
-    size = self.array.shape[dim] if self.array.ndim else 1
-    beyond = index.array[(index.array < 0) | (index.array >= size)]
-    if beyond.size:
-        raise RuntimeError(f"index {beyond.flat[0]} is out of bounds for dimension {dim} with size {size}")
-    return gather_(self, key=_along(index.array, dim))
-
-
-def _scatter_call(self: Tensor, dim: int, index: Tensor, src: Any, add: bool, into: Tensor | None) -> Any:
-    key = _along(index.array, wrap_dim(dim, self.array.ndim))
-    if isinstance(src, Tensor):
-        source = src if src.array.shape == index.array.shape else src[tuple(slice(n) for n in index.array.shape)]
-    else:
-        source = Tensor.of(np.full(index.array.shape, src, self.array.dtype))
-    if add:
-        return scatter_add_(self, source, into=into, index=key)
-    return scatter_(self, source, into=into, key=key)
-
-
-@method()
-def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Any:
-    """self with elements replaced along `dim`."""
-    return _scatter_call(self, dim, index, value if src is None else src, False, None)
-
-
-@method()
-def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
-    """self with elements added to along `dim`."""
-    return _scatter_call(self, dim, index, src, True, None)
-
-
-@method("scatter_")
-def _scatter_in_place(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
-    _scatter_call(self, dim, index, value if src is None else src, False, self)
-    return self
-
-
-@method("scatter_add_")
-def _scatter_add_in_place(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    _scatter_call(self, dim, index, src, True, self)
-    return self
-
-
-@method("index_add_")
-def _index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    key = (slice(None),) * wrap_dim(dim, self.array.ndim) + (index.array,)
-    index_put(self, source * alpha if alpha != 1 else source, into=self, indices=key, accumulate=True)
-    return self
-
-
-@method()
-def take_along_dim(self: Tensor, indices: Tensor, dim: int) -> Any:
-    """numpy's take_along_axis."""
-    return gather(self, dim, indices)
 
 
 @method()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
-from retainlint.autograd.face.functions import Handle
+from retainlint.autograd.face.handle import Handle
 from retainlint.autograd.face.modes import enable_grad, no_grad
 from retainlint.autograd.face.tensor import Tensor
 
