@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from retainlint.files import THERE, stamp
@@ -13,8 +14,7 @@ from retainlint.files import THERE, stamp
 if TYPE_CHECKING:
     from retainlint.config import Settings
     from retainlint.packs import Pack, Texts
-
-DIRECTORY = ".retainlint_cache"
+    from retainlint.shelf import Shelf
 
 YOUNG = 2_000_000_000
 """Nanoseconds in which a file may change twice without a change of its times: coarse file systems count in two seconds."""
@@ -101,12 +101,24 @@ class Cache:
         """The files that were read for others' sake."""
         return {place for pack in self._packs.values() for place, state, _ in pack.places if state not in (None, THERE)}
 
+    def shelf(self) -> Shelf | None:
+        """Where lowered modules are kept; None without a directory."""
+        if not self._directory:
+            return None
+        from retainlint.shelf import Shelf
+
+        return Shelf(self._directory, self._version)
+
+    @cached_property
+    def _version(self) -> str:
+        return self._tool()
+
     def _pack(self, settings: Settings) -> Pack:
         if settings not in self._packs:
             from retainlint.packs import opened
 
             codes = "ALL" if settings.codes is None else ",".join(sorted(settings.codes))
-            header = "\n".join((self._tool(), os.getcwd(), codes, repr(settings._replace(codes=None))))
+            header = "\n".join((self._version, os.getcwd(), codes, repr(settings._replace(codes=None))))
             self._packs[settings] = opened(self._directory, header)
         return self._packs[settings]
 

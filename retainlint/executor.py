@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from typing import Any, TypeVar
 
+from retainlint import process
+
 Work = TypeVar("Work")
 Done = TypeVar("Done")
 
@@ -45,7 +47,7 @@ def processes(jobs: int) -> Iterator[Executor]:
     """A pool of processes of this machine; whatever stops the run stops them."""
     context = multiprocessing.get_context("fork" if forks() else "spawn")
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupts)
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
     try:
         yield pool
     except BaseException:
@@ -56,8 +58,9 @@ def processes(jobs: int) -> Iterator[Executor]:
     pool.shutdown()
 
 
-def _ignore_interrupts() -> None:
+def _begin() -> None:
     """Ctrl-C goes to every process of a terminal: the first one stops the others."""
+    process.ours = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

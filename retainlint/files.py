@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from retainlint.shelf import Shelf
+
     class Files(Protocol):
         """A way to look at files by their absolute paths; picklable, if checks are to go to other processes.
 
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
         """
 
         here: str
+
+        @property
+        def shelf(self) -> Shelf | None:
+            """Where lowered modules are kept."""
+            ...
 
         def exists(self, place: str) -> bool:
             """Whether there is such a file or directory."""
@@ -40,7 +47,8 @@ class Disk:
 
     here = ""
 
-    def __init__(self) -> None:
+    def __init__(self, shelf: Shelf | None = None) -> None:
+        self.shelf = shelf
         self._exists: dict[str, bool] = {}
         self._real: dict[str, str] = {}
 
@@ -66,6 +74,8 @@ class Disk:
 
 class Held:
     """Files held in memory, by name; names that aren't absolute count from the directory `here`."""
+
+    shelf = None  # what nobody has on a disk is read but once
 
     def __init__(self, contents: Mapping[str, bytes], here: str = "") -> None:
         self.here = here

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from types import EllipsisType
 from typing import TypeAlias
 
@@ -255,26 +255,38 @@ class Code:
     walks: bool = True  # whether a walk may stand in it or in a code inside it (by its bytes)
 
 
+@record
+class Head:
+    """What is known of a function whose body waits: `extent` is from its first character to its last, `body` from its
+    first statement to its last; `private` is the class that names like `__x` in it belong to, "" for none."""
+
+    name: str
+    qualname: str
+    span: Span
+    extent: tuple[int, int]
+    body: tuple[int, int]
+    params: tuple[Param, ...]
+    is_async: bool
+    private: str
+
+
 class Deferred(Code):
     """A code that is lowered when its body is first asked for; what stands in its head is known before."""
 
-    def __init__(
-        self,
-        name: str,
-        qualname: str,
-        span: Span,
-        params: tuple[Param, ...],
-        is_async: bool,
-        walks: bool,
-        make: Callable[[], Code],
-    ) -> None:
-        known = {"name": name, "qualname": qualname, "span": span, "params": params, "is_async": is_async}
-        self.__dict__.update(known, walks=walks, _make=make)
+    head: Head
+
+    def __init__(self, head: Head, walks: bool, make: Callable[[Head], Code]) -> None:
+        known = {"name": head.name, "qualname": head.qualname, "span": head.span, "params": head.params}
+        self.__dict__.update(known, is_async=head.is_async, walks=walks, head=head, _make=make)
 
     @cached_property
     def _made(self) -> Code:
-        make: Callable[[], Code] = self.__dict__.pop("_make")
-        return make()
+        make: Callable[[Head], Code] = self.__dict__.pop("_make")
+        return make(self.head)
+
+    def through(self, around: Callable[[Callable[[Head], Code], Head], Code]) -> None:
+        """Let `around` make the body, which is given what would have made it."""
+        self.__dict__["_make"] = partial(around, self.__dict__["_make"])
 
     body = cached_property[Block](lambda self: self._made.body)
     local_names = cached_property[frozenset[str]](lambda self: self._made.local_names)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Collection
+from keyword import iskeyword
 
 _RUNS_ITS_CELL = frozenset(
     "capture debug ipytest memit mprun prun pyinstrument python python3 pypy scalene snakeviz time timeit wandb".split()
@@ -15,6 +17,11 @@ _RUNS_ITS_ROW = frozenset("time timeit prun memit".split())
 """Line magics that run what stands behind them."""
 
 _CELL_MAGIC = re.compile(r"\s*%%(?P<name>\w+)[^\r\n]*")
+_BINDS_NOTHING = frozenset(
+    """bash cmd file html javascript js latex markdown perl pypy ruby script sh svg sx system writefile""".split()
+)
+"""Cell magics whose cell says nothing to the kernel's Python; that of another may bind names there."""
+
 _LINE_MAGIC = re.compile(r"%(?P<name>\w+)[ \t]+(?:-(?:[nrp] *\d+|[a-zA-Z](?=\s)|-[\w-]+)[ \t]+)*")
 _ROW = re.compile(r"(?:[^\r\n\\]|\\(?:\r\n|.)?)*", re.DOTALL)
 """A row, with those that a backslash adds to it."""
@@ -29,6 +36,9 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _NO_ROW_END = re.compile(r"[^\r\n]")
+_WHOLE_ROW = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t][^\r\n]*", re.M)
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
 
 def as_python(text: str) -> str | None:
@@ -61,6 +71,29 @@ def parses(text: str) -> bool:
 def blank(text: str) -> str:
     """Rows of the same lengths without anything in them."""
     return _NO_ROW_END.sub(" ", text)
+
+
+def imported(text: str) -> frozenset[str]:
+    """The names in the imports of a text."""
+    return frozenset(name for row in _IMPORT.findall(text) for name in _NAME.findall(row))
+
+
+def unread(text: str, known: Collection[str] = ()) -> str:
+    """As many rows of the same lengths, for a cell that nobody can read: each name in it that isn't `known` is bound to
+    nobody knows what."""
+    found = _CELL_MAGIC.match(text)
+    if found is not None and found["name"] in _BINDS_NOTHING:
+        return blank(text)
+    pieces: list[str] = []
+    names: list[str] = []
+    for row in _WHOLE_ROW.findall(text):
+        names += (name for name in _NAME.findall(row) if not (name in known or name in names or iskeyword(name)))
+        empty, binding = blank(row), ""
+        room = len(row.rstrip("\r\n"))
+        while names and len(binding) + len(names[0]) + 2 <= room:
+            binding += f"{names.pop(0)}="
+        pieces.append(f"{binding}_{empty[len(binding) + 1 :]}" if binding else empty)
+    return "".join(pieces)
 
 
 def _rows(text: str) -> str:

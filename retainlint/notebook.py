@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any, TypeAlias
 
-from retainlint.magics import as_python, blank, parses
+from retainlint.magics import as_python, imported, parses, unread
 from retainlint.source import Source, Span, UnreadableSource
 
 LARGEST = 100_000_000
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """The program, in which a cell that isn't Python is an empty row; and the cells that no kernel could run either.
+    """The program, in which a cell that isn't Python only binds its names; and the cells that no kernel could run either.
 
     Cells are counted as they stand in the file, whatever their kind, as ruff counts them.
     """
@@ -46,10 +46,10 @@ class Notebook:
     broken: tuple[Span, ...] = ()
 
     def without(self, spans: Iterable[Span]) -> Source:
-        """The program without some of its text."""
-        text = self.source.text
+        """The program without some of its cells, of whose names nobody knows what they hold then."""
+        text, known = self.source.text, imported(self.source.text)
         for span in spans:
-            text = text[: span.start] + blank(span.text) + text[span.end :]
+            text = text[: span.start] + unread(span.text, known) + text[span.end :]
         if text == self.source.text:
             return self.source
         return Source(self.source.name, text, self.source.cells, self.source.shown or self.source.text)
@@ -66,8 +66,10 @@ def read(name: str, data: bytes) -> Notebook:
     if sum(len(cell.text) for cell in cells if cell.is_python) > LONGEST:
         raise UnreadableSource(f"the notebook is too long to be checked: more than {LONGEST:,} characters of Python")
     python = [as_python(cell.text) if cell.is_python else None for cell in cells]
+    known = imported("\n".join(text for text in python if text is not None))
     texts = [
-        text if text is not None else blank(cell.text) if cell.is_python else "" for text, cell in zip(python, cells)
+        text if text is not None else unread(cell.text, known) if cell.is_python else ""
+        for text, cell in zip(python, cells)
     ]
     shown = Source.of_cells(name, [cell.text if cell.is_python else "" for cell in cells])
     source = Source.of_cells(name, texts)

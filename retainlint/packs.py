@@ -1,32 +1,16 @@
-"""The files of the cache: one for each version of this program and choice of settings, replaced whole, removed unused."""
+"""What runs found, in a file for each version of this program and choice of settings, which is replaced whole."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import re
-import time
 import zlib
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from retainlint.cachedir import prepared, read, replace, tidy
 from retainlint.files import stamp
-
-TAG = "CACHEDIR.TAG"
-_MARKS = {
-    TAG: b"Signature: 8a477f597d28d172789f06886806bc55\n# What retainlint found in earlier runs; it may be removed.\n",
-    ".gitignore": b"*\n",
-}
-_OURS = re.compile(r"[0-9a-f]{8}\.pack(\.json)?(\.[0-9]+\.new)?$")
-"""The names of packs, also as older versions called them, and of what a run left that was killed."""
-
-DAY = 86_400
-UNUSED = 30 * DAY
-"""Seconds after which a pack is removed that no run has used."""
-
-MOST = 12
-"""So many packs are kept that weren't used today: of versions and settings that one may come back to."""
 
 Texts: TypeAlias = "tuple[str, str, str]"
 """What one file's check gave, packed: its findings, those beyond it, and what couldn't be followed."""
@@ -106,9 +90,8 @@ class Pack:
 
     def load(self) -> None:
         """Take over the file, if there is one that we wrote, whole, for the same header."""
-        self._touch()
         self.read_at = stamp(self.path)
-        checksum, _, body = (_bytes(self.path) or b"" if self.read_at else b"").partition(b"\n")
+        checksum, _, body = (read(self.path) or b"" if self.read_at else b"").partition(b"\n")
         try:
             if checksum != b"%08x" % zlib.crc32(body):
                 return
@@ -126,12 +109,6 @@ class Pack:
             return
         self.places, self.entries, self._unread = rows, found, texts
         self.doubt()
-
-    def _touch(self) -> None:
-        """Mark it as used, once a day."""
-        with contextlib.suppress(OSError):
-            if os.stat(self.path).st_mtime < time.time() - DAY:
-                os.utime(self.path)
 
     def merge(self) -> None:
         """Take over what another run has written since this one read the file."""
@@ -178,81 +155,11 @@ def opened(directory: str, header: str) -> Pack:
 
 def write(directory: str, packs: Iterable[Pack]) -> None:
     """Write packs, and remove what is of no use any more. What can't be written is lost."""
-    if not _prepared(directory):
+    if not prepared(directory):
         return
     for pack in packs:
         pack.merge()
         with contextlib.suppress(OSError):
-            _replace(pack.path, pack.dumped())
+            replace(pack.path, pack.dumped())
         pack.changed = False
-    _tidy(directory)
-
-
-def clean(directory: str) -> int:
-    """Remove what we wrote from a directory, and the directory if nothing else is in it: the number of files.
-
-    Raises OSError for what may not be removed.
-    """
-    removed = 0
-    for entry in _written(directory):
-        os.unlink(entry.path)
-        removed += 1
-    left = {name: os.path.join(directory, name) for name in os.listdir(directory)} if os.path.isdir(directory) else {}
-    if TAG in left and set(left) <= set(_MARKS) and all(_bytes(left[name]) == _MARKS[name] for name in left):
-        for place in left.values():
-            os.unlink(place)
-        os.rmdir(directory)
-    return removed
-
-
-def _bytes(place: str) -> bytes | None:
-    try:
-        with open(place, "rb") as file:
-            return file.read()
-    except (OSError, ValueError):
-        return None
-
-
-def _prepared(directory: str) -> bool:
-    """Make the directory, marked so that neither git nor a backup takes it; False if that can't be done."""
-    try:
-        if not os.path.isdir(directory):
-            os.makedirs(directory)
-            for name, text in _MARKS.items():
-                _replace(os.path.join(directory, name), text)
-    except OSError:
-        return os.path.isdir(directory)  # another run may have been faster
-    return True
-
-
-def _replace(path: str, data: bytes) -> None:
-    """Unlike `writing.replace` it doesn't wait for the disk: a pack that is lost is made again."""
-    scrap = f"{path}.{os.getpid()}.new"
-    try:
-        with open(scrap, "xb") as file:
-            file.write(data)
-        os.replace(scrap, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(scrap)
-        raise
-
-
-def _tidy(directory: str) -> None:
-    """Remove all but the packs that were used last, and what a run left that was killed. A run that has read one of
-    them, or is about to write it, isn't disturbed: it has what it read, and puts all of that into its place."""
-    with contextlib.suppress(OSError):
-        ages = sorted((time.time() - entry.stat().st_mtime, entry.path) for entry in _written(directory))
-        for number, (age, path) in enumerate(ages):
-            if age > UNUSED or (age > DAY and (number >= MOST or path.endswith(".new"))):
-                with contextlib.suppress(OSError):  # another run may have been faster
-                    os.unlink(path)
-
-
-def _written(directory: str) -> list[os.DirEntry[str]]:
-    """Our files in a directory. Raises OSError if it can't be listed, unless there is none."""
-    try:
-        with os.scandir(directory) as listing:
-            return [entry for entry in listing if _OURS.match(entry.name)]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    tidy(directory)

@@ -63,8 +63,8 @@ def _made(cls: Any, eq: bool, kw_only: bool) -> Any:
     for method in (__init__, __eq__, __hash__) if eq else (__init__,):
         if method.__name__ not in kept:
             setattr(cls, method.__name__, method)
-    cls.__setattr__ = _refuse_to_set
-    cls.__delattr__ = _refuse_to_delete
+    cls.__setattr__ = refuse_to_set
+    cls.__delattr__ = refuse_to_delete
     if "__repr__" not in own:
         cls.__repr__ = _shown
     return cls
@@ -76,11 +76,8 @@ def _written(cls: type[Any], eq: bool) -> dict[str, Any]:
     names: dict[str, Any] = {"_set": object.__setattr__}
     compared = "".join(f"self.{each.name}, " for each in every if each.compare)
     others = compared.replace("self.", "other.")
-    lines = [
-        f"def __init__({', '.join(['_me', '/', *_parameters(every, names)])}):",
-        *_assignments(every),
-        " _me.__post_init__()" if hasattr(cls, "__post_init__") else " pass",
-    ]
+    after = "_me.__post_init__()" if hasattr(cls, "__post_init__") else "pass"
+    lines = init_lines(every, names, after, in_dict=len(every) >= MANY)
     if eq:
         lines += [
             "def __eq__(self, other):",
@@ -93,11 +90,20 @@ def _written(cls: type[Any], eq: bool) -> dict[str, Any]:
     return {name: method for name, method in names.items() if name in ("__init__", "__eq__", "__hash__")}
 
 
-def _assignments(every: tuple[Field[Any], ...]) -> list[str]:
-    """What stores the fields; of many, twice as fast through the object's dict, whose making costs as much as two."""
-    if len(every) < MANY:
-        return [f" _set(_me, {each.name!r}, {_value(each)})" for each in every]
-    return [" _own = _me.__dict__", *(f" _own[{each.name!r}] = {_value(each)}" for each in every)]
+def init_lines(every: tuple[Field[Any], ...], names: dict[str, Any], after: str, in_dict: bool) -> list[str]:
+    """The text of an `__init__` that stores fields and ends with a statement; what it speaks of is put into `names`.
+
+    `_set` must be in it. Many fields are stored twice as fast `in_dict` of the object, whose making costs as much as two.
+    """
+    head = f"def __init__({', '.join(['_me', '/', *_parameters(every, names)])}):"
+    if in_dict:
+        return [
+            head,
+            " _own = _me.__dict__",
+            *(f" _own[{each.name!r}] = {_value(each)}" for each in every),
+            f" {after}",
+        ]
+    return [head, *(f" _set(_me, {each.name!r}, {_value(each)})" for each in every), f" {after}"]
 
 
 def _parameters(every: tuple[Field[Any], ...], names: dict[str, Any]) -> list[str]:
@@ -129,9 +135,9 @@ def _shown(self: Any) -> str:
     return f"{type(self).__qualname__}({values})"
 
 
-def _refuse_to_set(self: object, name: str, value: object) -> None:
+def refuse_to_set(self: object, name: str, value: object) -> None:
     raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
-def _refuse_to_delete(self: object, name: str) -> None:
+def refuse_to_delete(self: object, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")

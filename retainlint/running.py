@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # costly to import, and not needed by every run
     from retainlint.cache import Cache
     from retainlint.config import Settings
     from retainlint.packs import Texts
+    from retainlint.shelf import Shelf
     from retainlint.tasks import Answer, Task
 
 PATIENCE = 0.3
@@ -118,7 +119,7 @@ class Running:
 
     def _here(self, pending: list[tuple[str, int]], settings: Mapping[str, Settings]) -> Iterator[FileResult]:
         """One after the other, until it is seen that several processes would be done sooner."""
-        files = Disk()
+        files = Disk(self._shelf() if pending else None)
         begun, done, left = time.monotonic(), 0, sum(size for _, size in pending)
         for number, (name, size) in enumerate(pending):
             spent = time.monotonic() - begun
@@ -129,10 +130,14 @@ class Running:
                     from retainlint.tasks import portioned
 
                     with processes(min(jobs, len(pending) - number)) as pool:
-                        yield from self._spread(pool, portioned(pending[number:], settings))
+                        tasks = portioned(pending[number:], settings)
+                        yield from self._spread(pool, [task._replace(shelf=files.shelf) for task in tasks])
                     return
             yield self._checked(name, settings[name], files)
             done, left = done + size, left - size
+
+    def _shelf(self) -> Shelf | None:
+        return self.cache.shelf() if self.cache is not None else None
 
     def _that_pay(self, seconds: float) -> int:
         """How many processes to share so much work between."""
@@ -166,7 +171,7 @@ class Running:
         from retainlint.executor import spread
         from retainlint.tasks import work
 
-        disk = Disk()
+        disk = Disk(self._shelf())
         lost: list[tuple[str, Settings]] = []
         for _ in range(ROUNDS):
             again: list[Task] = []

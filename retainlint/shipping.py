@@ -27,6 +27,8 @@ class Shipped:
     places: dict[str, str] = field(default_factory=dict)
     asked: set[tuple[str, str]] = field(default_factory=set)
 
+    shelf = None
+
     def exists(self, place: str) -> bool:
         if place not in self.there:
             self.asked.add(("exists", place))

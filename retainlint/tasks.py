@@ -15,6 +15,7 @@ from retainlint.linter import FileResult
 
 if TYPE_CHECKING:
     from retainlint.packs import Texts
+    from retainlint.shelf import Shelf
     from retainlint.shipping import Shipped
 
 CHUNK = 60_000
@@ -25,10 +26,11 @@ SHARES = 32
 
 
 class Task(NamedTuple):
-    """Some files for another process; with `parcel` for one on another disk."""
+    """Some files for another process; with `parcel` for one on another disk, else with the `shelf` that is on ours."""
 
     files: tuple[tuple[str, Settings], ...]
     parcel: Shipped | None = None
+    shelf: Shelf | None = None
     version: str = __version__
 
 
@@ -59,7 +61,7 @@ def work(task: Task) -> Answers:
     """Do a task, in another process. Raises OtherVersion."""
     if task.version != __version__:
         raise OtherVersion(f"this worker has retainlint {__version__}, and {task.version} is asked for")
-    files = task.parcel or Disk()
+    files = task.parcel or Disk(task.shelf)
     every: set[tuple[str, str]] = set()
     answers: list[Answer | None] = []
     with _one_at_a_time:  # a worker of Dask's may be a thread among others, and a check sets the depth of recursion

@@ -142,6 +142,7 @@ def test_where_an_import_leads_depends_on_nothing_but_the_lookups(tmp_path: Path
 
     class Recorded:
         here = ""
+        shelf = None
 
         def exists(self, place: str) -> bool:
             return first.lookups[place] is not None

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import click
 
+from retainlint import process
 from retainlint.cli.screen import silence_output
 from retainlint.cli.words import cli
 
@@ -21,6 +22,7 @@ needs to its end, and to look through that time and again takes a tenth of a sma
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0, 1 with findings, 2 on an error, 130 when interrupted."""
+    process.ours = True
     gc.set_threshold(MANY)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from retainlint.cachedir import clean as remove
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import configured
 from retainlint.config import Asked
 from retainlint.config.layers import name_of
-from retainlint.packs import clean as remove
 
 
 def clean(asked: Asked, out: TextIO) -> int:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from retainlint.lowering.errors import LoweringError
 from retainlint.lowering.outline import Outline, outline
+from retainlint.lowering.quick import import_libcst
 from retainlint.source import Source
 
 if TYPE_CHECKING:
-    from retainlint.ir import Program
+    from retainlint.ir import Code, Head, Program
 
-__all__ = ["LoweringError", "Outline", "lower", "outline"]
+__all__ = ["LoweringError", "Outline", "lower", "lower_body", "outline"]
 
 LONGEST = 30_000
 """Rows of the longest text that is read: beyond, libcst takes minutes and gigabytes."""
@@ -27,6 +28,15 @@ def lower(source: Source, found: Outline | None = None, *, whole: bool = False) 
     if len(source.row_starts) > LONGEST:
         rows = len(source.row_starts)
         raise LoweringError(source, f"the file is too long to be checked: {rows:,} lines, more than {LONGEST:,}", 0)
+    import_libcst()
     from retainlint.lowering.program import lower_source  # libcst costs a quarter of a second to import
 
     return lower_source(source, found or outline(source), whole)
+
+
+def lower_body(source: Source, head: Head) -> Code:
+    """A function that `lower` left without its body; unknown where that can't be read safely."""
+    import_libcst()
+    from retainlint.lowering.program import lower_waiting
+
+    return lower_waiting(source, head)

@@ -8,14 +8,25 @@ from functools import partial
 
 import libcst as cst
 
-from retainlint.ir import Code, Decorate, Deferred, MakeClass, MakeFunction, MakeType, Opaque, Param, Register, Return
+from retainlint.ir import (
+    Code,
+    Decorate,
+    Deferred,
+    Head,
+    MakeClass,
+    MakeFunction,
+    MakeType,
+    Opaque,
+    Param,
+    Register,
+    Return,
+)
 from retainlint.lowering.builder import Builder, Statement, Unit, Value
 from retainlint.lowering.errors import LoweringError
 from retainlint.lowering.expressions import arguments
 from retainlint.lowering.liveness import with_liveness
 from retainlint.lowering.parse import no_collection, parse_body, room_to_recurse
 from retainlint.lowering.scopes import Bindings, Holder, Names, bindings_of, walruses_of
-from retainlint.records import record
 from retainlint.source import Span
 
 
@@ -24,27 +35,16 @@ def _function(b: Builder, node: cst.FunctionDef) -> None:
     decorators = [(b.span(decorator.decorator), b.value(decorator.decorator)) for decorator in node.decorators]
     _enter_type_parameters(b, node.type_parameters)
     params = _params(b, node.params)
-    head = _Head(name, _qualname(b, name), span, b.unit.offsets[id(node)], params, node.asynchronous is not None)
-    code = _later(b, node.body, head) or _function_code(b.unit, b.names, node.body, head)
+    body, extent, is_async = _aside(b, node.body), b.unit.offsets[id(node)], node.asynchronous is not None
+    head = Head(name, _qualname(b, name), span, extent, body or extent, params, is_async, b.names.private or "")
+    code = _later(b.unit, head) if body is not None else _code(b.unit, b.names, node.body, head)
     _leave_type_parameters(b, node.type_parameters)
     dst = b.fresh()
     b.emit(MakeFunction(span, dst, code))
     _bind(b, span, name, decorators, dst)
 
 
-@record
-class _Head:
-    """What is known of a function without its body."""
-
-    name: str
-    qualname: str
-    span: Span
-    extent: tuple[int, int]
-    params: tuple[Param, ...]
-    is_async: bool
-
-
-def _function_code(unit: Unit, outer: Names, body: cst.BaseSuite, head: _Head) -> Code:
+def _code(unit: Unit, outer: Names, body: cst.BaseSuite, head: Head) -> Code:
     bindings = bindings_of(body.body, unit.holds_walrus(*head.extent))
     bindings.bound.update(param.name for param in head.params)
     inner = Builder(unit, Names(Holder.FUNCTION, bindings, outer), head.qualname)
@@ -52,28 +52,33 @@ def _function_code(unit: Unit, outer: Names, body: cst.BaseSuite, head: _Head) -
     return finish(inner, head.name, head.span, head.extent, head.params, head.is_async)
 
 
-def _later(b: Builder, body: cst.BaseSuite, head: _Head) -> Code | None:
-    """The code of a function whose body stands aside; None if it doesn't."""
+def _aside(b: Builder, body: cst.BaseSuite) -> tuple[int, int] | None:
+    """Where a function's statements start and end, if they stand aside."""
     first = body.body[0] if b.unit.aside else None
     if isinstance(first, cst.SimpleStatementLine):
         first = first.body[0]
     start = b.unit.offsets[id(first.value)][0] if isinstance(first, cst.Expr) else -1
     end = b.unit.aside.get(start)
-    if end is None:
-        return None
-    unit = replace(b.unit, offsets={}, gaps=[], aside={})  # the tree at hand needn't live as long as this
-    make = partial(_made, unit, b.names, head, start, end)
-    return Deferred(head.name, head.qualname, head.span, head.params, head.is_async, unit.walks(*head.extent), make)
+    return None if end is None else (start, end)
 
 
-def _made(unit: Unit, outer: Names, head: _Head, start: int, end: int) -> Code:
-    """A function, lowered after the module that it stands in; unknown where it can't be read safely."""
+def _later(unit: Unit, head: Head) -> Code:
+    unit = replace(unit, offsets={}, gaps=[], aside={})  # the tree at hand needn't live as long as this
+    return Deferred(head, unit.walks(*head.extent), partial(with_body, unit))
+
+
+def with_body(unit: Unit, head: Head) -> Code:
+    """A function of a module or class, lowered after the module that it stands in; unknown where it can't be read safely.
+
+    What it doesn't bind itself is the module's, whatever stands around it.
+    """
     try:
         with room_to_recurse(), no_collection():
-            tree = parse_body(unit.source, start, end)
+            tree = parse_body(unit.source, *head.body)
             holder = tree.module.body[0]
             assert isinstance(holder, cst.If)
-            return _function_code(replace(unit, offsets=tree.offsets), outer, holder.body, head)
+            around = Names(Holder.MODULE, Bindings(), None, private=head.private)
+            return _code(replace(unit, offsets=tree.offsets), around, holder.body, head)
     except (LoweringError, RecursionError):
         gap = Opaque(head.span, f"the body of `{head.name}` can't be read")
         return Code(head.name, head.qualname, head.span, (gap,), head.params, is_async=head.is_async)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from retainlint.lowering.depth import too_deep
 from retainlint.records import record
 from retainlint.source import Source
-from retainlint.walks import STEPS, WALK, WALKERS, may_walk
+from retainlint.walks import STEPS, TRAINER, WALK, WALKERS, may_walk
 
 SHORTEST = 20
 """Characters of a body that is worth a parse of its own."""
@@ -89,6 +89,8 @@ def _walks(tree: ast.AST, rows: list[int], own: set[str], functions: set[str]) -
             yield node.func
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in STEPS:
             yield node.body[-1]
+        elif isinstance(node, ast.ImportFrom) and any(each.name == TRAINER for each in node.names):
+            yield node
 
 
 def _called(func: ast.expr) -> bool:

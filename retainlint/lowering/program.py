@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from retainlint.ir import Program
+from retainlint.ir import Code, Head, Program
 from retainlint.lowering import comprehensions, expressions, functions, literals, patterns, statements
 from retainlint.lowering.builder import Builder, Unit
 from retainlint.lowering.errors import LoweringError
@@ -51,3 +51,8 @@ def _lowered(source: Source, found: Outline | None, whole: bool) -> Program:
         builder.names.use_unseen(used)
     module = functions.finish(builder, "<module>", Span(source, 0, len(text)), (0, len(text)))
     return Program(source, module, tuple(unit.gaps))
+
+
+def lower_waiting(source: Source, head: Head) -> Code:
+    """A function whose body was put aside, for there is no walk in it."""
+    return functions.with_body(Unit(source, {}, _VALUES, _STATEMENTS, []), head)

@@ -1,0 +1,136 @@
+"""Lowered modules kept on the disk: a file for each text, to which the bodies that were asked for are added."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from retainlint.cachedir import prepared_shelf, read, replace
+
+if TYPE_CHECKING:
+    from retainlint.ir import Code, Head, Program
+    from retainlint.source import Source
+
+_MODULE = -1
+"""The number of the record that holds a module; those of bodies have the offset where the body starts."""
+
+_UNUSABLE = (zlib.error, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
+"""What comes of reading what we didn't write."""
+
+_UNKEPT = (OSError, ValueError, RecursionError)
+"""What comes of writing where we may not, and of a module that can't be written."""
+
+_QUICK = 1
+"""How hard zlib tries: a third of the size for a tenth of the time that writing JSON takes."""
+
+
+class Shelf(NamedTuple):
+    """Where modules are kept: a directory in that of the cache, for one version of this program, which `tool` names.
+
+    What is read is never run, and only used if it is whole. Like the cache it raises nothing: what can't be read is
+    lowered, what can't be written is lost.
+    """
+
+    cache: str
+    tool: str
+
+    def find(self, source: Source, digest: str) -> Program | None:
+        """A module that was kept, by the SHA-256 of its bytes."""
+        return _File(self, digest).module(source)
+
+    def keep(self, program: Program, digest: str) -> None:
+        """Keep a module, and whatever bodies of it are asked for from now on."""
+        _File(self, digest).keep(program)
+
+    @property
+    def mark(self) -> bytes:
+        """What each file begins with."""
+        return self.tool.encode(errors="surrogateescape")
+
+    @property
+    def name(self) -> str:
+        """The shelf's own directory in that of the cache."""
+        return f"{zlib.crc32(self.mark):08x}.lowered"
+
+
+class _File:
+    """What is kept of one text: records, each a row with checksum, number and length, and that many bytes."""
+
+    def __init__(self, shelf: Shelf, digest: str) -> None:
+        self._shelf = shelf
+        self._path = os.path.join(shelf.cache, shelf.name, f"{digest}.ir")
+        self._bodies: dict[int, bytes] = {}
+
+    def module(self, source: Source) -> Program | None:
+        """The module, if a whole one is kept."""
+        data = read(self._path)
+        if data is None:
+            return None
+        from retainlint import encoded
+
+        try:
+            self._bodies = dict(_records(data))
+            tool, _, line = zlib.decompress(self._bodies.pop(_MODULE)).partition(b"\n")
+            if tool != self._shelf.mark:
+                return None
+            return encoded.read_module(line, source, partial(self._body, source))
+        except _UNUSABLE:
+            return None
+
+    def _body(self, source: Source, head: Head) -> Code:
+        """A function with its body, as it was kept; else lowered, and kept."""
+        from retainlint import encoded
+
+        line = self._bodies.pop(head.body[0], None)
+        if line is not None:
+            with contextlib.suppress(*_UNUSABLE):
+                return encoded.read_body(zlib.decompress(line), source)
+        from retainlint.lowering import lower_body
+
+        return self._added(partial(lower_body, source), head)
+
+    def keep(self, program: Program) -> None:
+        """Write a module in place of what there is, and later the bodies that are asked for."""
+        from retainlint import encoded
+
+        with contextlib.suppress(*_UNKEPT):
+            if not prepared_shelf(self._shelf.cache, self._shelf.name):
+                return
+            line, waiting = encoded.module(program)
+            replace(self._path, _record(_MODULE, self._shelf.mark + b"\n" + line))
+            for each in waiting:
+                each.through(self._added)
+
+    def _added(self, make: Callable[[Head], Code], head: Head) -> Code:
+        from retainlint import encoded
+
+        code = make(head)
+        with contextlib.suppress(*_UNKEPT):
+            record = _record(head.body[0], encoded.body(code))
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+            try:
+                os.write(file, record)  # all at once, so that another process's stands before it or behind
+            finally:
+                os.close(file)
+        return code
+
+
+def _record(number: int, data: bytes) -> bytes:
+    data = zlib.compress(data, _QUICK)
+    return b"%08x %d %d\n%s" % (zlib.crc32(data), number, len(data), data)
+
+
+def _records(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The records of a file, still compressed. Raises ValueError where it isn't whole."""
+    at = 0
+    while at < len(data):
+        start = data.index(b"\n", at) + 1
+        checksum, number, length = data[at:start].split()
+        at = start + max(int(length), 0)
+        if zlib.crc32(data[start:at]) != int(checksum, 16):
+            raise ValueError("not what was written")
+        yield int(number), data[start:at]
