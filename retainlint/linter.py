@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.discovery import MissingPath, discover
 from retainlint.files import Disk
-from retainlint.walks import may_hold_walk, may_start_walks
+from retainlint.walks import may_hold_walk, may_lead_to_walks, may_start_walks
 
 if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
     from retainlint.config import Configs, Settings
@@ -147,7 +147,7 @@ def check_source(name: str, data: bytes, settings: Settings, files: Files | None
 
 def may_matter(name: str, data: bytes) -> bool:
     """Whether a file's check needs more than a look at its bytes."""
-    return may_hold_walk(name, data) or may_start_walks(data)
+    return may_hold_walk(name, data) or may_start_walks(data) or may_lead_to_walks(data)
 
 
 def _unchecked(name: str, reason: str, settings: Settings) -> tuple[Diagnostic, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,7 @@ def diagnose(name: str, data: bytes, modules: Modules | None, thorough: bool) ->
             return [_examine(program, modules, thorough) for program in markdown.programs(source)]
     except UnreadableSource as error:
         return [_refused(Source(name, ""), error.reason)]
-    return [_examine(source, modules, thorough)]
+    return [_examine(source, modules, thorough, data)]
 
 
 def told(found: Found, settings: Settings) -> list[Diagnostic]:
@@ -106,20 +106,21 @@ def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool
     return replace(found, diagnostics=every, gaps=(*found.gaps, *gaps), complete=found.complete and not broken)
 
 
-def _examine(source: Source, modules: Modules | None, thorough: bool = False) -> Found:
-    from retainlint.lowering import LoweringError, lower, outline
-
-    outlined = outline(source)
-    if not thorough and outlined is not None and not outlined.walks:  # it only speaks of one, in a comment or a text
-        if modules is None or not starts_walks(modules, source.text.encode(errors="replace")):
-            return Found(source, [], complete=True)
-    try:
-        program = lower(source, outlined)
-    except LoweringError as error:
-        return _refused(source, error.reason, error.row, error.column)
-    from retainlint.symbolic import explore
+def _examine(source: Source, modules: Modules | None, thorough: bool = False, data: bytes = b"") -> Found:
+    """What is found in a program; `data` is what the file holds, if that is all of it."""
+    from retainlint.lowering import LoweringError
 
     text = source.text.encode(errors="replace")
+    try:
+        program = _program(
+            source, modules, data, lambda: not thorough and not (modules and starts_walks(modules, text))
+        )
+    except LoweringError as error:
+        return _refused(source, error.reason, error.row, error.column)
+    if program is None:
+        return Found(source, [], complete=True)
+    from retainlint.symbolic import explore
+
     project = Project(modules, _imported, text) if modules is not None else None
     explored = explore(program, project=project, tells_caught=thorough)
     once: dict[tuple[str, int, int, str], Diagnostic] = {}
@@ -134,6 +135,28 @@ def _examine(source: Source, modules: Modules | None, thorough: bool = False) ->
     for each in sorted(once.values(), key=_place):
         (own if each.primary.span.source is source else beyond).append(each)
     return Found(source, own, not explored.gaps, tuple(beyond), tuple(explored.gaps), explored.conduct)
+
+
+def _program(source: Source, modules: Modules | None, data: bytes, idle: Callable[[], bool]) -> Program | None:
+    """A text, lowered; None if it only speaks of walks, in a comment or a text, and is `idle` else. Raises LoweringError."""
+    from retainlint.lowering import lower, outline
+
+    shelf, digest = modules.files.shelf if modules is not None and data else None, ""
+    if shelf is not None:
+        from hashlib import sha256
+
+        digest = sha256(data).hexdigest()
+        if (kept := shelf.find(source, digest)) is not None:
+            return None if not kept.module.walks and idle() else kept
+    outlined = outline(source)
+    if outlined is not None and not outlined.walks and idle():
+        return None
+    program = lower(source, outlined)
+    if outlined is None and not program.module.walks and idle():
+        return None
+    if shelf is not None:
+        shelf.keep(program, digest)
+    return program
 
 
 def _refused(source: Source, reason: str, row: int | None = None, column: int | None = None) -> Found:

@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from retainlint.leading import Leading
 from retainlint.modules import Modules
 from retainlint.reaching import mentions, reaching
 from retainlint.source import Source, UnreadableSource
-from retainlint.walks import may_start_walks, may_walk
+from retainlint.walks import may_lead_to_walks, may_start_walks, may_walk
 
 if TYPE_CHECKING:
     from retainlint.ir import Program
@@ -30,12 +31,13 @@ _lowered: dict[tuple[str, bytes], Program | str] = {}
 
 
 def starts_walks(modules: Modules, data: bytes) -> bool:
-    """Whether a file is a script that speaks of functions, of its own or of the modules that it imports, from which a walk
-    may be reached: then it is run, though it holds none itself."""
-    if not may_start_walks(data):
-        return False
-    texts = around(modules, modules.place(modules.entry), data)
-    return any(map(may_walk, texts)) and mentions(data, reaching((data, *texts)))
+    """Whether a file that holds no walk is run for those that may be reached from it: a script that speaks of functions, of
+    its own or of the modules that it imports, which lead to one, or a module whose functions call what does."""
+    if may_start_walks(data):
+        texts = around(modules, modules.place(modules.entry), data)
+        if any(map(may_walk, texts)) and mentions(data, reaching((data, *texts))):
+            return True
+    return may_lead_to_walks(data) and Leading(modules, data).any()
 
 
 def around(modules: Modules, importer: str, data: bytes) -> list[bytes]:
@@ -63,6 +65,7 @@ class Project:
         self._texts: dict[str, bytes | None] = {}
         self._registering: dict[str, bool] = {}
         self._reaching: frozenset[str] | None = None
+        self._leading = Leading(modules, text)
         self.entry = modules.place(modules.entry)
 
     def find(self, importer: Source, module: str, level: int) -> str | None:
@@ -98,6 +101,11 @@ class Project:
             self._reaching = reaching((self._entry_text, *texts))
         return name in self._reaching
 
+    def leads(self, receiver: str, name: str) -> bool:
+        """Whether a function of another module, as the entry calls it, leads to a walk; `receiver` is the word, or the
+        bracket, before the name's dot, "" where there is none."""
+        return self._leading(receiver, name)
+
     def program(self, place: str) -> Program | str | None:
         """A module, lowered; else why it can't be read; None for a package that has no text."""
         from hashlib import sha256
@@ -108,17 +116,23 @@ class Project:
         name = place if os.path.isabs(self._modules.entry) else os.path.relpath(place, self._modules.files.here or None)
         key = (name, sha256(data).digest())
         if (found := _lowered.pop(key, None)) is None:
-            found = self._lowering(name, data)
+            found = self._lowering(name, data, key[1].hex())
             if len(_lowered) >= KEPT:
                 del _lowered[next(iter(_lowered))]
         _lowered[key] = found  # the one used last is the last to go
         return found
 
-    def _lowering(self, name: str, data: bytes) -> Program | str:
+    def _lowering(self, name: str, data: bytes, digest: str) -> Program | str:
+        shelf = self._modules.files.shelf
         try:
-            return self._lower(Source.decode(name, data))
+            source = Source.decode(name, data)
         except UnreadableSource as error:
             return error.reason
+        kept = shelf.find(source, digest) if shelf is not None else None
+        found = self._lower(source) if kept is None else kept
+        if shelf is not None and kept is None and not isinstance(found, str):
+            shelf.keep(found, digest)
+        return found
 
     def _text(self, place: str) -> bytes | None:
         if place not in self._texts:

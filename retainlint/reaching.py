@@ -112,8 +112,13 @@ def _bound(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     yield from _KEPT_IN.findall(text)
 
 
-def _code(text: bytes) -> bytes:
+@lru_cache(maxsize=_READ)
+def spoken(text: bytes) -> str:
     """A text without its comments, and without texts that are no names."""
+    return _code(text).decode(errors="replace")
+
+
+def _code(text: bytes) -> bytes:
     return _SPOKEN.sub(_short, text)
 
 

@@ -12,14 +12,22 @@ STEPS = ("training_step", "compute_loss")
 WALKERS = ("loss_scaler", "create_supervised_trainer", "NativeScaler")
 """What walks when it is called, without the word: timm's scalers, ignite's trainer."""
 
+TRAINER = "Trainer"
+_TRAINED = rf"\bfrom[ \t]+transformers[ \t]+import\b[^)]*?\b{TRAINER}\b(?=[\s\S]*\bdef[ \t]+forward\b)"
+"""What a file says that has Hugging Face's trainer walk the losses of its own model."""
+
 _BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(WALKERS)})[ \t]*\("
 _NO_WALK = r"save_for_backward\b"
-WALK = rf"\.\s*(?!{_NO_WALK})\w*backward\b|(?<!def )\b(?!{_NO_WALK})\w*backward\s*\(|\bgrad\s*\(|{_BY_OTHERS}"
+WALK = (
+    rf"\.\s*(?!{_NO_WALK})\w*backward\b|(?<!def )\b(?!{_NO_WALK})\w*backward\s*\(|\bgrad\s*\(|{_BY_OTHERS}|{_TRAINED}"
+)
 """`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def backward(...)`, nor `ctx.save_for_backward(x)`.
-Comments and texts count too. So do `STEPS` and `WALKERS`. Most files hold no word of it: patterns are compiled when one does."""
+Comments and texts count too. So do `STEPS`, `WALKERS` and `_TRAINED`. Most files hold no word of it: patterns are compiled when one does."""
 
 _TRAINS = (b".fit(", b".train(", b".learn(")
 _TRAINING = r"(?m)^(?:\w+[ \t]*=[ \t]*)?\w+\.(?:fit|train|learn)\("
+
+_OPTIMISERS = rb"(?<![A-Za-z])optim(?:izer|iser)?s?(?![A-Za-z])"
 
 _BACKWARD = rb"backward(?![0-9A-Za-z_\x80-\xff])(\s*\()?"
 _OTHERS = tuple(word.encode() for word in STEPS + WALKERS)
@@ -39,6 +47,13 @@ def may_start_walks(data: bytes) -> bool:
     if b"__main__" in data:
         return True
     return (b"\nfor " in data or b"\nwhile " in data or _trains(data)) and b"\nfrom ." not in data
+
+
+def may_lead_to_walks(data: bytes) -> bool:
+    """Whether functions of a file may call walks that stand in other files: it speaks of torch and of optimisers."""
+    if b"optim" not in data or b"torch" not in data or b"import " not in data or b"def " not in data:
+        return False
+    return re.search(_OPTIMISERS, data) is not None
 
 
 def _trains(data: bytes) -> bool:
@@ -64,7 +79,7 @@ def may_walk(data: bytes) -> bool:
         for found in re.finditer(_GRAD, data):
             if found.start() == 0 or data[found.start() - 1] not in _WORD:
                 return True
-    return False
+    return b"Trainer" in data and b"def" in data and re.search(_TRAINED.encode(), data) is not None
 
 
 def may_walk_in_cells(data: bytes) -> bool:

@@ -16,6 +16,7 @@ from retainlint.symbolic.choosing import Chooser
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.project import Imports
 from retainlint.symbolic.state import State
+from retainlint.symbolic.unreached import Sites
 from retainlint.symbolic.values import NONE, Value
 from retainlint.symbolic.waste import Account
 
@@ -67,6 +68,7 @@ class Machine(Protocol):
     budget: int
     running: ir.Code  # the entry
     entered: set[ir.Code]  # the codes of the program that were run
+    walked: set[Span]  # where a walk was executed
     unset: set[int]  # records that stand for attributes which were read, and set elsewhere if at all
     deep: dict[ir.Code, int]  # how often a function called itself more deeply than is usual
     tells_caught: bool  # failures count that a `try` around them catches
@@ -75,6 +77,8 @@ class Machine(Protocol):
     trained: set[Node]  # leaves that a step has changed
     slips: set[Span]  # where something was taken that isn't there
     chooser: Chooser
+    sampled: int  # how many loops were run of which there may be turns that weren't
+    unreached: Sites  # the walks that the program's loops lead to
     trying: bool  # whether a path is tried that nothing is concluded from
     gpu_asked: bool  # whether the program asked for a GPU
     gpu_open: bool  # whether it isn't told that there is none

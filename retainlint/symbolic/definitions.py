@@ -33,7 +33,7 @@ def make_function(state: State, code: ir.Code) -> Closure:
 
 _WRAPPERS = {
     "builtins.property": "property", "functools.cached_property": "cached_property", "builtins.staticmethod": "staticmethod",
-    "builtins.classmethod": "classmethod", "abc.abstractmethod": "", "functools.cache": "cache", "functools.lru_cache": "cache",
+    "builtins.classmethod": "classmethod", "functools.cache": "cache", "functools.lru_cache": "cache",
     "contextlib.contextmanager": "context",
     "torch.no_grad": "no_grad", "torch.inference_mode": "no_grad", "torch.enable_grad": "enable_grad",
     "torch.autograd.no_grad": "no_grad", "torch.jit.script": "", "torch.compile": "",
@@ -47,6 +47,8 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
     if isinstance(decorator, Partial) and isinstance(decorator.func, External):
         decorator = decorator.func
     if isinstance(decorator, External):
+        if decorator.path == "abc.abstractmethod" and isinstance(target, Closure) and _says_nothing(target.code):
+            return [(state, Wrapped("abstract", target))]
         kind = _WRAPPERS.get(decorator.path)
         if kind == "cache":
             return [(state, Wrapped(kind, target, state.new(DictObj({}))))]
@@ -63,6 +65,11 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
     if isinstance(obj, UnknownObj) and obj.name.startswith("dataclass"):
         _mark_dataclass(state, target)
     return [(state, target)]
+
+
+def _says_nothing(code: ir.Code) -> bool:
+    """Whether a body holds no more than `pass`, `...` or a result."""
+    return all(isinstance(each, ir.Const | ir.Return) for each in code.body)
 
 
 def _mark_dataclass(state: State, target: Value) -> None:

@@ -15,6 +15,9 @@ STEPS = 20_000
 MODULES, ROWS = 60, 25_000
 """So many modules, with so many rows in all, are read for the sake of one file."""
 
+CHEAP = 200
+"""Functions of other modules that never took more steps are followed when all steps for others are spent."""
+
 
 class Project(Protocol):
     """The modules around the program, each named by its place. It is asked only for what a path needs."""
@@ -41,6 +44,10 @@ class Project(Protocol):
 
     def reaches(self, name: str) -> bool:
         """Whether a walk may be reached from a function, method or class of that name."""
+        ...
+
+    def leads(self, receiver: str, name: str) -> bool:
+        """Whether a call of a name of another module leads to a walk, given the word before its dot."""
         ...
 
     def dotted(self, place: str) -> str: ...
@@ -70,5 +77,13 @@ class Imports:
     wasted: int = 0  # the steps that it took
     told: set[ir.Code] = field(default_factory=set)  # functions of which a gap tells
     endless: set[ir.Code] = field(default_factory=set)  # those that were given up
+    costs: dict[ir.Code, int] = field(default_factory=dict)  # the most steps that a call of theirs took
     read: int = 0
     rows: int = 0
+
+    def note(self, code: ir.Code, steps: int) -> None:
+        self.costs[code] = max(steps, self.costs.get(code, 0))
+
+    def is_cheap(self, code: ir.Code) -> bool:
+        """Whether every call of a function took so few steps that it is worth following to the end."""
+        return self.costs.get(code, CHEAP + 1) <= CHEAP

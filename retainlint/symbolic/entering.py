@@ -1,0 +1,127 @@
+"""Runs one function with arguments that nobody knows, or a method on an object of its class, as a trainer would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from retainlint import ir
+from retainlint.incident import Turn
+from retainlint.symbolic import between, calls
+from retainlint.symbolic.classes import ancestry, find
+from retainlint.symbolic.context import Args, Results
+from retainlint.symbolic.entries import class_of, entries, of_local_classes
+from retainlint.symbolic.machine import Interpreter
+from retainlint.symbolic.models import lightning, unknown
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import Bound, ClassObj, Closure, External, Instance, Ref, Value, Wrapped
+
+TWICE = 2
+"""A method that a trainer calls again and again is run so often on one object."""
+
+Objects: TypeAlias = "dict[ir.Code, tuple[list[State], Value]]"
+"""The objects that were made of the program's classes, each with the states in which it may be."""
+
+
+def enter(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
+    """Run an entry, and the methods of classes that it made for others to use."""
+    state = start.fork()
+    state.choices, state.deeds = (), ()
+    machine.waste.begin()
+    results = _function(machine, state, code) if owner is None else _method(machine, state, code, owner, objects)
+    made: Objects = {}
+    for method, cls in list(of_local_classes(code)):
+        after = next((s for s, _ in results if s.flow is None and class_of(s, cls) is not None), None)
+        if after is not None and method not in machine.entered:
+            _method(machine, after.fork(), method, cls, made)
+
+
+def _function(machine: Interpreter, state: State, code: ir.Code) -> Results:
+    between.open_empty(state)
+    func = _held(state, machine, code)
+    if func is None:
+        return []
+    results = machine.call(state, func, Args(), code.span)
+    machine.waste.leave(results)
+    _inner(machine, results, code)
+    return results
+
+
+def _method(machine: Interpreter, state: State, code: ir.Code, owner: ir.Code, objects: Objects) -> Results:
+    """Call a method again and again on one object; how the last call ended."""
+    cls = class_of(state, owner)
+    if cls is None or _is_autograd_function(state, cls):
+        return []
+    if owner not in objects:
+        made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
+        objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
+    states, receiver = [s.fork() for s in objects[owner][0]], objects[owner][1]
+    method = find(states[0], receiver, code.name) if states else None
+    if method is None:
+        return []
+    results: Results = []
+    for number in range(1, TWICE + 1):
+        for each in states:
+            each.turns = (Turn(code.span, number, is_call=True),)
+            _forget_unset(machine, each, receiver)
+            between.forget_changed(each, receiver, [one for one, _ in entries(owner, owner) if one is not code])
+            if number > 1:
+                between.forget_reset(each, receiver, code, list(_methods(each, cls)))
+            between.open_empty(each)
+        results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number)]
+        machine.waste.leave(results, receiver)
+        states = [s for s, _ in results if s.flow is None][:6]
+    return results
+
+
+def _methods(state: State, cls: Ref) -> Iterator[ir.Code]:
+    """The methods of a class and of its bases."""
+    for base in ancestry(state, cls):
+        held = state.get(base)
+        for value in held.attrs.values() if isinstance(held, ClassObj) else ():
+            func = value.func if isinstance(value, Wrapped) else value
+            if isinstance(func, Closure):
+                yield func.code
+
+
+def _forget_unset(machine: Interpreter, state: State, receiver: Value) -> None:
+    """Between two calls, others may have set the tensors that nothing seen so far has set; options stay as they are."""
+    held = state.get(receiver)
+    if isinstance(held, Instance) and isinstance(receiver, Ref):
+        unset = {name for name, v in held.attrs.items() if isinstance(v, Ref) and v.id in machine.unset}
+        lost = {name for name in unset if unknown.edges_in(machine, state, [held.attrs[name]])}
+        state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+
+
+def _invoke(
+    machine: Interpreter, state: State, method: Value, receiver: Value, code: ir.Code, number: int
+) -> list[tuple[State, Value]]:
+    if isinstance(method, Wrapped) and method.kind == "staticmethod":
+        return machine.call(state, method.func, Args(), code.span)
+    if lightning.is_step(state, receiver, code.name):
+        return lightning.step(machine, state, receiver, method, code, number)
+    return machine.call(state, Bound(method, receiver), Args(), code.span)
+
+
+def _inner(machine: Interpreter, results: list[tuple[State, Value]], code: ir.Code) -> None:
+    """Functions that the entry made and nobody called run last, in the frame that made them."""
+    for state, value in results[:1]:
+        if isinstance(value, Closure) and value.code not in machine.entered and state.flow is None:
+            machine.call(state, value, Args(), code.span)
+
+
+def _held(state: State, machine: Interpreter, code: ir.Code) -> Value | None:
+    """The function value of a module-level def, decorated as it is."""
+    frame = machine.imports.of[machine.program.source]
+    found = state.frames[frame].names.get(code.name)
+    inner = found
+    while isinstance(inner, Wrapped):
+        inner = inner.func
+    if isinstance(inner, Closure) and inner.code is code:
+        return found
+    return Closure(code, frame)
+
+
+def _is_autograd_function(state: State, cls: Ref) -> bool:
+    """A walk inside an autograd.Function's own methods is no entry."""
+    return External("torch.autograd.Function") in list(ancestry(state, cls))

@@ -1,0 +1,115 @@
+"""What is told of all that the paths reported: one incident a place, with the fewest conditions, and its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+
+from retainlint.incident import (
+    Condition,
+    Conduct,
+    Exploration,
+    Freed,
+    Incident,
+    LeafModified,
+    Modified,
+    NoGraph,
+    UnknownArgument,
+    Verdict,
+    Witness,
+)
+from retainlint.source import Source
+from retainlint.symbolic import witness
+from retainlint.symbolic.machine import Interpreter, Report
+
+CLAUSES = 200
+"""So many combinations of conditions are looked at."""
+
+
+def told(machine: Interpreter, steps: int) -> Exploration:
+    """What an exploration of so many steps comes to."""
+    incidents = tuple(_distinct(report for report in machine.reports if not _is_unlikely(machine, report.incident)))
+    verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
+    wasted = _distinct(Report(incident, _proof(incident)) for incident in machine.waste.incidents(machine.program))
+    waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
+    return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine))
+
+
+def _proof(incident: Incident) -> Callable[[], Witness] | None:
+    """What runs needs no proof; a call that torch refuses has one."""
+    if isinstance(incident, UnknownArgument) and incident.fails:
+        return partial(witness.of_argument, incident)
+    return None
+
+
+def _conduct(machine: Interpreter) -> Conduct:
+    births = machine.graphs.births
+    leaves = (births[node].moment.span for node in machine.passed if births[node].operation == "leaf")
+    trained = (births[node].moment.span for node in machine.trained)
+    return Conduct(frozenset(machine.walked), frozenset(leaves), frozenset(trained), frozenset(machine.slips))
+
+
+def _distinct(reports: Iterable[Report]) -> list[Incident]:
+    """One incident a place: the one that needs the fewest conditions, proven."""
+    places: dict[tuple[Source, int, type], list[Report]] = {}
+    for report in reports:
+        place = report.incident.primary
+        places.setdefault((place.source, place.start, type(report.incident)), []).append(report)
+    return [_simplest(found) for found in places.values()]
+
+
+def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
+    """A walk without a graph on a path that chose so, where others have one: a total to which that path adds nothing,
+    an option that cuts. Such a path is rarely one that the program takes to train."""
+    if not isinstance(incident, NoGraph) or not incident.conditions:
+        return False
+    return any(record.walk.moment.span == incident.primary for _, record in machine.waste.walks)
+
+
+def _simplest(reports: list[Report]) -> Incident:
+    """The incident that needs the fewest conditions, once those are dropped that don't matter, with its witness."""
+    clauses = _clauses(reports)
+    best = min(reports, key=lambda r: (len(_needed(r.incident, clauses)), len(r.incident.conditions)))
+    needed = _needed(best.incident, clauses)
+    conditions = tuple(c for c in dict.fromkeys(best.incident.conditions) if c in needed)
+    proof = best.proof() if best.proof is not None else None
+    witness = None if proof is None else replace(proof, choices=conditions)
+    return replace(best.incident, conditions=conditions, witness=witness)
+
+
+def _clauses(reports: list[Report]) -> list[frozenset[Condition]]:
+    """What leads to a place: the conditions of each report, and what is left of these where both a condition and its
+    opposite do, other things being equal; the fewest first."""
+    found = dict.fromkeys(_undivided(report.incident) for report in reports)
+    waiting = list(found)
+    while waiting and len(found) < CLAUSES:
+        clause = waiting.pop()
+        for condition in sorted(clause, key=_place):
+            rest, opposite = clause - {condition}, _opposite(condition)
+            if rest not in found and any(opposite in other and other - {opposite} <= rest for other in found):
+                found[rest] = None
+                waiting.append(rest)
+                waiting += [other for other in found if rest < other]
+    return sorted(found, key=len)
+
+
+def _needed(incident: Incident, clauses: Iterable[frozenset[Condition]]) -> frozenset[Condition]:
+    """The fewest of an incident's conditions that lead to its place."""
+    own = _undivided(incident)
+    return next((clause for clause in clauses if clause <= own), own)
+
+
+def _undivided(incident: Incident) -> frozenset[Condition]:
+    """An incident's conditions, but for those that held at one time and didn't at another."""
+    conditions = frozenset(incident.conditions)
+    return frozenset(condition for condition in conditions if _opposite(condition) not in conditions)
+
+
+def _place(condition: Condition) -> tuple[str, int, int, bool]:
+    span = condition.span
+    return span.source.name, span.start, span.end, condition.taken
+
+
+def _opposite(condition: Condition) -> Condition:
+    return Condition(condition.span, not condition.taken)
