@@ -38,6 +38,9 @@ class Accelerator:
     def gather(self, value: Any) -> Any:
         return value
 
+    def reduce(self, value: Any, reduction: str) -> Any:
+        return value.clone()
+
     @contextlib.contextmanager
     def accumulate(self, *models: Any) -> Iterator[None]:
         yield
@@ -170,9 +173,41 @@ class HuggingTrainer:
         for number in range(self.args.max_steps):
             rows = self.data[number * size : (number + 1) * size]
             inputs = {name: torch.stack([row[name] for row in rows]) for name in rows[0]}
-            self.accelerator.backward(self.compute_loss(self.model, inputs))  # type: ignore[attr-defined]
+            self.training_step(self.model, inputs)
             optimizer.step()
             optimizer.zero_grad()
+
+    def training_step(self, model: Any, inputs: dict[str, Any]) -> None:
+        self.accelerator.backward(self.compute_loss(model, inputs))
+
+    def compute_loss(self, model: Any, inputs: dict[str, Any], return_outputs: bool = False) -> Any:
+        outputs = model(**inputs)
+        return (outputs["loss"], outputs) if return_outputs else outputs["loss"]
+
+    def _prepare_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        return inputs
+
+
+class ModelOutput(dict[str, Any]):
+    """Of `transformers`: what a model returns."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+def rearrange(tensor: Any, pattern: str, **sizes: int) -> Any:
+    """Of `einops`: a view."""
+    return tensor.view(tensor.shape)
+
+
+def reduce(tensor: Any, pattern: str, reduction: str) -> Any:
+    """Of `einops`, here over all but the first dimension."""
+    return getattr(tensor.flatten(1), reduction)(1)
+
+
+def repeat(tensor: Any, pattern: str, b: int) -> Any:
+    """Of `einops`, here of a first dimension of one."""
+    return tensor.repeat(b, *(1 for _ in tensor.shape[1:]))
 
 
 class DeepSpeedEngine(nn.Module):  # type: ignore[misc]
@@ -342,6 +377,8 @@ _NAMES: dict[str, dict[str, Any]] = {
     "lightning.fabric": _LIGHTNING,
     "pytorch_lightning": _LIGHTNING,
     "transformers": {"Trainer": HuggingTrainer, "TrainingArguments": TrainingArguments},
+    "transformers.modeling_outputs": {"SequenceClassifierOutput": ModelOutput},
+    "einops": {"rearrange": rearrange, "reduce": reduce, "repeat": repeat},
     "deepspeed": {"initialize": initialize},
     "ignite": {},
     "ignite.engine": {"Engine": Engine, "Events": Events, "create_supervised_trainer": create_supervised_trainer},

@@ -64,6 +64,11 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return _sum(machine, state, args, span)
         case "min" | "max":
             return [(state, _extreme(machine, state, name, args, span))]
+        case "bool" if args.pos and (truth := facts.decide(state, args.pos[0])) is not None:
+            return [(state, Const(truth))]
+        case "divmod" if len(args.pos) == 2 and all(map(facts.is_scalar, args.pos)):
+            parts = (facts.binary(op, *args.pos) for op in ("//", "%"))
+            return [(state, Tuple(tuple(part or unknown.fresh(state, span, plain=True) for part in parts)))]
         case "abs":
             return _abs(machine, state, args, span)
         case "next":
@@ -198,7 +203,10 @@ def make_dict(machine: Machine, state: State, args: Args, span: Span) -> Value:
 
 
 def _length(machine: Machine, state: State, value: Value, span: Span) -> Value:
-    if isinstance(state.get(value), UnknownObj | TensorObj | Instance):
+    held = state.get(value)
+    if isinstance(held, TensorObj) and held.length is not None:
+        return Const(held.length)
+    if isinstance(held, UnknownObj | TensorObj | Instance):
         return Term("len", (value,))
     known = iteration.known_items(machine, state, value, span)
     return Const(len(known)) if known is not None else Term("len", (value,))

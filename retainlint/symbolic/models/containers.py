@@ -8,7 +8,7 @@ from types import NoneType
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import iteration, keeping
+from retainlint.symbolic import indices, iteration, keeping
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import State
@@ -109,6 +109,8 @@ def lookup(
 ) -> Results:
     """`d[key]`, or `d.get(key, default)`."""
     if key in held.items:
+        if isinstance(key, Const) and key.loop and isinstance(held.items[key], Const):
+            state.deciding.add(key.loop)
         return [(state, held.items[key])]
     if held.rest:
         return [(state, held.rest[-1])]
@@ -121,6 +123,8 @@ def lookup(
     if isinstance(key, Const) and not held.open and default is not None:
         return [(state, default)]
     if not isinstance(key, Const) and held.items and not held.open:
+        if indices.may_tell(key, held.items.values()):
+            return indices.ways(state, key, list(held.items.items()))
         return [(state, list(held.items.values())[-1])]
     made = unknown.fresh(state, span, name=str(key.value) if isinstance(key, Const) else "")
     if isinstance(ref, Ref) and held.open:

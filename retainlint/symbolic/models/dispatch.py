@@ -10,8 +10,10 @@ from retainlint.symbolic.models import (
     builtin,
     containers,
     distributions,
+    einops,
     engines,
     functions,
+    hugging_face,
     layers,
     library,
     lightning,
@@ -66,7 +68,7 @@ _TORCH = (
     transforms.function, wrapping.function, torch_functions.function, layers.function, optimizers.function,
     distributions.function,
 )  # fmt: skip
-_FRAMEWORKS = (trainers_.function, engines.function, transforms.function, wrapping.function)
+_FRAMEWORKS = (trainers_.function, engines.function, transforms.function, wrapping.function, einops.function)
 
 
 def canonical(path: str) -> str:
@@ -85,8 +87,10 @@ def is_inherited(name: str) -> bool:
 
 
 def is_trainer(state: State, obj: Value, name: str) -> bool:
-    """Whether `obj.name` trains: Hugging Face's `train`, inherited by a trainer of the program."""
-    return name == "train" and lightning.is_trained(state, obj)
+    """Whether a trainer of the program inherits `obj.name` from Hugging Face's."""
+    if name == "train":
+        return lightning.is_trained(state, obj)
+    return name in hugging_face.METHODS and hugging_face.is_derived(state, obj)
 
 
 def external(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
@@ -137,7 +141,9 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case OptimizerObj() if isinstance(obj, Ref):
             return optimizers.method(machine, state, obj, name, args, span)
         case Instance() if is_trainer(state, obj, name):
-            return lightning.train(machine, state, obj, span)
+            if name == "train":
+                return lightning.train(machine, state, obj, span)
+            return hugging_face.method(machine, state, obj, name, args, span)
         case LayerObj(kind=wrapping.AVERAGED) if name == "update_parameters" and isinstance(obj, Ref):
             return wrapping.averaged(machine, state, obj, span)
         case LayerObj() | Instance() if name in modules.METHODS:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from retainlint.source import Span
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import State, ticket
-from retainlint.symbolic.values import CONVENTIONAL, DistributionObj, TensorObj, UnknownObj, Value
+from retainlint.symbolic.values import CONVENTIONAL, DistributionObj, ListObj, TensorObj, UnknownObj, Value
 
 _CUT = {"sample", "sample_n", "enumerate_support", "has_rsample", "arg_constraints", "batch_shape", "event_shape"}
 _SIMPLE = {"mean", "loc", "mode", "scale", "stddev", "variance", "probs", "logits", "rate", "base_dist"}
@@ -20,14 +22,12 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return None
     kind = path.rpartition(".")[2]
     if kind == "kl_divergence":
-        parts = tuple(p for value in args.pos if isinstance(d := state.get(value), DistributionObj) for p in d.params)
-        return [(state, _computed(machine, state, "mul", parts or args.pos, span))]
+        held_by = ((value, state.get(value)) for value in args.pos)
+        parts = [p for value, d in held_by for p in (d.params if isinstance(d, DistributionObj) else (value,))]
+        return [(state, _computed(machine, state, "mul", tuple(parts), span))]
     if not kind[:1].isupper():
         return None
-    params: list[Value] = []
-    for value in args.all:
-        held = state.get(value)
-        params += held.params if isinstance(held, DistributionObj) else (value,)
+    params = [each for value in args.all for each in _spread(state, value)]
     named = dict(args.named)
     if kind in ("Categorical", "OneHotCategorical") and params:
         if "logits" in named:  # normalised at once: logits - logits.logsumexp()
@@ -37,6 +37,18 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             total = operate(machine, state, "sum", params[:1], span)
             params = [operate(machine, state, "div", (params[0], total), span, spans=_spans(args))]
     return [(state, state.new(DistributionObj(kind, tuple(params))))]
+
+
+def _spread(state: State, value: Value) -> Iterator[Value]:
+    """The tensors behind an argument: those of a distribution, and of each transform in a list."""
+    held = state.get(value)
+    if isinstance(held, DistributionObj):
+        yield from held.params
+    elif isinstance(held, ListObj) and any(isinstance(state.get(item), DistributionObj) for item in held.items):
+        for item in held.items:
+            yield from _spread(state, item)
+    else:
+        yield value
 
 
 def _spans(args: Args) -> tuple[Span | None, ...]:

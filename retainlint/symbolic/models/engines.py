@@ -5,13 +5,16 @@ from __future__ import annotations
 from retainlint.source import Span
 from retainlint.symbolic import walking
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import higher, ignite, lightning, optimizers, unknown
+from retainlint.symbolic.models import higher, hugging_face, ignite, lightning, optimizers, unknown
 from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     CONVENTIONAL,
     NONE,
     TRUE,
+    Const,
+    DictObj,
+    HeapObj,
     Instance,
     LayerObj,
     ListObj,
@@ -23,7 +26,9 @@ from retainlint.symbolic.values import (
     Value,
 )
 
-_MODEL, _CALLBACKS = "module", "(callbacks)"
+_MODEL, _MOVED, _CALLBACKS = "module", "(moved)", "(callbacks)"
+_COPIES = ("fp16", "bf16", "amp", "zero_optimization", "pipeline", "optimizer")
+"""What has DeepSpeed step on copies of the weights, or by an optimiser of its own."""
 _KINDS = {
     "accelerate.Accelerator": "accelerator", "accelerate.accelerator.Accelerator": "accelerator",
     "lightning.Fabric": "fabric", "lightning.fabric.Fabric": "fabric", "lightning_fabric.Fabric": "fabric",
@@ -32,8 +37,10 @@ _KINDS = {
     "lightning.Trainer": "trainer", "lightning.pytorch.Trainer": "trainer", "pytorch_lightning.Trainer": "trainer",
 }  # fmt: skip
 _METHODS = {
-    ignite.NAME: ignite.METHODS, "accelerator": {"prepare", "unwrap_model", "accumulate", "autocast", "prepare_model"},
+    ignite.NAME: ignite.METHODS,
+    "accelerator": {"prepare", "unwrap_model", "accumulate", "autocast", "prepare_model", "reduce"},
     "fabric": {"setup", "setup_module", "setup_optimizers", "setup_dataloaders"}, "trainer": {"fit"},
+    hugging_face.NAME: {"train"},
 }  # fmt: skip
 SCALERS = ("loss_scaler", "NativeScaler")
 
@@ -54,18 +61,29 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, given[0] if given[1] == NONE else Tuple(given))]
     if path == "apex.amp.scale_loss" and args.pos:
         return [(state, _scaled(machine, state, args, span))]
-    found = higher.function(machine, state, path, args, span)
+    found = higher.function(machine, state, path, args, span) or hugging_face.function(state, path, args, span)
     return ignite.function(machine, state, path, args, span) if found is None else found
 
 
 def _deepspeed(state: State, args: Args, span: Span) -> Value:
-    """An engine: calling it calls the model. What its step changes depends on the configuration."""
+    """An engine: calling it calls the model. Its step is the optimiser's if the configuration says nothing else."""
     model, optimizer = args.get(1, "model"), args.get(2, "optimizer")
     known = isinstance(state.get(model), Instance | LayerObj | UnknownObj)
-    engine = UnknownObj(span, hint="module", name="engine", attrs={_MODEL: model} if known else {})
+    attrs = {_MODEL: model} if known else {}
+    if isinstance(state.get(optimizer), OptimizerObj) and _is_plain(state.get(args.get(-1, "config"))):
+        attrs |= {_MOVED: optimizer}
+    engine = UnknownObj(span, hint="module", name="engine", attrs=attrs)
     moved = optimizer if optimizer != NONE else unknown.fresh(state, span, hint="optimizer")
     others = (unknown.fresh(state, span, hint=hint) for hint in ("loader", "scheduler"))
     return Tuple((state.new(engine), moved, *others))
+
+
+def _is_plain(config: HeapObj | None) -> bool:
+    """Whether weights are what the optimiser was given, and each step of the engine moves them."""
+    if not isinstance(config, DictObj) or config.open or config.rest:
+        return False
+    turns = config.items.get(Const("gradient_accumulation_steps"), Const(1))
+    return turns == Const(1) and not any(key in config.items for key in map(Const, _COPIES))
 
 
 def _scaled(machine: Machine, state: State, args: Args, span: Span) -> Value:
@@ -88,8 +106,15 @@ def unknown_method(
     found = higher.method(machine, state, held, name, args, span)
     if found is not None:
         return found
+    if name == "step" and isinstance(moved := held.attrs.get(_MOVED), Ref):
+        optimizers.method(machine, state, moved, "step", Args(span=span), span)
+        return optimizers.method(machine, state, moved, "zero_grad", Args(span=span), span)
     if not is_method(held, name):
         return None
+    if held.name == hugging_face.NAME:
+        return lightning.train(machine, state, obj, span)
+    if name == "reduce":
+        return [(state, operate(machine, state, "clone", args.pos[:1], span, spans=args.spans[:1]))]
     if name == "fit":
         model = args.get(0, "model")
         fits = lightning.is_fitted(state, model)

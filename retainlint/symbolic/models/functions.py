@@ -19,12 +19,16 @@ def is_function(state: State, cls: Value) -> bool:
 
 
 def apply(machine: Machine, state: State, cls: Ref, args: Args, span: Span) -> Results:
-    """`Class.apply(...)`: one node over the tensors that go in; it saves if its forward says save_for_backward."""
+    """`Class.apply(...)`: one node over the tensors that go in; it saves if its forward says save_for_backward, or what
+    sets its context up."""
     held = state.heap[cls.id]
     assert isinstance(held, ClassObj)
     forward = find(state, cls, "forward")
     inner = forward.func if isinstance(forward, Wrapped) else forward
-    saves = isinstance(inner, Closure) and _mentions(inner.code.body, "save_for_backward")
+    saves = any(
+        isinstance(each, Closure) and _mentions(each.code.body, "save_for_backward")
+        for each in (inner, _setup(state, cls))
+    )
     edges = tuple(e for value in args.all if (e := machine.graphs.edge(state, value)) is not None)
     count = _results(inner.code.body) if isinstance(inner, Closure) else 1
     if not edges or not state.grad:
@@ -37,6 +41,11 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, span: Span) -> R
         machine.graphs.births[node] = born
         made = [state.new(TensorObj(Edge(node, i), ticket())) for i in range(count)]
     return [(state, made[0] if count == 1 else Tuple(tuple(made)))]
+
+
+def _setup(state: State, cls: Ref) -> Value | None:
+    found = find(state, cls, "setup_context")
+    return found.func if isinstance(found, Wrapped) else found
 
 
 def _mentions(block: ir.Block, name: str) -> bool:

@@ -9,7 +9,7 @@ from retainlint.records import record
 from retainlint.source import Span
 from retainlint.symbolic import iteration
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import modules, unknown, wrapping
+from retainlint.symbolic.models import attention, modules, unknown, wrapping
 from retainlint.symbolic.models.operations import change, operate
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
@@ -194,7 +194,7 @@ def _table() -> dict[str, Layer]:
 
 LAYERS = _table()
 CONTAINERS = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Module", "Identity"}
-_WRAPPERS = {"DataParallel", "parallel.DistributedDataParallel", "parallel.DataParallel", "utils.spectral_norm"}
+_WRAPPERS = {"DataParallel", "parallel.DistributedDataParallel", "parallel.DataParallel"}
 
 
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
@@ -216,6 +216,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         attrs |= {f"_{name}": value for name, value in args.named}
         attrs |= {f"_{index}": value for index, value in enumerate(args.pos[:3])}
         return [(state, state.new(LayerObj(kind, attrs)))]
+    if kind in attention.KINDS:
+        return [(state, attention.made(machine, state, kind, args, span))]
     if kind[:1].isupper() and "." not in kind:  # a layer that we have no row for: it owns some weight
         return [(state, state.new(LayerObj(kind, {"weight": _weight(machine, state, span)})))]
     return None
@@ -278,12 +280,15 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
             rate = layer.attrs.get("_p", layer.attrs.get("_0", Const(0.5)))
             if not layer.training or rate in (Const(0), Const(0.0)):
                 return [(state, args.get(0, "input"))]
-            if _in_place(layer, 1) and args.pos:
-                return [(state, _changed(machine, state, "dropout", args, span))]
+            if _in_place(layer) and args.pos:  # at a rate of 0 torch changes nothing
+                told = isinstance(rate, Const)
+                return [(state, _changed(machine, state, "dropout", args, span) if told else args.pos[0])]
         case "CrossEntropyLoss":
             scores = operate(machine, state, "log_softmax", args.pos[:1], span, spans=args.spans)
             operands = (scores, *args.pos[1:2])
             return [(state, _result(machine, state, layer, "nll_loss", operands, span, args.spans))]
+    if layer.kind in attention.KINDS:
+        return attention.call(machine, state, layer, args, span)
     known = LAYERS.get(layer.kind)
     if known is None:
         return [(state, _unseen(machine, state, layer, args, span))]
@@ -294,7 +299,7 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
     made = (modules.weight(machine, state, ref, name, span) for name in known.parameters)
     weights = tuple(value for value in made if value != NONE)
     inputs = (*args.pos[:2], *(value for name, value in args.named if name in ("input", "target")))
-    if not weights and args.pos and _in_place(layer, 0 if layer.kind in ("ReLU", "ReLU6", "SELU", "SiLU") else 1):
+    if not weights and args.pos and _in_place(layer):
         return [(state, _changed(machine, state, row, args, span))]
     if row == "embedding":
         return [(state, operate(machine, state, row, weights[:1], span))]
@@ -303,8 +308,16 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
     return [(state, _result(machine, state, layer, row, operands, span, args.spans[:count]))]
 
 
-def _in_place(layer: LayerObj, index: int) -> bool:
-    return TRUE in (layer.attrs.get("_inplace"), layer.attrs.get(f"_{index}"))
+_IN_PLACE = {
+    **dict.fromkeys(("ReLU", "ReLU6", "SELU", "SiLU", "Mish", "Hardswish", "Hardsigmoid"), 0), **dict.fromkeys(("Hardtanh", "RReLU", "Threshold"), 2),
+    **dict.fromkeys(("LeakyReLU", "ELU", "CELU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"), 1),
+}  # fmt: skip
+"""Where `inplace` stands among the arguments of the layers that have it."""
+
+
+def _in_place(layer: LayerObj) -> bool:
+    index = _IN_PLACE.get(layer.kind)
+    return index is not None and TRUE in (layer.attrs.get("_inplace"), layer.attrs.get(f"_{index}"))
 
 
 def _changed(machine: Machine, state: State, row: str, args: Args, span: Span) -> Value:
@@ -390,5 +403,4 @@ def _unseen(machine: Machine, state: State, layer: LayerObj, args: Args, span: S
     edges = unknown.edges_in(machine, state, (*args.all, *weights))
     assumed = f"calling `nn.{layer.kind}` saves tensors for its backward"
     edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
-    result = state.new(UnknownObj(span, edge, "tensor"))
-    return Tuple((result, NONE)) if layer.kind == "MultiheadAttention" else result
+    return state.new(UnknownObj(span, edge, "tensor"))

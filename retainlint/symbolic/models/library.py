@@ -73,6 +73,15 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return _reduce(machine, state, args, span)
         case "itertools.accumulate":
             return _accumulate(machine, state, args, span)
+        case "itertools.count":
+            return [
+                (
+                    state,
+                    state.new(IteratorObj("count", (args.get(1, "step", Const(1)),), args.get(0, "start", Const(0)))),
+                )
+            ]
+        case "itertools.cycle" if args.pos:
+            return [(state, state.new(IteratorObj("cycle", args.pos[:1])))]
         case "itertools.starmap":
             return [(state, state.new(IteratorObj("starmap", args.pos[1:], args.get(0, "function"))))]
         case "itertools.pairwise":
@@ -234,7 +243,8 @@ def _deep(machine: Machine, state: State, value: Value, span: Span, memo: dict[V
             memo[value] = state.new(replace(held, storage=ticket(), base=None))
         case TensorObj(edge=edge, parameter=parameter) if edge is not None and edge.node.is_leaf:
             leaf = machine.graphs.leaf(state.moment(span))
-            memo[value] = state.new(TensorObj(leaf, ticket(), parameter=parameter))
+            stands = held.storage == edge.node.variable  # for all weights of a layer: under this key they are saved
+            memo[value] = state.new(TensorObj(leaf, leaf.node.variable if stands else ticket(), parameter=parameter))
         case UnknownObj(hint=hint, name=name):
             memo[value] = unknown.fresh(state, span, hint=hint, name=name)
         case ListObj() | DictObj() | LayerObj() | Instance():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from retainlint import ir
 from retainlint.incident import Turn
@@ -10,7 +11,8 @@ from retainlint.source import Span
 from retainlint.symbolic import walking
 from retainlint.symbolic.classes import ancestry, class_of, find
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models import hugging_face, unknown
+from retainlint.symbolic.models import optimizers as stepping
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     FALSE,
@@ -23,6 +25,7 @@ from retainlint.symbolic.values import (
     Instance,
     ListObj,
     OptimizerObj,
+    Ref,
     TensorObj,
     Tuple,
     UnknownObj,
@@ -36,6 +39,9 @@ _AT_FIRST = ("setup", "on_fit_start", "on_train_start", "on_train_epoch_start")
 _AT_LAST = ("on_train_epoch_end", "on_train_end")
 _BEFORE = ("on_train_batch_start", "on_batch_start")
 _AFTER = ("on_before_zero_grad", "on_after_backward", "on_train_batch_end", "on_batch_end")
+
+
+NOTHING = Args()
 
 
 def is_step(state: State, receiver: Value, name: str) -> bool:
@@ -54,7 +60,7 @@ def is_step(state: State, receiver: Value, name: str) -> bool:
         return False
     method = find(state, receiver, name)
     by_hand = isinstance(method, Closure) and (
-        "backward" in method.code.span.text or "automatic_optimization" in _text(state, receiver)
+        "backward" in _whole(method.code) or "automatic_optimization" in _text(state, receiver)
     )
     return not by_hand and find(state, receiver, "automatic_optimization") is None
 
@@ -70,7 +76,21 @@ def _text(state: State, receiver: Value) -> str:
     """The text of an object's class."""
     held = state.get(class_of(state, receiver) or receiver)
     code = getattr(held, "code", None)
-    return code.span.text if isinstance(code, ir.Code) else ""
+    return _whole(code) if isinstance(code, ir.Code) else ""
+
+
+def _whole(code: ir.Code) -> str:
+    """The text of a definition, by its indentation."""
+    source, at = code.span.source, code.span.row
+    rows = [source.row_text(at)]
+    margin = len(rows[0]) - len(rows[0].lstrip())
+    for row in range(at + 1, len(source.row_starts) + 1):
+        text = source.row_text(row)
+        bare = text.lstrip()
+        if bare and len(text) - len(bare) <= margin and bare[0] != ")":
+            break
+        rows.append(text)
+    return "\n".join(rows)
 
 
 def is_fitted(state: State, value: Value) -> bool:
@@ -83,7 +103,12 @@ def is_fitted(state: State, value: Value) -> bool:
 
 def is_trained(state: State, value: Value) -> bool:
     """Whether a value is a trainer of the program's own, derived from Hugging Face's, whose `train` walks its losses."""
-    return isinstance(find(state, value, "compute_loss"), Closure) and is_step(state, value, "compute_loss")
+    if isinstance(find(state, value, "compute_loss"), Closure) and is_step(state, value, "compute_loss"):
+        return True
+    if not hugging_face.is_derived(state, value):
+        return False
+    seen = isinstance(state.get(hugging_face.model_of(state, value)), Instance)
+    return seen or isinstance(find(state, value, "training_step"), Closure)
 
 
 def fit(machine: Machine, state: State, model: Value, span: Span, callbacks: tuple[Value, ...] = ()) -> Results:
@@ -99,25 +124,33 @@ def fit(machine: Machine, state: State, model: Value, span: Span, callbacks: tup
 def train(machine: Machine, state: State, trainer: Value, span: Span) -> Results:
     """`trainer.train()`: two batches of a trainer that we know."""
     states = [state]
+    own = (name for name in ("training_step", "compute_loss") if find(state, trainer, name) is not None)
+    name = next(own, "")
     for number in (1, 2):
-        states = _batch(machine, states, trainer, "compute_loss", number, span)
+        states = _batch(machine, states, trainer, name, number, span)
     return [(each, NONE) for each in states]
 
 
 def _batch(machine: Machine, states: list[State], receiver: Value, name: str, number: int, span: Span) -> list[State]:
-    """One batch on each state; with manual optimisation, the step alone."""
+    """One batch on each state; with manual optimisation, the step alone. Without a step of its own, a trainer walks the
+    loss that its model returns."""
     found: list[State] = []
     for each in states:
-        method = find(each, receiver, name)
+        model = hugging_face.model_of(each, receiver)
+        method = find(each, receiver, name) if name else find(each, model, "forward")
         if each.flow is not None or not isinstance(method, Closure):
             found.append(each)
             continue
         code, outer = method.code, each.turns
         each.turns = (*outer, Turn(code.span, number, is_call=True, depth=len(each.calls)))
-        if is_step(each, receiver, name):
-            done = step(machine, each, receiver, method, code, number)
+        given = Args() if model == NONE else Args((model, unknown.fresh(each, code.span, name="inputs")))
+        if not name:
+            results = hugging_face.default_loss(machine, each, model, Args(), code.span)
+            done = _walked(machine, results, receiver, code, number)
+        elif is_step(each, receiver, name):
+            done = step(machine, each, receiver, method, code, number, given)
         else:
-            done = machine.call(each, Bound(method, receiver), Args(), code.span)
+            done = machine.call(each, Bound(method, receiver), given, code.span)
         for after, _ in done:
             after.turns = outer
             found.append(after)
@@ -146,10 +179,18 @@ def _called_back(
     return states
 
 
-def step(machine: Machine, state: State, receiver: Value, method: Value, code: ir.Code, number: int) -> Results:
+def step(
+    machine: Machine,
+    state: State,
+    receiver: Value,
+    method: Value,
+    code: ir.Code,
+    number: int,
+    given: Args = NOTHING,
+) -> Results:
     """One batch, as the framework runs it: hooks, the step, the walk of what it returned, hooks."""
     begun = _hooks(machine, [state], receiver, _BEFORE, code.span)
-    args = _arguments(method, number)
+    args = _arguments(method, number) if given == NOTHING else given
     results = [way for each in begun for way in machine.call(each, Bound(method, receiver), args, code.span)]
     return _walked(machine, results, receiver, code, number)
 
@@ -177,8 +218,29 @@ def _walked(machine: Machine, results: Results, receiver: Value, code: ir.Code, 
             span = _returned(code, number)
             args = Args((), (), False, (), span)
             walked = [s for s, _ in walking.walk_for(machine, state, loss, args, span)]
+        for each in walked:
+            _stepped(machine, each, receiver, code, number)
         found += [(s, value) for s in _hooks(machine, walked, receiver, _AFTER, code.span)]
     return found
+
+
+def _stepped(machine: Machine, state: State, receiver: Value, code: ir.Code, number: int) -> None:
+    """The steps of the optimisers that `configure_optimizers` surely makes; of several, with turns of their own, of this
+    turn's. A trainer that accumulates gradients steps later."""
+    configure = find(state, receiver, "configure_optimizers")
+    if state.flow is not None or not isinstance(configure, Closure):
+        return
+    apart = state.fork()
+    results = optimizers(machine, apart, receiver, code.span)
+    if len(results) != 1 or results[0][0].flow is not None:
+        return
+    after, value = results[0]
+    made = [after.get(each) for each in (value.items if isinstance(value, Tuple) else (value,))]
+    in_turns = any(param.name == "optimizer_idx" for param in code.params)
+    for held in made[number - 1 : number] if in_turns else made:
+        if isinstance(held, OptimizerObj) and held.params is not None:
+            known = tuple(param for param in held.params if not isinstance(param, Ref) or param.id in state.heap)
+            stepping.step(machine, state, replace(held, params=known), _returned(configure.code, 1))
 
 
 def _hooks(machine: Machine, states: list[State], receiver: Value, names: tuple[str, ...], span: Span) -> list[State]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from retainlint.source import Span
 from retainlint.symbolic import deeds
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import parts, unknown, weights
+from retainlint.symbolic.models import hooks, parts, unknown, weights
 from retainlint.symbolic.models.operations import bump
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
@@ -33,10 +33,9 @@ METHODS = {
     "parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules", "children",
     "named_children", "train", "eval", "to", "cuda", "cpu", "float", "double", "half", "zero_grad", "state_dict",
     "load_state_dict", "apply", "requires_grad_", "register_buffer", "register_parameter", "add_module", "forward",
-    "register_forward_hook", "register_full_backward_hook", "register_module", "share_memory", "type", "compile",
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_module", "share_memory", "type", "compile",
     "__init__", "append", "extend", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
 }  # fmt: skip
-HOOKS = "(hooks)"
 PARAMETRIZED = "(parametrized) "
 _PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
 _SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
@@ -83,11 +82,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return [(state, state.new(ListObj(items, not sure and weights.WEIGHTS not in found)))]
         case "apply":
             return _apply(machine, state, obj, args.get(0, "fn"), span)
-        case "register_forward_hook" if isinstance(held, Instance | LayerObj):
-            hooks = held.attrs.get(HOOKS, Tuple(()))
-            assert isinstance(hooks, Tuple)
-            grown = Tuple((*hooks.items, args.get(0, "hook")))
-            state.set(obj, replace(held, attrs={**held.attrs, HOOKS: grown}))
+        case "register_forward_hook" | "register_forward_pre_hook":
+            return [(state, hooks.register(state, obj, name, args, span))]
         case "train" | "eval":
             mode = name == "train" and args.get(0, "mode", TRUE) != FALSE
             _set_training(state, obj, mode)
@@ -144,6 +140,15 @@ def parametrize(state: State, args: Args) -> Value:
     return module
 
 
+def unparametrized(state: State, module: Value, name: Value) -> Value:
+    """`remove_parametrizations(module, name)`: what the weight was computed from is the weight."""
+    held = state.get(module)
+    if isinstance(held, LayerObj) and isinstance(module, Ref) and isinstance(name, Const):
+        kept = {key: value for key, value in held.attrs.items() if key != f"{PARAMETRIZED}{name.value}"}
+        state.set(module, replace(held, attrs=kept))
+    return module
+
+
 def weight(machine: Machine, state: State, module: Ref, name: str, span: Span) -> Value:
     """A layer's weight: what its parametrization makes of the original, once inside `parametrize.cached()`."""
     held = state.heap[module.id]
@@ -172,26 +177,6 @@ def _apply(machine: Machine, state: State, obj: Value, func: Value, span: Span) 
     for part in inner:
         results = [done for each, _ in results for done in _apply(machine, each, part, func, span)]
     return [(after, obj) for each, _ in results for after, _ in machine.call(each, func, Args((obj,)), span)]
-
-
-def hooked(machine: Machine, results: Results, obj: Value, args: Args, span: Span) -> Results:
-    """Run a module's forward hooks on what its call gave; what one returns replaces it."""
-    found: Results = []
-    for state, value in results:
-        held = state.get(obj)
-        hooks = held.attrs.get(HOOKS) if isinstance(held, LayerObj | Instance) else None
-        if not isinstance(hooks, Tuple) or state.flow is not None:
-            found.append((state, value))
-            continue
-        ways: Results = [(state, value)]
-        for hook in hooks.items:
-            ways = [
-                (after, value_ if given == NONE else given)
-                for each, value_ in ways
-                for after, given in machine.call(each, hook, Args((obj, Tuple(args.pos), value_)), span)
-            ]
-        found += ways
-    return found
 
 
 def _grow(state: State, obj: Ref, held: LayerObj, args: Args) -> None:

@@ -14,6 +14,7 @@ from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import Change, Flow, State, ticket
 from retainlint.symbolic.values import (
+    NONE,
     PROVEN,
     Bound,
     Closure,
@@ -95,10 +96,10 @@ def operate(
     elif edge is None:
         cut = next((obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut), None)
     held = [state.get(value) for value in operands]
-    odd = any(isinstance(value, External | Method | Closure | Bound) for value in operands)
+    odd = any(isinstance(value, External | Method | Closure | Bound) for value in operands) or NONE in operands[:1]
     certain = edge is not None or not (odd or any(isinstance(obj, UnknownObj) and not obj.plain for obj in held))
     if not certain:
-        return unknown.fresh(state, span, plain=True)
+        return unknown.fresh(state, span, plain=not (odd and state.grad))
     keeps = row in _KEEP_SIGN and isinstance(first, TensorObj) and first.positive
     made = state.new(TensorObj(edge, storage, base, cut, positive=keeps or row in _POSITIVE, ndim=ndim))
     if edge is not None and row in keeping.SUMS:

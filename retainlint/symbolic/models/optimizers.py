@@ -42,6 +42,8 @@ _OPTIMIZER = re.compile(
     r"|(^|_)solver(_\w{1,2})?$"
 )
 """Names of optimisers."""
+ZEROES = "(zeroes)"
+"""Under this, something that nobody sees says that it zeroes gradients, and is no network."""
 
 _GRAD = re.compile(r"\.grad\b")
 
@@ -58,7 +60,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, unknown.fresh(state, span, hint="scheduler", plain=True))]
     params, open_ = gathered(machine, state, args.get(0, "params"), span)
     once = kind not in REPEATS or args.get(2, "max_iter") == Const(1)
-    return [(state, state.new(OptimizerObj(kind, params, 1 if once else 2, open_)))]
+    silent = args.get(-1, "fused", FALSE) not in (FALSE, NONE)
+    return [(state, state.new(OptimizerObj(kind, params, 1 if once else 2, open_, silent)))]
 
 
 def gathered(machine: Machine, state: State, value: Value, span: Span) -> tuple[tuple[Value, ...] | None, bool]:
@@ -167,8 +170,13 @@ def stepped(machine: Machine, state: State, owner: Value, span: Span) -> None:
     held = state.get(owner)
     if isinstance(held, OptimizerObj):
         step(machine, state, held, span)
-    elif isinstance(held, UnknownObj) and (held.hint == "optimizer" or _OPTIMIZER.search(held.name)):
+    elif isinstance(held, UnknownObj) and _is_optimizer(held):
         _unseen_step(machine, state, span)
+
+
+def _is_optimizer(held: UnknownObj) -> bool:
+    """Whether what steps is one, by its name, or since it zeroes gradients too."""
+    return held.hint == "optimizer" or _OPTIMIZER.search(held.name) is not None or ZEROES in held.attrs
 
 
 def _unseen_step(machine: Machine, state: State, span: Span, *, seen: bool = False) -> None:
@@ -209,11 +217,13 @@ def step(machine: Machine, state: State, held: OptimizerObj, span: Span) -> None
         if isinstance(tensor, TensorObj) and tensor.edge is not None:
             if tensor.edge.node.variable in state.ledger.graded:
                 machine.trained.add(tensor.edge.node)
-                bump(machine, state, tensor.storage, span, by_step=True)
+                if not held.silent:
+                    bump(machine, state, tensor.storage, span, by_step=True)
     for node, level in list(weights.moved(machine, state, held.params or ())):
         machine.trained.add(node)
-        bump(machine, state, node.variable, span, by_step=True, level=level)
-    if _is_hidden(state, held):
+        if not held.silent:
+            bump(machine, state, node.variable, span, by_step=True, level=level)
+    if _is_hidden(state, held) and not held.silent:
         _unseen_step(machine, state, span, seen=held.params is not None)
     _note(state, held)
 

@@ -35,6 +35,7 @@ _DTYPES = {"torch.float64", "torch.double", "torch.half", "torch.float16", "torc
 
 _CLOSING = ("sum", "mean")
 """What makes a loss of anything. They save nothing: of a leaf it may be walked twice."""
+_COUNTS = {"dim", "numel", "nelement", "ndimension"}
 _NO_TENSOR = {"format", "split", "index", "pop", "add", "remove", "round", "select", "size", "new", "flip", "repeat"}
 
 
@@ -162,11 +163,13 @@ def unknown_method(
 ) -> Results | None:
     """A method of something unknown, if it is one that tensors have."""
     if held.plain:
-        return [(state, unknown.fresh(state, span, plain=True))]
+        return _of_plain(machine, state, obj, held, name, args, span)
     if name == "backward":
         return _unknown_backward(machine, state, obj, held, args, span)
     if name == "item":
         return [(state, Term("item", (obj, Symbol(ticket()))))]
+    if name in _COUNTS or (name == "size" and args.pos):
+        return [(state, Term(name, (obj, *args.pos)))]
     if name == "detach":
         misuse.detached(machine, state, obj, span)
     if name == "detach" or name in CUTS or name in NUMBERS:
@@ -183,6 +186,18 @@ def unknown_method(
     if in_place(name):
         return [(state, obj)]
     return None
+
+
+def _of_plain(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span) -> Results:
+    """A method of what surely has no graph: its result has one if an argument has (`batch.mm(weight)`)."""
+    if not state.grad or not any(machine.graphs.edge(state, value) for value in args.all):
+        return [(state, unknown.fresh(state, span, plain=True))]
+    if in_place(name):
+        state.set(obj, replace(held, plain=False))
+        return [(state, obj)]
+    if name in OPERATIONS and name not in _NO_TENSOR:
+        return operation(machine, state, name, args.behind(obj, _receiver(span)), span)
+    return [(state, unknown.fresh(state, span))]
 
 
 def _unknown_backward(
@@ -203,6 +218,8 @@ def unknown_attribute(machine: Machine, state: State, obj: Ref, held: UnknownObj
         return uncertain(machine, state, "t", (obj,), span, (_receiver(span),))
     if name == "grad":
         deeds.read(state, span)
+    if name == "shape" and name not in held.attrs:
+        return Term(name, (obj,))
     if name in ("data", "grad", "shape", "device", "dtype", "ndim", "requires_grad", "is_leaf", "grad_fn"):
         return (
             unknown.derived(machine, state, obj, name, span)

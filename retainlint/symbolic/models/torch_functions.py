@@ -213,7 +213,8 @@ def _dropout(machine: Machine, state: State, args: Args, span: Span) -> Value:
     if rate in (Const(0), Const(0.0)) or training == FALSE:
         return args.get(0, "input")
     if args.get(3, "inplace") == TRUE and isinstance(state.get(args.get(0, "input")), TensorObj):
-        operations.change(machine, state, args.get(0, "input"), "dropout", (), span, spans=args.spans[:1])
+        if training == TRUE and isinstance(rate, Const):  # at a rate of 0 torch changes nothing
+            operations.change(machine, state, args.get(0, "input"), "dropout", (), span, spans=args.spans[:1])
         return args.get(0, "input")
     doubt = PROVEN if training == TRUE and isinstance(rate, Const) else GUESS
     return operate(machine, state, "dropout", args.pos[:1], span, spans=args.spans, doubt=doubt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from retainlint.source import Span
 from retainlint.symbolic import deeds, walking
@@ -52,6 +53,8 @@ def unknown_method(
     if name == "scale" and len(args.pos) == 1 and named:
         return [(state, _scaled(machine, state, args, span))]
     if name == "zero_grad":
+        if not unknown.is_network(held):
+            state.set(obj, replace(held, attrs={**held.attrs, optimizers.ZEROES: TRUE}))
         to_none = args.get(0, "set_to_none", TRUE) != FALSE
         deeds.zeroed(machine.waste, state, obj, span, to_none=to_none)
         if to_none:

@@ -30,7 +30,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     """Make a transformed function, call one, or take a derivative; None for any other path."""
     head, _, name = path.rpartition(".")
     if path.startswith("torch.autograd.functional.") and name in _DERIVATIVES:
-        return [(state, _derivative(machine, state, path, args, span))]
+        return _derivative(machine, state, path, args, span)
     if path == "torch.vmap" or (path.startswith(_HEADS) and name == "vmap"):
         return [(state, args.get(0, "func"))]  # its results have the graph of a plain call
     if not path.startswith(_HEADS):
@@ -43,6 +43,9 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return _applied(machine, state, head.rpartition(".")[2], args, span)
     if name == "pulled":
         return [(state, Tuple((_made(machine, state, args.pos, "vjp", span),)))]
+    if name == "jvp" and isinstance(primals := args.get(1, "primals"), Tuple) and not args.has(-1, "has_aux"):
+        called = machine.call(state, args.get(0, "func"), Args(primals.items), span)
+        return [(each, Tuple((value, _made(machine, each, (value,), "jvp", span)))) for each, value in called]
     if name == "vjp" and not args.has(-1, "has_aux"):
         called = machine.call(state, args.get(0, "func"), Args(args.pos[1:], spans=args.spans[1:]), span)
         pull = f"{head}.pulled"
@@ -50,21 +53,26 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     return None
 
 
-def _derivative(machine: Machine, state: State, path: str, args: Args, span: Span) -> Value:
-    """What torch.autograd.functional returns has no graph unless `create_graph` asks for one."""
-    name = path.rpartition(".")[2]
-    given = args.get(1, "inputs")
-    alone = name in ("jacobian", "hessian")
-    single = alone and isinstance(state.get(given), TensorObj)  # the result is a tensor too
+def _derivative(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
+    """What torch.autograd.functional returns has no graph unless `create_graph` asks for one; then it has one over what
+    the function makes of its inputs."""
+    name, func, given = path.rpartition(".")[2], args.get(0, "func"), args.get(1, "inputs")
+    alone, single = name in ("jacobian", "hessian"), isinstance(state.get(given), TensorObj)  # the results are tensors
     if args.get(2 if alone else 3, "create_graph", FALSE) == FALSE:
-        cut = ("create_graph", span)
-        return state.new(TensorObj(None, ticket(), cut=cut)) if single else unknown.fresh(state, span, plain=True)
-    edges = unknown.edges_in(machine, state, (given,)) if single else []
-    if not edges or not state.grad:
-        return unknown.called(machine, state, External(path), args, span)
-    assumed = f"`{name}` saves what it computes with"
-    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
-    return state.new(TensorObj(edge, ticket()))
+        plain = (_cut(state, span) if single else unknown.fresh(state, span, plain=True) for _ in range(2))
+        return [(state, next(plain) if alone else Tuple(tuple(plain)))]
+    if not state.grad or not isinstance(func, Closure | Bound | Partial | Ref):
+        return [(state, unknown.called(machine, state, External(path), args, span))]
+    found: Results = []
+    for each, value in machine.call(state, func, Args(given.items if isinstance(given, Tuple) else (given,)), span):
+        sources = (value, given) if single else (value,)
+        made = tuple(_made(machine, each, sources, name, span, plainly=not single) for _ in range(1 if alone else 2))
+        found.append((each, made[0] if alone else Tuple(made)))
+    return found
+
+
+def _cut(state: State, span: Span) -> Value:
+    return state.new(TensorObj(None, ticket(), cut=("create_graph", span)))
 
 
 def _applied(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
@@ -94,6 +102,6 @@ def _made(
     edges = unknown.edges_in(machine, state, sources)
     if not edges:
         return unknown.fresh(state, span)  # the function itself may bring some
-    assumed = f"`torch.func.{name}` saves what it computes with"
+    assumed = f"`{name}` saves what it computes with"
     edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
     return state.new(UnknownObj(span, edge, "tensor") if plainly else TensorObj(edge, ticket()))

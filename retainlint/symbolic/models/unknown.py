@@ -30,6 +30,7 @@ from retainlint.symbolic.values import (
     Method,
     Partial,
     Ref,
+    Slice,
     TensorObj,
     Tuple,
     UnknownObj,
@@ -113,12 +114,12 @@ def _returned(machine: Machine, state: State, whole: Edge | None, span: Span) ->
     return None if whole is None else machine.graphs.part(state, whole, state.moment(span), CONVENTIONAL, assumed)
 
 
-def _part(machine: Machine, state: State, held: UnknownObj, span: Span) -> Edge | None:
+def _part(machine: Machine, state: State, held: UnknownObj, span: Span, operation: str = "part") -> Edge | None:
     """The graph that a part of an unknown may have."""
     if held.edge is None:
         return None
     state.opened.add(held.edge.node)
-    return machine.graphs.part(state, held.edge, state.moment(span))
+    return machine.graphs.part(state, held.edge, state.moment(span), operation=operation)
 
 
 def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | None = None) -> Value:
@@ -127,7 +128,9 @@ def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | 
     if isinstance(held, UnknownObj) and isinstance(obj, Ref):
         if isinstance(index, Const):
             return derived(machine, state, obj, f"[{index.value!r}]", span)
-        return state.new(UnknownObj(span, _part(machine, state, held, span), plain=held.plain, fed=held.fed))
+        rows = isinstance(index, Slice) or (isinstance(index, Tuple) and any(isinstance(i, Slice) for i in index.items))
+        edge = _part(machine, state, held, span, "slice" if rows else "part")
+        return state.new(UnknownObj(span, edge, plain=held.plain, fed=held.fed))
     if isinstance(held, ListObj) and held.items:
         return held.items[-1]
     return fresh(state, span)
@@ -315,6 +318,8 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
             forget(machine, state, value)
     elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and edges_in(machine, state, [value]):
         state.set(value, UnknownObj(state.frame.code.span, name="items"))
+    elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and level == GUESS and not held.items:
+        state.set(value, replace(held, open=True))  # it is given to be filled
 
 
 def keep(state: State, made: Value, given: tuple[Value, ...]) -> None:

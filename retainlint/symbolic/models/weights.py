@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from retainlint.autograd.graph import Edge, Node
+from retainlint.symbolic import between
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
@@ -14,6 +15,7 @@ from retainlint.symbolic.values import (
     FALSE,
     GUESS,
     TRUE,
+    ClassObj,
     Const,
     DictObj,
     Instance,
@@ -180,8 +182,34 @@ def note(machine: Machine, state: State, module: Ref, named: dict[str, Value], *
     if not isinstance(state.get(module), Instance | LayerObj):
         return
     machine.graphs.listed[module] = frozenset(named.values())
+    if not named:
+        _prove(state, module)
     if not (named and sure) and (item := listed(machine, state, module)) is not None:
         named[WEIGHTS] = item
+
+
+def _prove(state: State, module: Ref) -> None:
+    """A module in which no parameter is seen has some, or torch would refuse to list them for an optimiser: the only part
+    that it calls, and that nobody sees, is a module."""
+    parts: list[tuple[Ref, UnknownObj]] = []
+    stack, seen = [module], set[Value]()
+    while stack:
+        whole = stack.pop()
+        held = state.get(whole)
+        if whole in seen or not isinstance(held, Instance | LayerObj):
+            continue
+        seen.add(whole)
+        cls = state.get(held.cls) if isinstance(held, Instance) else None
+        text = between.text_of(cls.code) if isinstance(cls, ClassObj) else ""
+        for name, value in held.attrs.items():
+            part = state.get(value)
+            if isinstance(part, Instance | LayerObj) and isinstance(value, Ref):
+                stack.append(value)
+            elif isinstance(part, UnknownObj) and isinstance(value, Ref) and re.search(rf"\bself\.{name}\(", text):
+                if not part.plain and part.edge is None and not _WEIGHTLESS.search(part.name or name):
+                    parts.append((value, part))
+    if len(parts) == 1 and parts[0][1].hint in ("", "instance"):
+        state.set(parts[0][0], replace(parts[0][1], hint="submodule"))
 
 
 def completed(machine: Machine, state: State, params: Iterable[Value]) -> tuple[Value, ...]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from retainlint.source import Span
 from retainlint.symbolic import iteration
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import library, modules, unknown
+from retainlint.symbolic.models import hooks, library, modules, renewing, unknown
 from retainlint.symbolic.models.operations import bump, operate
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     NONE,
-    Const,
     External,
     LayerObj,
     Ref,
@@ -20,18 +19,13 @@ from retainlint.symbolic.values import (
 )
 
 AVERAGED = "AveragedModel"
-_MADE = External("torch.nn.utils.parametrizations.computed")
-_PARAMETRIZED = {"weight_norm", "spectral_norm", "orthogonal"}
 _PACKING = {
     "pack_padded_sequence": "input", "pad_packed_sequence": "sequence",
     "pack_sequence": "sequences", "pad_sequence": "sequences",
 }  # fmt: skip
 """What packs and pads sequences, and the name of its first parameter."""
 _FIELDS = ("data", "batch_sizes", "sorted_indices", "unsorted_indices")
-_SAME = _PARAMETRIZED | {
-    "remove_weight_norm", "remove_spectral_norm", "identity", "random_unstructured", "l1_unstructured", "remove",
-    "ln_structured", "random_structured", "convert_conv2d_weight_memory_format", "fuse_conv_bn_eval",
-}  # fmt: skip
+_SAME = {"convert_conv2d_weight_memory_format", "fuse_conv_bn_eval"}
 _WRAPPERS = (
     "torch.distributed.fsdp.FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard",
     "torch.distributed._composable.fsdp.fully_shard", "torch.nn.parallel.distributed.DistributedDataParallel",
@@ -50,8 +44,9 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if path == f"torch.optim.swa_utils.{AVERAGED}":
         copied = library.copied(machine, state, args.get(0, "model"), span)
         return [(state, state.new(LayerObj(AVERAGED, {"module": copied}, (copied,))))]
-    if path == f"{_MADE.path}":
-        return [(state, _computed(machine, state, args, span))]
+    if path == hooks.REMOVE:
+        hooks.removed(state, args)
+        return [(state, NONE)]
     if not path.startswith("torch.nn.utils."):
         return None
     if name == "parameters_to_vector":
@@ -60,12 +55,11 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, unknown.called(machine, state, External(path), args, span))]
         views = [operate(machine, state, "view", (value,), span) for value in known]
         return [(state, operate(machine, state, "cat", views, span))]
-    if name in _PARAMETRIZED and path.startswith("torch.nn.utils.parametrizations."):
-        given = (args.get(0, "module"), args.get(1, "name", Const("weight")), _MADE)
-        return [(state, modules.parametrize(state, Args(given)))]
     if path.startswith("torch.nn.utils.rnn.") and name in _PACKING:
         return [(state, _packing(machine, state, name, args, span))]
-    return [(state, args.get(0, "module"))] if name in _SAME else None
+    if name in _SAME:
+        return [(state, args.get(0, "module"))]
+    return renewing.function(machine, state, path, args, span)
 
 
 def averaged(machine: Machine, state: State, obj: Ref, span: Span) -> Results:
@@ -104,11 +98,6 @@ def unpacked(value: Value) -> Value | None:
 
 def _plain(state: State, span: Span) -> Value:
     return unknown.fresh(state, span, plain=True)
-
-
-def _computed(machine: Machine, state: State, args: Args, span: Span) -> Value:
-    """A weight as a norm's parametrization computes it: it saves the original."""
-    return operate(machine, state, "logdet", args.pos[:1], span)
 
 
 def weight(machine: Machine, state: State, obj: Value, held: LayerObj, name: str, span: Span) -> Value | None:

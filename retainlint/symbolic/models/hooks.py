@@ -1,0 +1,129 @@
+"""What runs around a module's call: the hooks that were registered to run before its forward, and behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from retainlint.source import Span
+from retainlint.symbolic.context import Args, Machine, Results
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import (
+    NONE,
+    TRUE,
+    Const,
+    External,
+    Instance,
+    LayerObj,
+    Partial,
+    Ref,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+
+V = TypeVar("V", bound=Value)
+
+BEFORE, BEHIND = "(before)", "(hooks)"
+"""Under these a module holds its hooks."""
+METHODS = {"register_forward_pre_hook": BEFORE, "register_forward_hook": BEHIND}
+REMOVE = "torch.nn.(remove a hook)"
+
+
+def register(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:
+    """`module.register_forward_hook(hook)` and its twin; what it returns takes the hook away again."""
+    if args.get(-1, "with_kwargs") == TRUE:
+        return NONE
+    hook = args.get(0, "hook")
+    add(state, obj, METHODS[name], hook)
+    remove = Partial(External(REMOVE), (Const(METHODS[name]), obj, hook), ())
+    return state.new(UnknownObj(span, attrs={"remove": remove}, plain=True))
+
+
+def add(state: State, obj: Ref, where: str, hook: Value) -> None:
+    """Have a hook run around each call of a module."""
+    held = state.heap[obj.id]
+    if isinstance(held, Instance | LayerObj):
+        state.set(obj, replace(held, attrs={**held.attrs, where: Tuple((*registered(state, obj, where), hook))}))
+
+
+def drop(state: State, obj: Value, where: str, hook: Value) -> None:
+    """Take a hook away."""
+    held = state.get(obj)
+    if isinstance(held, Instance | LayerObj) and isinstance(obj, Ref):
+        kept = tuple(each for each in registered(state, obj, where) if each != hook)
+        state.set(obj, replace(held, attrs={**held.attrs, where: Tuple(kept)}))
+
+
+def removed(state: State, args: Args) -> None:
+    """`handle.remove()`."""
+    where, obj, hook = args.pos
+    assert isinstance(where, Const)
+    drop(state, obj, str(where.value), hook)
+
+
+def around(
+    machine: Machine,
+    state: State,
+    obj: Ref,
+    args: Args,
+    span: Span,
+    inner: Callable[[Machine, State, V, Args, Span], Results],
+    target: V,
+) -> Results:
+    """Run a module's call, `inner` of `target`, with the module's hooks."""
+    held = state.heap[obj.id]
+    if not isinstance(held, Instance | LayerObj) or BEFORE not in held.attrs:
+        return _behind(machine, inner(machine, state, target, args, span), obj, args, span)
+    found: Results = []
+    for each, given in _before(machine, state, obj, args, span):
+        if each.flow is not None:
+            found.append((each, NONE))
+        else:
+            found += _behind(machine, inner(machine, each, target, given, span), obj, given, span)
+    return found
+
+
+def registered(state: State, obj: Value, where: str) -> tuple[Value, ...]:
+    """The hooks of a module."""
+    held = state.get(obj)
+    hooks = held.attrs.get(where) if isinstance(held, LayerObj | Instance) else None
+    return hooks.items if isinstance(hooks, Tuple) else ()
+
+
+def _before(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> list[tuple[State, Args]]:
+    """Run the hooks before a forward; what one returns replaces its arguments."""
+    ways = [(state, args)]
+    for hook in registered(state, obj, BEFORE):
+        ways = [
+            (after, _replaced(given, value))
+            for each, given in ways
+            for after, value in machine.call(each, hook, Args((obj, Tuple(given.pos))), span)
+        ]
+    return ways
+
+
+def _replaced(args: Args, value: Value) -> Args:
+    if value == NONE:
+        return args
+    return replace(args, pos=value.items if isinstance(value, Tuple) else (value,), spans=())
+
+
+def _behind(machine: Machine, results: Results, obj: Value, args: Args, span: Span) -> Results:
+    """Run the hooks behind a forward on what it gave; what one returns replaces it."""
+    found: Results = []
+    for state, value in results:
+        hooks = registered(state, obj, BEHIND)
+        if not hooks or state.flow is not None:
+            found.append((state, value))
+            continue
+        ways: Results = [(state, value)]
+        for hook in hooks:
+            ways = [
+                (after, value_ if given == NONE else given)
+                for each, value_ in ways
+                for after, given in machine.call(each, hook, Args((obj, Tuple(args.pos), value_)), span)
+            ]
+        found += ways
+    return found
