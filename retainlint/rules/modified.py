@@ -50,7 +50,7 @@ def modified_diagnostic(rule: Rule, incident: Modified, message: str, help: str,
 
 def base(change: Span) -> str:
     """What an assignment to an index changes: `h` of `h[:, 0]`; "" of another change."""
-    match = re.fullmatch(r"([\w.]+)\s*\[.*\](\s*[-+*/@]?=(?!=).*)?", change.text.strip(), re.DOTALL)
+    match = re.fullmatch(r"(?!return\b)([\w.]+)\s*\[.*\](\s*[-+*/@]?=(?!=).*)?", change.text.strip(), re.DOTALL)
     return match[1] if match else ""
 
 

@@ -37,10 +37,6 @@ def warned(
     )
 
 
-def loop_label(loop: Span) -> Label:
-    return Label(loop, "in each turn")
-
-
 def loop_at(loop: Span, home: Source) -> str:
     return f"the loop on {place(loop, home)}"
 

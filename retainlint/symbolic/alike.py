@@ -62,6 +62,8 @@ def equivalent(
 Hint: TypeAlias = tuple[bool, int, str]
 """A name in a frame (True), or a record on the heap."""
 
+_DEEP = 20
+"""Containers nested deeper count as holding something."""
 _SIMPLE: frozenset[type] = frozenset({Const, External, Term, Symbol})
 _COMPUTED: frozenset[type] = frozenset({Term, Symbol})
 _LEAVES: frozenset[type] = _SIMPLE | {Imported, Module, Failure, GradMode}
@@ -233,24 +235,25 @@ class Comparison:
         truth = state.truths.get(value) if isinstance(value, Term) else None
         return None if truth is None else truth != negated
 
-    def plain(self, state: State, value: Value) -> bool:
-        """Whether a value can hold no graph and is no flag."""
+    def plain(self, state: State, value: Value, depth: int = 0) -> bool:
+        """Whether a value can hold no graph and is no flag; a list may hold itself."""
         if isinstance(value, Const):
             return self.lenient and (self.blind or not isinstance(value.value, (bool, type(None))))
         if isinstance(value, Ref):
-            return self.bare(state, state.heap[value.id])
+            return depth < _DEEP and self.bare(state, state.heap[value.id], depth)
         return type(value) in _COMPUTED or (isinstance(value, External) and not value.path.startswith("torch"))
 
-    def bare(self, state: State, held: HeapObj) -> bool:
+    def bare(self, state: State, held: HeapObj, depth: int = 0) -> bool:
         """The same of what a reference leads to."""
         if isinstance(held, UnknownObj):
             return not held.attrs and (held.plain or self.weak(state, held))
         if isinstance(held, TensorObj):
             return self.weak(state, held)
         if isinstance(held, ListObj):
-            return self.grown and all(self.plain(state, item) for item in held.items)
+            return self.grown and all(self.plain(state, item, depth + 1) for item in held.items)
         if isinstance(held, DictObj):
-            return self.lenient and all(self.plain(state, item) for item in (*held.items.values(), *held.rest))
+            items = (*held.items.values(), *held.rest)
+            return self.lenient and all(self.plain(state, item, depth + 1) for item in items)
         return False
 
     def weak(self, state: State, held: TensorObj | UnknownObj) -> bool:
@@ -295,7 +298,7 @@ class Comparison:
     def refs(self, a: int, b: int) -> bool:
         left, right = self.a.heap[a], self.b.heap[b]
         if self.bare(self.a, left) and self.bare(self.b, right):
-            return True
+            return not (_is_cut_where(left, right) or _is_cut_where(right, left))
         if a in self.ids or b in self.back:
             return self.ids.get(a) == b and self.back.get(b) == a
         self.ids[a], self.back[b] = b, a
@@ -425,3 +428,10 @@ class Comparison:
         if any(node in left and node in right for node in freed):
             return False  # what only one side reaches was compared where it is held
         return all(self.as_stale(node, node) for node in left & right if any(s.storage in changed for s in node.saved))
+
+
+def _is_cut_where(a: HeapObj, b: HeapObj) -> bool:
+    """Whether one state has surely cut what may have a graph in the other."""
+    if not isinstance(a, TensorObj) or a.cut is None or a.edge is not None:
+        return False
+    return isinstance(b, TensorObj | UnknownObj) and b.edge is not None

@@ -62,12 +62,14 @@ def _is_bare(held: object) -> bool:
 
 
 def texts(methods: Sequence[ir.Code]) -> Iterator[str]:
-    """The texts of methods but `__init__`, each to where its class, or the next method, may begin: the bodies of most are
-    not parsed, since no walk stands in them."""
-    for each in methods:
-        if each.name != "__init__":
-            text, start = each.span.source.text, each.span.start
-            margin = text.rfind("\n", 0, start) + 1
-            indent = len(text[margin:start]) - len(text[margin:start].lstrip())
-            end = re.compile(rf"\n {{0,{indent}}}(?=[^\s)#])").search(text, start)
-            yield text[start : end.start() if end else len(text)]
+    """The texts of methods but `__init__`: the bodies of most are not parsed, since no walk stands in them."""
+    return (text_of(each) for each in methods if each.name != "__init__")
+
+
+def text_of(code: ir.Code) -> str:
+    """The text of a function from its name to where its class, or the next function, may begin."""
+    text, start = code.span.source.text, code.span.start
+    margin = text.rfind("\n", 0, start) + 1
+    indent = len(text[margin:start]) - len(text[margin:start].lstrip())
+    end = re.compile(rf"\n {{0,{indent}}}(?=[^\s)#])").search(text, start)
+    return text[start : end.start() if end else len(text)]

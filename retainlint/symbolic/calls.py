@@ -12,7 +12,7 @@ from retainlint.symbolic import attributes, keeping, recursion
 from retainlint.symbolic.classes import ancestry, find, is_module
 from retainlint.symbolic.context import Args, Machine, OutOfSteps, Results
 from retainlint.symbolic.merge import join
-from retainlint.symbolic.models import dispatch, modules, unknown
+from retainlint.symbolic.models import dispatch, hooks, unknown
 from retainlint.symbolic.project import Imports
 from retainlint.symbolic.state import Choice, Frame, State
 from retainlint.symbolic.values import (
@@ -132,14 +132,12 @@ def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Sp
         case ClassObj():
             return instantiate(machine, state, func, args, span)
         case LayerObj():
-            results = modules.hooked(machine, dispatch.layer_call(machine, state, func, args, span), func, args, span)
-            return _noted(machine, results, span)
+            return _noted(machine, hooks.around(machine, state, func, args, span, dispatch.layer_call, func), span)
         case Instance():
-            for name in ("forward", "__call__") if is_module(state, func) else ("__call__",):
-                method = find(state, func, name)
-                if method is not None:
-                    called = call(machine, state, Bound(method, func), args, span)
-                    return _noted(machine, modules.hooked(machine, called, func, args, span), span)
+            names = ("forward", "__call__") if is_module(state, func) else ("__call__",)
+            bound = next((Bound(found, func) for name in names if (found := find(state, func, name)) is not None), None)
+            if bound is not None:
+                return _noted(machine, hooks.around(machine, state, func, args, span, call, bound), span)
             unknown.forget(machine, state, func)
             return [(state, unknown.called(machine, state, func, args, span))]
         case UnknownObj() if (scaled := dispatch.unknown_call(machine, state, obj, args, span)) is not None:
@@ -174,6 +172,8 @@ def _wrapped(
 ) -> Results:
     if memo is not None:
         return _memoised(machine, state, inner, memo, args, span)
+    if kind == "abstract" and args.pos and isinstance(inner, Closure):
+        return _left_to_others(machine, state, inner.code, args, span)
     if kind not in ("no_grad", "enable_grad"):
         return call(machine, state, inner, args, span)
     before, state.grad = state.grad, kind == "enable_grad"
@@ -189,9 +189,14 @@ def run_closure(machine: Machine, state: State, func: Closure, args: Args, span:
         machine.entered.add(code)
         return [(state, state.new(GeneratorObj(func, args.pos, args.named)))]
     if args.pos and not state.guards and is_left_to_others(code):
-        rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
-        return [(state, unknown.called(machine, state, Method(args.pos[0], code.name), rest, span))]
+        return _left_to_others(machine, state, code, args, span)
     return run_body(machine, state, func, args, span)
+
+
+def _left_to_others(machine: Machine, state: State, code: ir.Code, args: Args, span: Span) -> Results:
+    """A call of a method that a class derived from this one has to define."""
+    rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
+    return [(state, unknown.called(machine, state, Method(args.pos[0], code.name), rest, span))]
 
 
 def is_left_to_others(code: ir.Code) -> bool:
@@ -233,7 +238,8 @@ def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Sp
     code, imports = func.code, machine.imports
     if code.walks or (not machine.program.module.walks and _leads_to_walks(machine, code)):
         return _entered(machine, state, func, args, span)
-    if code in imports.endless or imports.closed or (not imports.crossing and _is_spent(imports, state, code)):
+    spent = imports.closed or (not imports.crossing and _is_spent(imports, state, code))
+    if code in imports.endless or (spent and not imports.is_cheap(code)):
         if code not in imports.told:
             machine.gap(span, f"`{code.qualname}` was not followed: calls into other modules take too many steps")
         imports.told.add(code)
@@ -251,6 +257,7 @@ def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Sp
     finally:
         machine.budget, imports.crossing = budget if outer else min(budget, BUDGET_WITH_IMPORTS), outer
         imports.spent += 0 if outer else machine.steps - start
+        imports.note(code, machine.steps - start)
     if len(machine.waste.walks) > walks:
         return _entered(machine, before, func, args, span)
     if allowance >= LEAST:
@@ -357,12 +364,17 @@ def bind(machine: Machine, state: State, frame: Frame, func: Closure, args: Args
             names[param.name] = pos.pop(0)
         elif param.name in named and param.kind != "positional":
             names[param.name] = named.pop(param.name)
-        elif param.name in defaults and not args.open:
+        elif param.name in defaults and (not args.open or _is_optimiser(defaults[param.name])):
             names[param.name] = defaults[param.name]
         else:
             names[param.name] = unknown.fresh(state, param.span or span, name=param.name)
     first = next(iter(func.code.params), None)
     frame.receiver = names[first.name] if first is not None else None
+
+
+def _is_optimiser(default: Value) -> bool:
+    """Whether a parameter's default is a class of torch's optimisers: whatever is given in its place steps as that does."""
+    return isinstance(default, External) and default.path.startswith("torch.optim.")
 
 
 def instantiate(machine: Machine, state: State, cls: Ref, args: Args, span: Span) -> Results:
@@ -377,4 +389,6 @@ def instantiate(machine: Machine, state: State, cls: Ref, args: Args, span: Span
         return [(after, made) for after, _ in call(machine, state, Bound(init, made), args, span)]
     elif any(isinstance(base := state.get(each), ClassObj) and base.dataclass for each in ancestry(state, cls)):
         attributes.fill_fields(machine, state, made, args, span)
+    elif dispatch.is_trainer(state, made, "__init__"):
+        dispatch.method(machine, state, made, "__init__", args, span)
     return [(state, made)]

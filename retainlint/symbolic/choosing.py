@@ -10,13 +10,27 @@ from itertools import combinations
 from typing import TypeAlias
 
 from retainlint.incident import Condition
+from retainlint.records import record
 from retainlint.source import Span
 from retainlint.symbolic.state import State
 
-WIDEST = 12
-"""How many states may run side by side within a block that runs for one state alone."""
-NARROWEST = 2
-"""The same within calls and arms that are run for each of some states; for each of many it is one."""
+
+@record
+class Breadth:
+    """How much is tried side by side: so many states within a block that runs for one state alone, and so many at least
+    within calls and arms that are run for each of some states (for each of many it is one). Within `nested` loops, one
+    whose turn number decides nothing is run for two turns at most: three levels of four turns each would be sixty-four
+    ways through the same body."""
+
+    widest: int
+    narrowest: int
+    nested: int
+
+
+OWN = Breadth(12, 2, 2)
+BEYOND = Breadth(2, 1, 1)
+"""Where the program holds no walk itself, and only leads to those of other modules: two paths take both answers to each
+condition, and come to the end of the training that it leads to, as many don't."""
 
 TIRED, WEARY = 0.5, 0.75
 """Shares of the budget behind which half as many are followed, and a quarter."""
@@ -29,6 +43,7 @@ class Chooser:
     """Chooses the paths that go on; it remembers what it has chosen where, so that siblings try what others haven't."""
 
     def __init__(self) -> None:
+        self.breadth = OWN
         self.beside = 1  # how many states wait around the block that is being run, each to be run through it
         self.numbers: dict[Condition, int] = {}
         self.tried: dict[Span, set[Answers]] = {}  # what was chosen in each place
@@ -36,8 +51,8 @@ class Chooser:
     def room(self, spent: float) -> int:
         """How many states may run side by side in the block that is being run, once that share of the budget is spent:
         better few paths to the end than many half-way."""
-        widest = WIDEST if spent < TIRED else WIDEST // 2 if spent < WEARY else WIDEST // 4
-        return max(widest // self.beside, NARROWEST if self.beside <= widest else 1)
+        widest = self.breadth.widest // (1 if spent < TIRED else 2 if spent < WEARY else 4)
+        return max(widest // self.beside, self.breadth.narrowest if self.beside <= widest else 1)
 
     def few(self, states: list[State], most: int, span: Span) -> list[State]:
         """At most `most` of these states, in their order."""
@@ -55,7 +70,7 @@ class Chooser:
             new = len(single[i] - tried), len(single[i] & singles), len(double[i] - tried), len(double[i] & doubles)
             return (*new, -i)
 
-        while left and len(kept) < most and (singles or doubles or len(kept) < NARROWEST):
+        while left and len(kept) < most and (singles or doubles or len(kept) < self.breadth.narrowest):
             best = max(left, key=gain)
             singles -= single[best]
             doubles -= double[best]

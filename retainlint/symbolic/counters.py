@@ -1,56 +1,94 @@
-"""Arms behind a counter or a batch that fills, to which no turn that is run comes: a turn is tried for them alone."""
+"""Arms behind a counter or a batch that fills, to which no turn that is run comes: turns are tried for them alone."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from retainlint import ir
-from retainlint.incident import Freed, Incident, Moment
+from retainlint.incident import Freed, Incident, Modified, Moment
 from retainlint.source import Span
-from retainlint.symbolic.context import Machine
-from retainlint.symbolic.state import State, ticket
-from retainlint.symbolic.values import Const, ListObj, Ref, Symbol
+from retainlint.symbolic import sizes
+from retainlint.symbolic.context import Machine, OutOfSteps
+from retainlint.symbolic.state import State
+from retainlint.symbolic.turns import sort_turn
 
-TURN = 2
-"""The turn that is tried: by then a counter has grown, and a loop that gathers seldom has a third turn of its own."""
+STEPS = 8_000
+"""So many steps may be spent on it."""
+ATTEMPTS = 2
+"""A counter that not every turn moves has grown later than others."""
 _COUNTED = re.compile(r"\b([^\W\d]\w*) *%|^([^\W\d]\w*) *(?:==|[<>]=?)|\blen\(([^\W\d]\w*)\) *(?:%|==|[<>]=?)")
 
 
-def numbers(state: State) -> dict[str, int]:
-    """The variables of the running function that hold numbers, or lists, with their lengths."""
-    found: dict[str, int] = {}
-    for name, held in state.frame.names.items():
-        match held:
-            case Const(int(number)) if not isinstance(number, bool):
-                found[name] = number
-            case Ref() if isinstance(gathered := state.get(held), ListObj) and not gathered.open:
-                found[name] = len(gathered.items)
-    return found
+class Counting:
+    """What a loop counts and gathers from its first turn to the one that is tried."""
+
+    def __init__(self, machine: Machine, loop: ir.For | ir.While) -> None:
+        self.machine, self.loop = machine, loop
+        self.names: sizes.Sizes = {}
+        self.objects: sizes.Sizes | None = None
+        self.tried: set[sizes.Place] = set()
+        self.left = 0 if machine.trying else ATTEMPTS
+
+    def turn(self, number: int, begun: list[State], again: Callable[[State], list[State]]) -> None:
+        """A turn begins in each of these states; `again` begins another one behind it."""
+        machine = self.machine
+        if not (self.left and begun):
+            return
+        if number == 1:
+            self.names = sizes.of_names(begun[0])
+            if machine.unreached.may_walk(self.loop):
+                self.objects = sizes.of_objects(begun[0])
+            return
+        state, places = max(((each, self._grown(each)) for each in begun), key=lambda pair: len(pair[1]))
+        if not places <= self.tried:
+            self.left -= 1
+            self.tried |= places
+            _attempt(machine, self.loop, state, places, again)
+
+    def _grown(self, state: State) -> set[sizes.Place]:
+        """The counters on which an arm of the loop depends: those in its tests, all where a walk is still to be reached."""
+        machine = self.machine
+        if machine.steps > machine.budget // 2:
+            return set()
+        names = sizes.grown(state, self.names, sizes.of_names(state))
+        if self.objects is not None and not machine.unreached.is_walked(self.loop, machine.walked):
+            return names | sizes.grown(state, self.objects, sizes.of_objects(state))
+        return names & set(_counters(self.loop)) if names and not state.frame.consumer else set()
 
 
-def attempt(machine: Machine, instr: ir.For, state: State, before: dict[str, int]) -> None:
-    """Run a turn with its counters unknown, on a path of its own that ends there. What is told of it are failures of
-    that turn alone, since nobody knows how many turns lie before it."""
-    now = numbers(state)
-    grown = {name for name, number in now.items() if number > before.get(name, number)}
-    grown &= set(_counters(instr)) if grown else grown
-    if not grown or machine.trying or state.frame.consumer or machine.steps > machine.budget // 2:
-        return
+def _attempt(
+    machine: Machine,
+    loop: ir.For | ir.While,
+    state: State,
+    places: set[sizes.Place],
+    again: Callable[[State], list[State]],
+) -> None:
+    """Run a turn with its counters unknown, on a path of its own that ends there, and one more if it walked. What is
+    told are failures of one turn alone, since nobody knows how many turns lie before it; and of what goes from one to
+    the other, that which no condition but the arm's own may have prevented in the turns between them."""
     tried = state.fork()
     tried.ledger.freed.clear()  # what earlier turns freed, those between may have built anew
-    for name in grown:
-        held = tried.frame.names[name]
-        if isinstance(held, Ref) and isinstance(gathered := tried.get(held), ListObj):
-            tried.set(held, replace(gathered, open=True))
-        else:
-            tried.writable().names[name] = Symbol(ticket(), now[name])
-    with machine.trial(lambda incident: _is_of_turn(incident, instr.span)):
-        machine.run(instr.body, [tried])
+    sizes.widen(tried, places)
+    known = frozenset(choice.condition.span for choice in state.choices)
+    walks, budget = len(tried.walks), machine.budget
+    machine.budget = min(budget, machine.steps + STEPS)
+    try:
+        with machine.trial(partial(_counts, loop.span, known)):
+            going, _ = sort_turn(machine.run(loop.body, [tried]))
+            walked = machine.thin([each for each in going if len(each.walks) > walks], loop.span)
+            for each in walked:
+                sizes.widen(each, places)
+            machine.run(loop.body, [begun for each in walked for begun in again(each)])
+    except OutOfSteps:
+        if machine.steps > budget:
+            raise
+    finally:
+        machine.budget = budget
 
 
-def _counters(loop: ir.For) -> Iterator[str]:
+def _counters(loop: ir.For | ir.While) -> Iterator[str]:
     """The variables whose remainder, or whose one value, decides an arm of the loop's body."""
     for span in _tests(loop.body):
         for match in _COUNTED.finditer(span.text):
@@ -67,12 +105,21 @@ def _tests(block: ir.Block) -> Iterator[Span]:
                 yield from _tests(body)
 
 
-def _is_of_turn(incident: Incident, loop: Span) -> bool:
-    """Whether a failure has its graph, and all that happened to it, from the turn that was tried."""
-    if not isinstance(incident, Freed):
-        return False
-    return all(_in_turn(each, loop) for each in (incident.built, incident.freed.moment, incident.reused.moment))
+def _counts(loop: Span, known: frozenset[Span], incident: Incident) -> bool:
+    """Whether a failure has its graph, and all that happened to it, from one turn that was tried; or none but the arm's
+    own condition led to it."""
+    match incident:
+        case Freed():
+            moments = incident.built, incident.freed.moment, incident.reused.moment
+        case Modified():
+            moments = incident.built, incident.modified, incident.walk.moment
+        case _:
+            return False
+    if len({_turn(each, loop) for each in moments}) == 1:
+        return True
+    chosen = {condition.span for condition in incident.conditions} - known
+    return len(chosen) <= 1
 
 
-def _in_turn(moment: Moment, loop: Span) -> bool:
-    return any(turn.loop == loop and turn.number == TURN for turn in moment.turns)
+def _turn(moment: Moment, loop: Span) -> int:
+    return next((turn.number for turn in moment.turns if turn.loop == loop), 0)

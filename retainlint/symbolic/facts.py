@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from math import gcd
 from typing import Any
 
-from retainlint.symbolic import outside
+from retainlint.symbolic import outside, remainders
 from retainlint.symbolic.bounds import by_bounds, linear, within
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
@@ -44,6 +43,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "<<": operator.lshift, ">>": operator.rshift,
 }  # fmt: skip
 _NEGATED = {"!=": "==", "is not": "is", "not in": "in", ">": "<=", ">=": "<"}
+_MASKS = (1, 3, 7, 15, 31)
 _DEEPEST, _WIDEST = 6, 10_000
 
 
@@ -53,6 +53,10 @@ def binary(op: str, left: Value, right: Value) -> Value | None:
         return _fold(op, left.value, right.value, left.loop or right.loop)
     if not (is_scalar(left) and is_scalar(right)):
         return None
+    if op == "%" and left == Const(0):
+        return left
+    if op == "&" and isinstance(right, Const) and right.value in _MASKS:
+        return binary("%", left, Const(right.value + 1))
     if op in ("+", "-") and isinstance(right, Const) and isinstance(right.value, int):
         base, offset = linear(left)
         total = offset + (right.value if op == "+" else -right.value)
@@ -155,6 +159,11 @@ def _contains(state: State, item: Value, container: Value) -> Value:
     return Term("in", (item, container))
 
 
+def is_cast(value: Term) -> bool:
+    """Whether a term is the truth of another that has one of its own."""
+    return value.op == "bool" and isinstance(value.args[0], Term | Symbol)
+
+
 def negate(value: Value) -> Value:
     if isinstance(value, Const):
         return Const(not value.value, value.loop)
@@ -232,37 +241,6 @@ def _decide_object(state: State, value: Ref) -> bool | None:
     return None
 
 
-def _congruence(value: Value) -> tuple[Value, int, int] | None:
-    """`x % divisor == rest`: these three."""
-    match value:
-        case Term("==", (Term("%", (number, Const(int(divisor)))), Const(int(rest)))) if divisor > 0:
-            return number, divisor, rest
-        case Term("%", (number, Const(int(divisor)))) if divisor > 0:
-            return number, divisor, 0  # it is true where this is false
-    return None
-
-
-def _remainder(state: State, value: Term) -> bool | None:
-    """Whether `x % divisor == rest`, as far as other remainders of the same number tell."""
-    asked = _congruence(value)
-    if asked is None:
-        return None
-    number, divisor, rest = asked
-    for known, truth in state.truths.items():
-        told = _congruence(known)
-        if told is None or told[0] != number:
-            continue
-        _, other, left = told
-        if truth == (isinstance(known, Term) and known.op == "=="):
-            if (rest - left) % gcd(divisor, other):
-                return False
-            if other % divisor == 0:
-                return left % divisor == rest
-        elif divisor % other == 0 and rest % other == left:
-            return False
-    return None
-
-
 def _decide_term(state: State, value: Term) -> bool | None:
     if value.op == "not":
         inner = decide(state, value.args[0])
@@ -274,10 +252,8 @@ def _decide_term(state: State, value: Term) -> bool | None:
                 other = known.args[1]
                 if isinstance(other, Const) and isinstance(right, Const):
                     return bool(other.value == right.value)
-    if value.op == "%" or (value.op == "==" and isinstance(value.args[0], Term) and value.args[0].op == "%"):
-        told = _remainder(state, value if value.op == "==" else Term("==", (value, Const(0))))
-        if told is not None:
-            return told == (value.op == "==")
+    if value.op in ("%", "==", "<", "<=") and (told := remainders.decide(state, value)) is not None:
+        return told
     if value.op in ("==", "<", "<="):
         return within(state, value.op, *value.args)
     if value.op == "bool":

@@ -68,22 +68,29 @@ def drain(machine: Machine, state: State, generator: Value) -> Value:
     held = state.get(generator)
     assert isinstance(held, GeneratorObj)
     span = held.func.code.span
+    sampled = machine.sampled
     results = calls.run_body(machine, state.fork(), held.func, Args(held.pos, held.named), span)
     ended = [(each, value) for each, value in results if each.flow is None]
     if not ended:
         return state.new(ListObj((), True))
     first, value = ended[0]
     state.become(first)
+    if state.get(value) == ListObj(()) and machine.sampled > sampled:
+        return state.new(ListObj((), True))
     return value
 
 
-def over_generator(machine: Machine, instr: ir.For, state: State, generator: GeneratorObj) -> list[State]:
-    """The loop's body runs at each `yield`, in the loop's own frame."""
+def over_generator(machine: Machine, instr: ir.For, state: State, generator: GeneratorObj) -> list[State] | None:
+    """The loop's body runs at each `yield`, in the loop's own frame; None if no path came to one, since
+    its own loop gathers more before than the turns that are run."""
     outer, stack, called = state.turns, state.stack, state.calls
     ended: list[State] = []
+    yielded: list[Span] = []
+    sampled = machine.sampled
 
     def consume(each: State, item: Value) -> list[State]:
         inner, waiting = (each.stack, each.calls, each.turns), each.suspended
+        yielded.append(instr.span)
         collect(each, Const(None), delegates=False)
         number = len(each.frame.yielded)
         each.stack, each.calls, each.suspended = stack, called, (*each.suspended, *inner[0])
@@ -99,6 +106,8 @@ def over_generator(machine: Machine, instr: ir.For, state: State, generator: Gen
 
     given = Args(generator.pos, generator.named)
     results = calls.run_body(machine, state, generator.func, given, instr.span, consume)
+    if not yielded and machine.sampled > sampled:
+        return None
     finished = [each for each, _ in results if each.flow is None]
     ended += [each for each, _ in results if each.flow is not None]
     for each in ended:

@@ -36,6 +36,7 @@ class Birth:
     from_call: bool = False
     in_init: bool = False  # made while an `__init__` ran
     serves: tuple[tuple[int, ...] | None, ...] | None = None
+    doubt: int = PROVEN  # of the operation itself
 
 
 class Graphs:
@@ -58,7 +59,7 @@ class Graphs:
         if isinstance(obj, UnknownObj) and not obj.plain and obj.hint in ("", "tensor"):
             if obj.edge is None:
                 assert isinstance(value, Ref)
-                edge = self.unseen(state, (), state.moment(obj.made), GUESS, "", from_call=obj.called, fed=obj.fed)
+                edge = self.unseen(state, (), _made(state, obj.made), GUESS, "", from_call=obj.called, fed=obj.fed)
                 state.set(value, replace(obj, edge=edge))
                 return edge
             return obj.edge
@@ -111,15 +112,25 @@ class Graphs:
         )
         return Edge(node)
 
-    def part(self, state: State, whole: Edge, moment: Moment, level: int = GUESS, assumed: str = "") -> Edge:
-        """A part of what nobody sees: it may have the graph of the whole, and saves nothing. `level` is how sure that is."""
+    def part(
+        self,
+        state: State,
+        whole: Edge,
+        moment: Moment,
+        level: int = GUESS,
+        assumed: str = "",
+        *,
+        operation: str = "part",
+    ) -> Edge:
+        """A part of what nobody sees: it may have the graph of the whole, and saves nothing. `level` is how sure that is;
+        a "slice" is all of it that counts."""
         node = Node(PART, (), (whole,), state.ledger.next_order())
         self.births[node] = Birth(
             moment,
             level,
             (max(level, self.exists(whole)),),
             (),
-            operation="part",
+            operation=operation,
             assumed=assumed,
             in_init=state.in_init,
         )
@@ -140,7 +151,8 @@ class Graphs:
     ) -> Edge | None:
         """A node for one operation of the saves table; None if nothing that goes in needs a gradient.
 
-        `doubt` is the level of the operation itself: 1 for what we only suppose to be this operation. `storage`
+        `doubt` is the level of the operation itself: 1 for what we only suppose to be this operation, 2 for what may do
+        nothing, and pass the gradient on anyway. `storage`
         is the key of the result's memory. Build an `in_place` node before the change is recorded.
         """
         if not state.grad:
@@ -151,12 +163,13 @@ class Graphs:
         row = rows()[operation]
         filled = self._filled(row, operands, edges)
         node = self._node(state, filled, row.node, operands, edges, storage, in_place)
-        passes = tuple(max(doubt, self.exists(edge)) for edge in edges if edge is not None)
+        passing = PROVEN if doubt == GUESS else doubt
+        passes = tuple(max(passing, self.exists(edge)) for edge in edges if edge is not None)
         slots = tuple(max(doubt, PROVEN if s.condition is None else self.exists(edges[s.condition])) for s in filled)
         operand_spans = tuple(spans[i] if i < len(spans) else None for i, e in enumerate(edges) if e is not None)
         self.births[node] = Birth(
             state.moment(span), min(passes), passes, slots, operand_spans, row.operation, assumed, False,
-            state.in_init, _serving(filled, edges),
+            state.in_init, _serving(filled, edges), doubt,
         )  # fmt: skip
         return Edge(node)
 
@@ -208,67 +221,6 @@ class Graphs:
                         waiting[max(level, passes)].append(following.node)
         return found
 
-    def carries(self, root: Edge, target: Node) -> bool:
-        """Whether a root surely has a graph that leads to `target` if `target` requires grad."""
-        stack, seen = [root.node], set[Node]()
-        while stack:
-            node = stack.pop()
-            if node is target:
-                return True
-            if node not in seen and node.op not in (UNSEEN, PART):
-                seen.add(node)
-                stack.extend(edge.node for edge in node.next if edge is not None)
-        return False
-
-    def needed(self, root: Edge) -> list[Node]:
-        """The nodes that have a graph if a root has one: what it alone was computed from, and what that was. A number that
-        nobody knows, by which something is divided, has none by convention."""
-        found = [root.node]
-        while found[-1].op != UNSEEN:
-            ways = list(dict.fromkeys(edge.node for edge in found[-1].next if edge is not None))
-            if len(ways) == 2 and self.births[found[-1]].operation == "div" and self._is_bare(ways[1]):
-                del ways[1]
-            if len(ways) != 1 or (ways[0].op == UNSEEN and not ways[0].next):  # that may be a leaf
-                break
-            found.append(ways[0])
-        return found
-
-    def _is_bare(self, node: Node) -> bool:
-        """Whether a node stands for the graph that something might have which nobody computed."""
-        return node.op == UNSEEN and not node.next and not self.births[node].from_call
-
-    def implied(self, root: Edge) -> frozenset[Node]:
-        """The operations by which alone a root can have its graph, if all of them then have saved something; else none.
-        What is added to them and was not computed has none by convention: a total begins as a number."""
-        stack, seen, savers = [root.node], set[Node](), set[Node]()
-        while stack:
-            node = stack.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            if node.is_leaf or (node.op == UNSEEN and not self._saves(node)):
-                return frozenset()
-            if self._saves(node):
-                savers.add(node)
-            else:
-                below = [edge.node for edge in node.next if edge is not None]
-                bare = [each for each in below if self._is_bare(each)] if self.births[node].operation == "add" else []
-                stack.extend(each for each in below if each not in bare)
-        return frozenset(savers)
-
-    def _saves(self, node: Node) -> bool:
-        """Whether a node that exists has saved something, whichever of its inputs needs a gradient."""
-        birth = self.births[node]
-        if node.op == UNSEEN:
-            return birth.from_call
-        row = rows().get(birth.operation)
-        if row is None or any(name.endswith("*") for name in row.inputs):
-            return False
-        if len({edge.node for edge in node.next if edge is not None}) == 1 and node.saved:
-            return True
-        one = range(len(row.inputs))
-        return bool(one) and all(row.saved([i == need for i in one]) for need in one)
-
     def way(self, root: Edge, target: Node, level: int) -> tuple[Node, ...]:
         """The nodes from the root down to `target`, on edges no less sure than `level`; empty if there is no way."""
         came: dict[Node, Node | None] = {root.node: None}
@@ -294,6 +246,17 @@ def whole(node: Node) -> Node:
     while node.op == PART and node.next[0] is not None:
         node = node.next[0].node
     return node
+
+
+def _made(state: State, span: Span) -> Moment:
+    """When something was made that nobody asked for a graph before: in no turn of a loop that begins behind it."""
+    now = state.moment(span)
+    depth = len(state.calls)
+    inside = (
+        t.is_call or t.depth != depth or t.loop.source is not span.source or t.loop.start < span.start
+        for t in now.turns
+    )
+    return replace(now, turns=tuple(turn for turn, holds in zip(now.turns, inside, strict=True) if holds))
 
 
 def _serving(filled: Sequence[Slot], edges: Sequence[Edge | None]) -> tuple[tuple[int, ...] | None, ...] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import facts, iteration, keeping
+from retainlint.symbolic import facts, indices, iteration, keeping
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import containers, operations, reflection, unknown, weights
@@ -29,15 +29,22 @@ from retainlint.symbolic.values import (
     Value,
 )
 
+_MODULES = External("sys.modules")
+"""A module that is asked for by its name is anything."""
+
 
 def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -> Results:
     """`obj[index]`."""
     if isinstance(obj, Tuple):
+        if indices.may_tell(index, obj.items):
+            return indices.ways(state, index, indices.numbered(obj.items))
         return [(state, _from_sequence(state, obj.items, index, span, tuple_=True))]
     if isinstance(obj, Term) and facts.is_scalar(index):
         return [(state, Term("item", (obj, index)))]
     if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
         return machine.attribute(state, obj.obj, str(index.value), span)
+    if obj == _MODULES:
+        return [(state, unknown.fresh(state, span))]
     if isinstance(obj, External):
         return [(state, obj)]  # list[int], Tensor["b c"], ...
     held = state.get(obj)
@@ -47,6 +54,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
                 return [(state, weights.some(state, items[-1]))]
             if open_ and not (isinstance(index, Const) and index.value == -1 and items):
                 return [(state, items[-1] if items else unknown.item(machine, state, obj, span))]
+            if indices.may_tell(index, items):
+                return indices.ways(state, index, indices.numbered(items))
             return [(state, _from_sequence(state, items, index, span))]
         case DictObj():
             return containers.lookup(machine, state, obj, held, index, span)

@@ -1,4 +1,4 @@
-"""What a loop runs over: how many turns are worth running, and what each turn's item is."""
+"""What a loop runs over: how many items there are, and which stands where."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import bounds, facts
+from retainlint.symbolic import facts, indices
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import operations, unknown, weights
 from retainlint.symbolic.state import State, ticket
@@ -30,80 +30,29 @@ from retainlint.symbolic.values import (
 
 EXACT = 6
 """So many turns are run as they are; of longer loops the first two, one or two in the middle, and the last."""
-TURNS = 4
-PARTS = 2_000
-"""A loop over layers, objects or weights takes every one of them in turn, as long as it takes no more steps than this
-without those of its calls: each turn may change another of them."""
 FEW, MANY = 64, 4_096
 """So many items are all looked at: where each is computed for that, and where they are there already."""
 
-ItemOf = Callable[[State, int], Results]
-
 
 @record
-class Plan:
-    """`turns` at most; `exact`: these are all the turns there are."""
-
-    turns: int
-    exact: bool
-    item: ItemOf
-    loop: int  # marks what is computed from the turn number
-    indexed: bool  # whether items differ by what they are
-    sure: bool = True  # false for a count that we can't read: it may be one
-    size: Value | None = None  # of a loop of which only some turns are run
-
-    def lacks(self, state: State, number: int) -> bool:
-        """Whether the path has chosen that the loop is too short for this turn, and for any after it."""
-        most = None if self.size is None or number < 2 else bounds.at_most(state, self.size)
-        return most is not None and most < min(number, 3)
-
-    def skips(self, state: State, number: int) -> bool:
-        """Whether the path has chosen that the loop has no turn in its middle."""
-        most = None if self.size is None or number != 3 else bounds.at_most(state, self.size)
-        return most is not None and most < 4
-
-    def may_end(self, state: State, number: int) -> bool:
-        """Whether a state that repeats an earlier turn's tells that all further turns are alike."""
-        if self.indexed or number < 2:
-            return False
-        return self.loop not in state.deciding or (not self.exact and number >= self.turns)
-
-
-@record
-class _Source:
+class Source:
     """One iterable: its length if known, and its item at an index (a number, known or not)."""
 
     length: int | None
     at: Callable[[State, Value], Results]
     size: Value | None = None
+    span: tuple[Value, Value] | None = None  # the ends of a range that counts one by one
+    sizes: tuple[Value, ...] = ()  # other names of the size
+    endless: bool = False
     counted: bool = False  # by a number of the program's, as `range(n)` is
     indexed: bool = False  # items differ by what they are, not only by who they are
     held: bool = False  # items are there already: nothing is run to get one
     parts: bool = False  # items are layers, objects or weights, that differ by what is done to them
 
 
-def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int = 1) -> Plan:
-    """How to run a loop over `iterable`; `body` is how many instructions a turn runs."""
-    source = _source(machine, state, iterable, span)
-    length = source.length
-    loop = ticket()
-    if length is not None and (length <= EXACT or (source.parts and length * body <= PARTS)):
-        return Plan(length, True, lambda s, number: source.at(s, Const(number - 1, loop)), loop, source.indexed)
-    size: Value = Const(length) if length is not None else source.size or Term("len", (iterable,))
-    before_last = facts.binary("-", size, Const(2))
-    last = facts.binary("-", size, Const(1))
-    middle = Symbol(ticket(), 2, before_last, loop)
-
-    def item(current: State, number: int) -> Results:
-        index: Value = Const(number - 1, loop) if number <= 2 else middle if number == 3 or last is None else last
-        return source.at(current, index)
-
-    return Plan(TURNS, False, item, loop, source.indexed, sure=length is not None or not source.counted, size=size)
-
-
 def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> list[Value] | None:
     """All items, if they are few and known, and getting them doesn't fork."""
-    source = _source(machine, state, iterable, span)
+    source = source_of(machine, state, iterable, span)
     if source.length is None or source.length > (MANY if source.held else FEW):
         return None
     after = state if source.held else state.fork()
@@ -121,7 +70,7 @@ def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> 
 
 def any_item(machine: Machine, state: State, iterable: Value, span: Span) -> Value:
     """Some item of an iterable that we can't follow."""
-    source = _source(machine, state, iterable, span)
+    source = source_of(machine, state, iterable, span)
     results = [(after, item) for after, item in source.at(state.fork(), Symbol(ticket())) if after.flow is None]
     if not results:
         return unknown.fresh(state, span)
@@ -130,7 +79,7 @@ def any_item(machine: Machine, state: State, iterable: Value, span: Span) -> Val
     return item
 
 
-def _source(machine: Machine, state: State, value: Value, span: Span) -> _Source:
+def source_of(machine: Machine, state: State, value: Value, span: Span) -> Source:
     if isinstance(value, Tuple):
         return _sequence(state, value.items, span)
     if isinstance(value, Const) and isinstance(value.value, str):
@@ -146,16 +95,16 @@ def _source(machine: Machine, state: State, value: Value, span: Span) -> _Source
         case LayerObj(children=children) if children:
             return _sequence(state, children, span)
         case GeneratorObj():
-            return _source(machine, state, machine.drain(state, value), span)
+            return source_of(machine, state, machine.drain(state, value), span)
         case ListObj(items=items, open=True) if items:
-            return _Source(None, lambda s, i: [(s, _placed(s, items, i))])
+            return Source(None, lambda s, i: [(s, _placed(s, items, i))])
         case IteratorObj():
             return _iterator(machine, state, obj, span)
         case Instance():
             return _object(machine, value, span)
         case TensorObj(length=length):
-            return _Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
-    return _Source(None, lambda s, i: [(s, _fed(s, unknown.item(machine, s, value, span)))])
+            return Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
+    return Source(None, lambda s, i: [(s, _fed(s, unknown.item(machine, s, value, span)))])
 
 
 def _fed(state: State, item: Value) -> Value:
@@ -177,14 +126,14 @@ def _placed(state: State, items: tuple[Value, ...], index: Value) -> Value:
     return state.new(held) if at == len(items) - 1 and isinstance(held, TensorObj) else items[at]
 
 
-def _sequence(state: State, items: tuple[Value, ...], span: Span) -> _Source:
+def _sequence(state: State, items: tuple[Value, ...], span: Span) -> Source:
     def at(state: State, index: Value) -> Results:
         if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
             return [(state, items[index.value])]
         return [(state, items[len(items) // 2] if items else unknown.fresh(state, span))]
 
     parts = len(items) > EXACT and all(_is_part(state, item) for item in items)
-    return _Source(len(items), at, indexed=True, held=True, parts=parts)
+    return Source(len(items), at, indexed=True, held=True, parts=parts)
 
 
 def _is_part(state: State, item: Value) -> bool:
@@ -197,17 +146,19 @@ def _is_part(state: State, item: Value) -> bool:
     return isinstance(held, LayerObj | Instance) or (isinstance(held, TensorObj) and held.parameter)
 
 
-def _object(machine: Machine, value: Value, span: Span) -> _Source:
+def _object(machine: Machine, value: Value, span: Span) -> Source:
     def at(state: State, index: Value) -> Results:
         return [(state, unknown.derived(machine, state, value, "item", span))]
 
-    return _Source(None, at)
+    return Source(None, at)
 
 
-def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> _Source:
+def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> Source:
     if obj.kind == "range":
         return _range(obj)
-    parts = [_source(machine, state, part, span) for part in obj.parts]
+    if obj.kind == "count":
+        return Source(None, lambda s, i: [(s, _counted(i, obj.start, obj.parts[0]))], endless=True)
+    parts = [source_of(machine, state, part, span) for part in obj.parts]
     match obj.kind:
         case "enumerate":
             inner = parts[0]
@@ -219,7 +170,7 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> _
 
             return replace(inner, at=numbered, size=size)
         case "zip":
-            return _zip(parts)
+            return _zip(parts, obj.parts)
         case "reversed":
             inner = parts[0]
             if inner.length is None:
@@ -228,9 +179,11 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> _
             return replace(inner, at=lambda s, i: inner.at(s, facts.binary("-", Const(last), i) or i), size=None)
         case "chain":
             return _chain(parts, span)
+        case "cycle":
+            return _cycle(parts[0])
         case "map" | "starmap":
             func = obj.start
-            inner = _zip(parts) if len(parts) > 1 else parts[0]
+            inner = _zip(parts, obj.parts) if len(parts) > 1 else parts[0]
 
             def mapped(current: State, index: Value) -> Results:
                 found: Results = []
@@ -240,14 +193,17 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> _
                     found += machine.call(s, func, Args(args), span)
                 return found
 
-            return _Source(inner.length, mapped, inner.size, indexed=inner.indexed)
+            return Source(inner.length, mapped, inner.size, indexed=inner.indexed)
         case _:
-            return parts[0] if parts else _Source(None, lambda s, i: [(s, unknown.fresh(s, span))])
+            return parts[0] if parts else Source(None, lambda s, i: [(s, unknown.fresh(s, span))])
 
 
-def _zip(parts: list[_Source]) -> _Source:
+def _zip(parts: list[Source], iterables: tuple[Value, ...]) -> Source:
+    """Several iterables side by side; of those whose length nobody knows, all are as long as the first."""
     lengths = [part.length for part in parts if part.length is not None]
-    sizes = [part.size for part in parts if part.size is not None]
+    ending = [(of, part) for of, part in zip(iterables, parts) if part.length is None and not part.endless]
+    sizes = [part.size or Term("len", (of,)) for of, part in ending]
+    others = (*sizes[1:], Term("min", tuple(sizes)), Term("min", tuple(reversed(sizes)))) if len(sizes) > 1 else ()
 
     def zipped(state: State, index: Value) -> Results:
         found: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
@@ -258,10 +214,11 @@ def _zip(parts: list[_Source]) -> _Source:
     length = min(lengths) if lengths else None
     held, indexed = all(part.held for part in parts), any(part.indexed for part in parts)
     whole = any(part.parts for part in parts)
-    return _Source(length, zipped, sizes[0] if sizes else None, indexed=indexed, held=held, parts=whole)
+    size = sizes[0] if sizes else None
+    return Source(length, zipped, size, sizes=others, indexed=indexed, held=held, parts=whole)
 
 
-def _chain(parts: list[_Source], span: Span) -> _Source:
+def _chain(parts: list[Source], span: Span) -> Source:
     if any(part.length is None for part in parts):
         return next(part for part in parts if part.length is None)
 
@@ -275,19 +232,39 @@ def _chain(parts: list[_Source], span: Span) -> _Source:
         return [(state, unknown.fresh(state, span))]
 
     held, whole = all(part.held for part in parts), any(part.parts for part in parts)
-    return _Source(sum(part.length or 0 for part in parts), at, indexed=True, held=held, parts=whole)
+    return Source(sum(part.length or 0 for part in parts), at, indexed=True, held=held, parts=whole)
 
 
-def _range(obj: IteratorObj) -> _Source:
+def _cycle(inner: Source) -> Source:
+    """The same items over and over: of a few, each turn takes one that may be its."""
+    length = inner.length
+    if length is None or not 0 < length <= indices.FEW:
+        return replace(inner, length=None, size=None, endless=True)
+
+    def at(state: State, index: Value) -> Results:
+        within = facts.binary("%", index, Const(length)) or index
+        ways = indices.ways(state, within, indices.numbered(map(Const, range(length))))
+        return [found for each, number in ways for found in inner.at(each, number)]
+
+    return replace(inner, length=None, size=None, at=at, endless=True)
+
+
+def _counted(index: Value, start: Value, step: Value) -> Value:
+    scaled = index if step == Const(1) else facts.binary("*", index, step)
+    return facts.binary("+", scaled or index, start) or index
+
+
+def _range(obj: IteratorObj) -> Source:
     start, stop, step = obj.parts
     numbers = [part.value for part in obj.parts if isinstance(part, Const) and isinstance(part.value, int)]
     length: int | None = None
     if len(numbers) == 3 and numbers[2] != 0:
         length = len(range(numbers[0], numbers[1], numbers[2]))
     size = facts.binary("-", stop, start) if step == Const(1) else None
+    last = None if size is None or length is not None else facts.binary("-", size, Const(1))
+    before_stop = facts.binary("-", stop, Const(1)) or stop
 
     def at(state: State, index: Value) -> Results:
-        scaled = index if step == Const(1) else facts.binary("*", index, step)
-        return [(state, facts.binary("+", scaled or index, start) or index)]
+        return [(state, before_stop if index == last else _counted(index, start, step))]
 
-    return _Source(length, at, size, counted=True)
+    return Source(length, at, size, None if last is None else (start, stop), counted=True)

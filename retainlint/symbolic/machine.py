@@ -10,7 +10,7 @@ from retainlint.autograd.graph import Node
 from retainlint.incident import Gap, Incident, Witness
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import attributes, calls, facts, generators, risks
+from retainlint.symbolic import attributes, calls, facts, generators, risks, scopes
 from retainlint.symbolic.choosing import Chooser
 from retainlint.symbolic.context import Args, OutOfSteps, Results
 from retainlint.symbolic.graphs import Graphs
@@ -18,6 +18,7 @@ from retainlint.symbolic.merge import join
 from retainlint.symbolic.project import Imports, Project
 from retainlint.symbolic.state import State
 from retainlint.symbolic.steps import STEPS
+from retainlint.symbolic.unreached import Sites
 from retainlint.symbolic.values import Term, Value
 from retainlint.symbolic.waste import Account
 
@@ -56,6 +57,8 @@ class Interpreter:
         self.watching = 0
         self.risks = 0
         self.chooser = Chooser()
+        self.unreached = Sites(program)
+        self.sampled = 0
         self.gpu_asked = self.gpu_open = False
         self.thinned = self.trying = False
 
@@ -101,8 +104,9 @@ class Interpreter:
         if truth is not None:
             return [(state, truth)]
         negated = False
-        while isinstance(value, Term) and value.op == "not":
-            value, negated = value.args[0], not negated
+        while isinstance(value, Term) and (value.op == "not" or facts.is_cast(value)):
+            negated ^= value.op == "not"
+            value = value.args[0]
         other = state.fork()
         state.assume(value, not negated, span, True)
         other.assume(value, negated, span, False)
@@ -134,6 +138,8 @@ class Interpreter:
                     for each in after:
                         (following if each.flow is None else done).append(each)
                 chooser.beside = beside
+                if not following and type(instr) is ir.Load:
+                    following, done = scopes.bound_elsewhere(instr, live, done)
                 if len(following) > 1 and len(following) > self.room:
                     following = self.thin(following, instr.span)
                 live = following

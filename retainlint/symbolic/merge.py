@@ -7,6 +7,7 @@ from retainlint.symbolic import deeds
 from retainlint.symbolic.alike import Hint, equivalent
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.state import Choice, State
+from retainlint.symbolic.values import symbols
 
 
 def forget_dead(state: State, live: Live) -> None:
@@ -57,11 +58,23 @@ def join(
 def _merged(a: State, b: State) -> State:
     choices = resolve(a.choices, b.choices)
     winner = max((a, b), key=lambda s: (len(s.frame.names), len(s.ledger.graded), -len(s.choices)))
-    winner.truths = {term: truth for term, truth in a.truths.items() if b.truths.get(term) == truth}
+    if a.truths != b.truths:
+        winner.vague = a.vague | b.vague | _blurred(a, b)
+        winner.truths = {term: truth for term, truth in a.truths.items() if b.truths.get(term) == truth}
+    else:
+        winner.vague = a.vague | b.vague
     winner.choices = choices if choices is not None else winner.choices
     winner.retained = tuple(dict.fromkeys(a.retained + b.retained)) if a.retained != b.retained else a.retained
     winner.deeds = deeds.merged(a.deeds, b.deeds)
     return winner
+
+
+def _blurred(a: State, b: State) -> frozenset[int]:
+    """The symbols of which a merged state knows less than its halves: the answers to one condition are no loss."""
+    apart = [term for term, _ in a.truths.items() ^ b.truths.items()]
+    if len(apart) == 2 and apart[0] == apart[1]:
+        return frozenset()
+    return frozenset(symbol for term in apart for symbol in symbols(term))
 
 
 def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] | None:

@@ -8,7 +8,7 @@ from retainlint.symbolic import calls, imports
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import Frame, State
-from retainlint.symbolic.values import External, Imported, Value
+from retainlint.symbolic.values import External, Failure, Imported, Value
 
 
 def frame_of(machine: Machine, state: State, name: str, scope: ir.Scope) -> Frame:
@@ -25,6 +25,17 @@ def load(machine: Machine, state: State, name: str, scope: ir.Scope, span: Span)
     """The value of a name; None where this path has not bound a name of its own, and so can't come here."""
     found = _bound(machine, state, name, scope, span)
     return imports.resolve(machine, state, found, span) if type(found) is Imported else found
+
+
+def bound_elsewhere(instr: ir.Load, lost: list[State], done: list[State]) -> tuple[list[State], list[State]]:
+    """Where no path has bound a name, and the program works, a turn has that wasn't run: `lost` go on with anything.
+    Those that go on, and those that don't."""
+    unbound = Failure("NameError")
+    for state in lost:
+        if state.flow is not None and state.flow.value == unbound and not state.guards:
+            state.flow = None
+            state.write(instr.dst, unknown.fresh(state, instr.span, name=instr.name), instr.span)
+    return [state for state in lost if state.flow is None], [state for state in done if state.flow is not None]
 
 
 def _module(machine: Machine, state: State) -> int:

@@ -180,6 +180,7 @@ class State:
         "suspended",
         "truths",
         "turns",
+        "vague",
         "walks",
     )  # fmt: skip
 
@@ -195,6 +196,7 @@ class State:
         self.truths: dict[Value, bool] = {}
         self.deciding: set[int] = set()  # runs of loops whose turn number decided something; shared by all forks
         self.opened: set[Node] = set()  # of whose graphs unseen parts were taken, by items; shared by all forks
+        self.vague: frozenset[int] = frozenset()  # symbols of which paths that went into this one knew different things
         self.choices: tuple[Choice, ...] = ()
         self.flow: Flow | None = None
         self.cache: Ref | None = None  # inside `parametrize.cached()`: the weights computed so far
@@ -221,7 +223,7 @@ class State:
         other.suspended, other.cache = self.suspended, self.cache
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
         other.walks, other.changes, other.steps, other.reported = self.walks, self.changes, self.steps, self.reported
-        other.retained, other.deeds = self.retained, self.deeds
+        other.retained, other.deeds, other.vague = self.retained, self.deeds, self.vague
         self.me = ticket()  # neither side owns the shared frames now
         return other
 

@@ -41,7 +41,7 @@ def _functions(block: ir.Block) -> Iterator[ir.Code]:
             yield instr.code
         if isinstance(instr, ir.MakeFunction | ir.MakeClass):
             yield from _functions(instr.code.body)
-        for inner in _inner(instr):
+        for inner in blocks(instr):
             yield from _functions(inner)
 
 
@@ -52,11 +52,11 @@ def _mentioned(block: ir.Block) -> Iterable[str]:
             yield instr.name
         elif isinstance(instr, ir.MakeFunction | ir.MakeClass):
             yield from _mentioned(instr.code.body)
-        for inner in _inner(instr):
+        for inner in blocks(instr):
             yield from _mentioned(inner)
 
 
-def _inner(instr: ir.Instr) -> Iterator[ir.Block]:
+def blocks(instr: ir.Instr) -> Iterator[ir.Block]:
     """The blocks that an instruction holds."""
     match instr:
         case ir.If(then=then, orelse=orelse):

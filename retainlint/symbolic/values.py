@@ -6,7 +6,7 @@ Values are immutable. What can change lies on a state's heap, as an immutable re
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
@@ -273,6 +273,7 @@ class OptimizerObj:
     params: tuple[Value, ...] | None
     evaluations: int = 1  # how often its step calls a closure, at most 2
     open: bool = False
+    silent: bool = False  # perhaps its steps bump no version: fused ones don't
 
 
 @record
@@ -309,3 +310,12 @@ HeapObj: TypeAlias = (
     TensorObj | UnknownObj | ListObj | DictObj | ClassObj | Instance | LayerObj | OptimizerObj | IteratorObj
     | DistributionObj | GeneratorObj
 )  # fmt: skip
+
+
+def symbols(value: Value) -> Iterator[int]:
+    """The unknown numbers that a value is computed from, by what tells them apart."""
+    if isinstance(value, Symbol):
+        yield value.id
+    elif isinstance(value, Term):
+        for arg in value.args:
+            yield from symbols(arg)

@@ -1,0 +1,104 @@
+"""What a path knows of remainders, `i % n`: told by trying the numbers that all it has chosen so far allows."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from itertools import product
+from math import lcm
+from typing import TypeGuard
+
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import Const, Symbol, Term, Value
+
+WIDEST = 2_000
+"""No more numbers are tried for one unknown, or pairs of numbers for two."""
+DIVISORS = 16
+"""Where a divisor is unknown too, it is one of these, or a large number."""
+MANY = 1_009
+_OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
+    "==": operator.eq, "<": operator.lt, "<=": operator.le,
+}  # fmt: skip
+
+
+def decide(state: State, value: Term) -> bool | None:
+    """Whether a condition on remainders holds, if in all cases or in none that the path allows; None otherwise."""
+    unknowns = dict.fromkeys(_unknowns(value))
+    if not _has_remainder(value) or not 1 <= len(unknowns) <= 2:
+        return None
+    known = [
+        (term, truth)
+        for term, truth in state.truths.items()
+        if term in unknowns or (_is_arithmetic(term) and unknowns.keys() >= set(_unknowns(term)))
+    ]
+    names = tuple(unknowns)
+    ranges = _ranges(names, [value, *(term for term, _ in known)]) if known else None
+    if ranges is None:
+        return None
+    answers: set[bool] = set()
+    for numbers in product(*ranges):
+        case = dict(zip(names, numbers))
+        try:
+            if all(bool(_number(term, case)) is truth for term, truth in known):
+                answers.add(bool(_number(value, case)))
+        except ArithmeticError:
+            continue
+        if len(answers) > 1:
+            return None
+    return answers.pop() if answers else None
+
+
+def _ranges(unknowns: tuple[Value, ...], terms: list[Value]) -> list[list[int]] | None:
+    """The numbers to try for each unknown; None if too many."""
+    divisors = {part for term in terms for part in _divisors(term)}
+    period = 1
+    for each in divisors:
+        if isinstance(each, Const) and isinstance(each.value, int) and each.value and period <= WIDEST:
+            period = lcm(period, abs(each.value))
+    divided = divisors.intersection(unknowns)
+    most = WIDEST if len(unknowns) == 1 else WIDEST // (DIVISORS + 1) if divided else 40
+    if period > most:
+        return None
+    ranges: list[list[int]] = []
+    for unknown in unknowns:
+        low = unknown.low if isinstance(unknown, Symbol) else 0
+        if unknown in divided:
+            ranges.append([*range(1, DIVISORS + 1), MANY])
+        else:
+            ranges.append(list(range(low, low + min(max(2 * period, 3 * DIVISORS), most))))
+    return ranges
+
+
+def _number(value: Value, case: dict[Value, int]) -> int:
+    if _is_arithmetic(value):
+        left, right = value.args
+        return _OPERATIONS[value.op](_number(left, case), _number(right, case))
+    if isinstance(value, Const):
+        return value.value if isinstance(value.value, int) else 0
+    return case[value]
+
+
+def _unknowns(value: Value) -> Iterator[Value]:
+    """What a term is computed from, and isn't computed itself."""
+    if _is_arithmetic(value):
+        for arg in value.args:
+            yield from _unknowns(arg)
+    elif not (isinstance(value, Const) and isinstance(value.value, int)):
+        yield value
+
+
+def _divisors(value: Value) -> Iterator[Value]:
+    if _is_arithmetic(value):
+        if value.op in ("%", "//"):
+            yield value.args[1]
+        for arg in value.args:
+            yield from _divisors(arg)
+
+
+def _is_arithmetic(value: Value) -> TypeGuard[Term]:
+    return isinstance(value, Term) and value.op in _OPERATIONS
+
+
+def _has_remainder(value: Value) -> bool:
+    return isinstance(value, Term) and (value.op in ("%", "//") or any(map(_has_remainder, value.args)))
