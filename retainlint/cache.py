@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from retainlint.files import THERE, stamp
+from retainlint.files import NO_LISTINGS, THERE, Listings, is_absent, stamp
 
 if TYPE_CHECKING:
     from retainlint.config import Settings
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 YOUNG = 2_000_000_000
 """Nanoseconds in which a file may change twice without a change of its times: coarse file systems count in two seconds."""
+
+_NOTHING = ("", "", "")
 
 Lookups: TypeAlias = "Mapping[str, str | None]"
 
@@ -30,21 +32,23 @@ class Cache:
         self._directory = directory
         self._tool = tool
         self._packs: dict[Settings, Pack] = {}
-        self._begin()
+        self._begin(NO_LISTINGS)
 
-    def _begin(self) -> None:
+    def _begin(self, listings: Listings) -> None:
         self._begun = time.time_ns()
+        self._here = os.path.join(os.getcwd(), "")
+        self._listings = listings
         self._stamps: dict[str, str | None] = {}
 
-    def fresh(self) -> None:
-        """Forget what is known of the disk: a new run begins."""
-        self._begin()
+    def fresh(self, listings: Listings = NO_LISTINGS) -> None:
+        """Forget what is known of the disk: a new run begins, with `listings` of what is in some directories."""
+        self._begin(listings)
         for pack in self._packs.values():
             pack.doubt()
 
     def get(self, name: str, settings: Settings) -> Texts | None:
         """What is known of a file, if nothing has changed on which that depends."""
-        pack = self._pack(settings)
+        pack = self._packs.get(settings) or self._pack(settings)
         entry = pack.entries.get(name)
         if entry is None:
             return None
@@ -56,9 +60,12 @@ class Cache:
                 return None
             entry.stamp = self._old(now)
             pack.changed = pack.changed or bool(entry.stamp)
-        for number in pack.doubtful.intersection(entry.needs):
-            pack.settle(number, self._holds(pack, number))
-        return pack.texts_of(entry) if pack.broken.isdisjoint(entry.needs) else None
+        if entry.needs:
+            for number in pack.doubtful.intersection(entry.needs):
+                pack.settle(number, self._holds(pack, number))
+            if not pack.broken.isdisjoint(entry.needs):
+                return None
+        return _NOTHING if entry.texts is None else pack.texts_of(entry)
 
     def put(self, name: str, settings: Settings, digest: str, lookups: Lookups, texts: Texts) -> None:
         """Keep what a check gave that began after this object did, or after the last `fresh`."""
@@ -70,9 +77,13 @@ class Cache:
 
     def _stamp(self, place: str) -> str | None:
         """`stamp`, asked once a run."""
-        if place not in self._stamps:
-            self._stamps[place] = stamp(place)
-        return self._stamps[place]
+        if place[:1] != os.sep:
+            place = self._here + place
+        try:
+            return self._stamps[place]
+        except KeyError:
+            found = self._stamps[place] = None if is_absent(place, self._listings) else stamp(place)
+            return found
 
     def _old(self, found: str | None) -> str:
         """The stamp if the file has it since before this run: only then it stands for the bytes that were read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
         respect_gitignore: bool
         force_exclude: bool
 
-        def of_directory(self, place: str) -> Choice: ...
+        def of_directory(self, place: str, names: Collection[str] | None = None) -> Choice:
+            """`names` are those of all that lies in the directory, if they are known."""
+            ...
 
 
 _EXCLUDE_FILE = os.path.join(".git", "info", "exclude")
@@ -35,9 +37,13 @@ class MissingPath(Exception):
 
 
 class Found:
-    """The files to check, in a stable order, each once; and the directories that couldn't be listed, with the reason."""
+    """The files to check, in a stable order, each once; and the directories that couldn't be listed, with the reason.
+
+    `listings` are the names in the directories that were, by absolute path.
+    """
 
     def __init__(self) -> None:
+        self.listings: dict[str, frozenset[str]] = {}
         self.files: list[str] = []
         self.unlisted: list[tuple[str, str]] = []
 
@@ -102,9 +108,10 @@ def _tree(directory: str, choices: Choices, found: Found) -> Iterator[str]:
         except OSError as error:
             found.unlisted.append((_shown(directory), error.strerror or str(error)))
             continue
-        choice = choices.of_directory(directory)
+        names = found.listings[directory] = frozenset([entry.name for entry in entries])
+        choice = choices.of_directory(directory, names)
         if gitignore:
-            ignores = _ignores_in(directory, {entry.name for entry in entries}, ignores)
+            ignores = _ignores_in(directory, names, ignores)
         for entry in entries:
             place = entry.path
             if _is_directory(entry):
@@ -115,7 +122,7 @@ def _tree(directory: str, choices: Choices, found: Found) -> Iterator[str]:
                     yield place
 
 
-def _ignores_in(directory: str, names: set[str], ignores: _Ignores | None) -> _Ignores | None:
+def _ignores_in(directory: str, names: Collection[str], ignores: _Ignores | None) -> _Ignores | None:
     if ".git" in names:
         ignores = _with_patterns(directory, _EXCLUDE_FILE, None)
     return _with_patterns(directory, ".gitignore", ignores) if ".gitignore" in names else ignores

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -37,6 +38,14 @@ if TYPE_CHECKING:
             ...
 
 
+Listings: TypeAlias = "Mapping[str, Collection[str]]"
+"""Absolute paths of directories, with the names of all that lies in them."""
+
+NO_LISTINGS: Listings = {}
+
+EXACT = sys.platform == "linux"
+"""Whether a name leads to a file only if it is spelt like the file's."""
+
 THERE = "there"
 """What a lookup found that asked only whether there is such a file or directory."""
 
@@ -47,14 +56,16 @@ class Disk:
 
     here = ""
 
-    def __init__(self, shelf: Shelf | None = None) -> None:
+    def __init__(self, shelf: Shelf | None = None, listings: Listings = NO_LISTINGS) -> None:
+        """`listings` are directories of which it is known what is in them."""
         self.shelf = shelf
+        self._listings = listings
         self._exists: dict[str, bool] = {}
         self._real: dict[str, str] = {}
 
     def exists(self, place: str) -> bool:
         if place not in self._exists:
-            self._exists[place] = os.path.exists(place)
+            self._exists[place] = not is_absent(place, self._listings) and os.path.exists(place)
         return self._exists[place]
 
     def read(self, place: str) -> bytes | None:
@@ -90,6 +101,13 @@ class Held:
 
     def real(self, place: str) -> str:
         return place
+
+
+def is_absent(place: str, listings: Listings) -> bool:
+    """Whether it is known from listings that nothing is at a path, which spares asking the system."""
+    at = place.rfind(os.sep)
+    names = listings.get(place[:at])
+    return names is not None and place[at + 1 :] not in names and EXACT
 
 
 def ancestors(place: str) -> Iterator[str]:

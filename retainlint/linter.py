@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.discovery import MissingPath, discover
-from retainlint.files import Disk
+from retainlint.files import Disk, Listings
 from retainlint.walks import may_hold_walk, may_lead_to_walks, may_start_walks
 
 if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
@@ -63,7 +63,7 @@ def check(
     paths: Iterable[str],
     configs: Configs,
     progress: Callable[[int, int], None] | None = None,
-    running: Callable[[Sequence[str], Mapping[str, Settings]], Iterable[FileResult]] | None = None,
+    running: Callable[[Sequence[str], Mapping[str, Settings], Listings], Iterable[FileResult]] | None = None,
 ) -> Result:
     """Check files and trees. `progress` is told after each file how many are done, of how many.
 
@@ -76,7 +76,7 @@ def check(
     for name, reason in found.unlisted:
         result.diagnostics += _unchecked(name, reason, configs.settings(name))
     telling: dict[str, FileResult] = {}
-    for done, one in enumerate((running or _one_by_one)(found.files, settings), 1):
+    for done, one in enumerate((running or _one_by_one)(found.files, settings, found.listings), 1):
         if one.diagnostics or one.gaps or one.beyond:  # of a million files a few thousand
             telling[one.name] = one
         if progress is not None:
@@ -104,8 +104,8 @@ def check_given(name: str, data: bytes, configs: Configs) -> Result:
     return result
 
 
-def _one_by_one(names: Sequence[str], settings: Mapping[str, Settings]) -> Iterator[FileResult]:
-    files = Disk()
+def _one_by_one(names: Sequence[str], settings: Mapping[str, Settings], listings: Listings) -> Iterator[FileResult]:
+    files = Disk(listings=listings)
     for name in names:
         yield check_file(name, settings[name], files)
 

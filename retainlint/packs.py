@@ -76,10 +76,8 @@ class Pack:
 
     def texts_of(self, entry: Entry) -> Texts | None:
         """What was found in a file; None if the pack doesn't hold what we wrote."""
-        if isinstance(entry.texts, tuple):
-            return entry.texts
-        if entry.texts is None:
-            return NOTHING
+        if not isinstance(entry.texts, int):
+            return entry.texts or NOTHING
         try:
             if self._unread:
                 self._texts = [(str(own), str(beyond), str(gaps)) for own, beyond, gaps in json.loads(self._unread)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from retainlint import linter
-from retainlint.files import Disk
+from retainlint.files import NO_LISTINGS, Disk, Listings
 from retainlint.linter import FileResult
 
 if TYPE_CHECKING:  # costly to import, and not needed by every run
@@ -53,11 +53,15 @@ class Running:
         """
         self.cache, self.jobs, self.pool, self.gaps = cache, jobs, pool, gaps
         self.patience, self.worth = patience, worth
+        self._listings = NO_LISTINGS
 
-    def __call__(self, names: Sequence[str], settings: Mapping[str, Settings]) -> Iterator[FileResult]:
-        """The result of each file, in any order."""
+    def __call__(
+        self, names: Sequence[str], settings: Mapping[str, Settings], listings: Listings = NO_LISTINGS
+    ) -> Iterator[FileResult]:
+        """The result of each file, in any order. `listings` are directories of which it is known what is in them."""
+        self._listings = listings
         if self.cache is not None:
-            self.cache.fresh()
+            self.cache.fresh(listings)
         pending: list[tuple[str, int]] = []
         few = len(names) <= FEW
         for name in names:
@@ -83,7 +87,7 @@ class Running:
     def _unpacked(self, name: str, texts: Texts) -> FileResult | None:
         """None if a text isn't any more what it was when it was checked."""
         own, beyond, gaps = texts
-        if not own and not beyond and not (gaps and self.gaps):
+        if not (own or beyond or (gaps and self.gaps)):
             return FileResult(name)
         from retainlint import packed
 
@@ -119,7 +123,7 @@ class Running:
 
     def _here(self, pending: list[tuple[str, int]], settings: Mapping[str, Settings]) -> Iterator[FileResult]:
         """One after the other, until it is seen that several processes would be done sooner."""
-        files = Disk(self._shelf() if pending else None)
+        files = Disk(self._shelf() if pending else None, self._listings)
         begun, done, left = time.monotonic(), 0, sum(size for _, size in pending)
         for number, (name, size) in enumerate(pending):
             spent = time.monotonic() - begun

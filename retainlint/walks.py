@@ -14,7 +14,8 @@ WALKERS = ("loss_scaler", "create_supervised_trainer", "NativeScaler")
 
 TRAINER = "Trainer"
 _TRAINED = rf"\bfrom[ \t]+transformers[ \t]+import\b[^)]*?\b{TRAINER}\b(?=[\s\S]*\bdef[ \t]+forward\b)"
-"""What a file says that has Hugging Face's trainer walk the losses of its own model."""
+_TRAINED += r"|\bfrom[ \t]+skorch[\w.]*[ \t]+import\b(?=[\s\S]*\bdef[ \t]+get_loss\b)"
+"""What a file says that has Hugging Face's trainer walk the losses of its own model, or skorch walk losses of its own."""
 
 _BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(WALKERS)})[ \t]*\("
 _NO_WALK = r"save_for_backward\b"
@@ -79,7 +80,8 @@ def may_walk(data: bytes) -> bool:
         for found in re.finditer(_GRAD, data):
             if found.start() == 0 or data[found.start() - 1] not in _WORD:
                 return True
-    return b"Trainer" in data and b"def" in data and re.search(_TRAINED.encode(), data) is not None
+    may_train = (b"Trainer" in data and b"forward" in data) or (b"skorch" in data and b"get_loss" in data)
+    return may_train and re.search(_TRAINED.encode(), data) is not None
 
 
 def may_walk_in_cells(data: bytes) -> bool:

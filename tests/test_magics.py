@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retainlint.magics import as_python, blank, parses
+from retainlint.magics import as_python, blank, imported, parses, unread
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,23 @@ def test_any_text_keeps_its_length_and_python_stays(cell: str) -> None:
     except (SyntaxError, ValueError):
         return
     assert made == cell
+
+
+@pytest.mark.parametrize(
+    ("cell", "python"),
+    [
+        ("loss = net(x).\n", "loss=net=x=_  \n"),
+        ("%%cython\ncdef loss = 3\n", "cython=_\ncdef=loss=_  \n"),
+        ("%%bash\necho loss\n", "      \n         \n"),
+        ("a b\nreturn 3 +\n", "a=_\nb=_       \n"),
+        ("torch.ones(y,\r\n", "y=_          \r\n"),
+    ],
+)
+def test_a_cell_that_nobody_can_read_may_have_bound_its_names(cell: str, python: str) -> None:
+    assert unread(cell, imported("import torch\n")) == python
+    assert parses(python)
+
+
+@given(st.text())
+def test_nothing_moves_in_a_cell_that_nobody_can_read(cell: str) -> None:
+    assert blank(unread(cell)) == blank(cell)

@@ -16,7 +16,7 @@ from pathlib import Path
 from retainlint import linter
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.files import Disk
+from retainlint.files import Disk, Listings
 
 VERDICTS = Path(__file__).parent / "verdicts.json"
 SLOW = 10.0
@@ -77,8 +77,10 @@ def survey(corpus: Path, repositories: Sequence[str]) -> Survey:
     for name in repositories or sorted(path.name for path in corpus.iterdir() if path.is_dir()):
         root = corpus / name
 
-        def running(names: Sequence[str], settings: Mapping[str, Settings]) -> Iterator[linter.FileResult]:
-            disk = Disk()
+        def running(
+            names: Sequence[str], settings: Mapping[str, Settings], listings: Listings
+        ) -> Iterator[linter.FileResult]:
+            disk = Disk(listings=listings)
             for one in names:
                 start = time.process_time()
                 result = linter.check_file(one, settings[one], disk)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from retainlint.config.table import Value
@@ -44,6 +44,11 @@ class Layer:
 def of_values(values: Mapping[str, Value], root: str) -> Layer:
     """The layer of the command line's own options."""
     return Layer({key: Stated(value, COMMAND_LINE, root) for key, value in values.items()})
+
+
+def may_configure(names: Collection[str]) -> bool:
+    """Whether the names in a directory include that of a configuration file."""
+    return PYPROJECT in names or any(name in names for name in OWN_FILES)
 
 
 def nearest_file(directory: str) -> str | None:

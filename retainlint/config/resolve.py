@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 
 from retainlint.config.globs import Globs
-from retainlint.config.layers import COMMAND_LINE, DEFAULT, Layer, Stated, nearest_file, of_values
+from retainlint.config.layers import COMMAND_LINE, DEFAULT, Layer, Stated, may_configure, nearest_file, of_values
 from retainlint.config.selection import Known, Selection, chosen_codes
 from retainlint.config.settings import Settings
 from retainlint.config.table import BY_KEY, Value
@@ -174,14 +174,18 @@ class Configs:
             self._by_name[above] = self.of_directory(os.path.dirname(os.path.abspath(name)))
         return self._by_name[above]
 
-    def of_directory(self, place: str) -> Config:
-        """The configuration that holds for what lies in the directory at this absolute path. Raises ConfigError."""
+    def of_directory(self, place: str, names: Collection[str] | None = None) -> Config:
+        """The configuration that holds for what lies in the directory at this absolute path. Raises ConfigError.
+
+        `names` are those of all that lies in it, if they are known.
+        """
         if self._only is not None:
             return self._only
         passed: list[str] = []
         while place not in self._by_directory:
             passed.append(place)
-            file = nearest_file(place)
+            file = nearest_file(place) if names is None or may_configure(names) else None
+            names = None  # of those above it
             above = os.path.dirname(place)
             if file is not None:
                 self._by_directory[place] = self._built(_chain(file), place)

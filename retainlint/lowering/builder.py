@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -133,7 +134,7 @@ class Builder:
 
     def load(self, span: Span, name: str) -> Register:
         name, scope = self.names.resolve(name)
-        if scope is Scope.GLOBAL and name in SEERS:
+        if scope is Scope.GLOBAL and name in SEERS and not _asks_one(span, name):
             self.names.read_unspelled()
         dst = self.fresh()
         self.out.append(Load(span, dst, name, scope))
@@ -172,3 +173,11 @@ class Builder:
     def text(self, node: cst.CSTNode) -> str:
         start, end = self.unit.offsets[id(node)]
         return self.unit.source.text[start:end]
+
+
+def _asks_one(span: Span, name: str) -> bool:
+    """Whether it is `vars(obj)`, which reads the names of that object and no others."""
+    return name == "vars" and _ASKED.match(span.source.text, span.end) is not None
+
+
+_ASKED = re.compile(r"\s*\(\s*[^\s)]")

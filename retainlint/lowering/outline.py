@@ -89,8 +89,9 @@ def _walks(tree: ast.AST, rows: list[int], own: set[str], functions: set[str]) -
             yield node.func
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in STEPS:
             yield node.body[-1]
-        elif isinstance(node, ast.ImportFrom) and any(each.name == TRAINER for each in node.names):
-            yield node
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            if node.module.startswith("skorch") or any(each.name == TRAINER for each in node.names):
+                yield node
 
 
 def _called(func: ast.expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from retainlint.source import Span
-from retainlint.symbolic import deeds, imports
+from retainlint.symbolic import deeds, heirs, imports
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module, is_open
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import dispatch, layers, reflection, unknown
@@ -100,7 +100,7 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     if name == "module" and is_module(state, obj) and not is_open(state, held.cls):
         return [(state, obj)]  # what DataParallel and its kin wrap, and we don't
     assert isinstance(obj, Ref)
-    hint = "submodule" if is_module(state, obj) else ""
+    hint = "submodule" if is_module(state, obj) and not heirs.derives(state, obj) else ""
     missing = layers.inherited(machine, state, ancestry(state, held.cls), name, span)
     if missing is None:
         missing = unknown.fresh(state, span, name=name, hint=hint)

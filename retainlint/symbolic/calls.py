@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import attributes, keeping, recursion
+from retainlint.symbolic import attributes, heirs, keeping, recursion
 from retainlint.symbolic.classes import ancestry, find, is_module
 from retainlint.symbolic.context import Args, Machine, OutOfSteps, Results
 from retainlint.symbolic.merge import join
@@ -138,6 +138,8 @@ def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Sp
             bound = next((Bound(found, func) for name in names if (found := find(state, func, name)) is not None), None)
             if bound is not None:
                 return _noted(machine, hooks.around(machine, state, func, args, span, call, bound), span)
+            if (layer := heirs.layer(state, func)) is not None:
+                return _noted(machine, hooks.around(machine, state, func, args, span, dispatch.layer_call, layer), span)
             unknown.forget(machine, state, func)
             return [(state, unknown.called(machine, state, func, args, span))]
         case UnknownObj() if (scaled := dispatch.unknown_call(machine, state, obj, args, span)) is not None:
@@ -389,6 +391,6 @@ def instantiate(machine: Machine, state: State, cls: Ref, args: Args, span: Span
         return [(after, made) for after, _ in call(machine, state, Bound(init, made), args, span)]
     elif any(isinstance(base := state.get(each), ClassObj) and base.dataclass for each in ancestry(state, cls)):
         attributes.fill_fields(machine, state, made, args, span)
-    elif dispatch.is_trainer(state, made, "__init__"):
+    elif heirs.derives(state, made) or dispatch.is_trainer(state, made, "__init__"):
         dispatch.method(machine, state, made, "__init__", args, span)
     return [(state, made)]

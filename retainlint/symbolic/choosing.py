@@ -28,7 +28,7 @@ class Breadth:
 
 
 OWN = Breadth(12, 2, 2)
-BEYOND = Breadth(2, 1, 1)
+BEYOND = Breadth(2, 2, 1)
 """Where the program holds no walk itself, and only leads to those of other modules: two paths take both answers to each
 condition, and come to the end of the training that it leads to, as many don't."""
 
@@ -80,10 +80,12 @@ class Chooser:
         return [states[i] for i in sorted(kept)]
 
     def _answers(self, states: list[State]) -> list[frozenset[int]]:
-        """What each state has answered, as numbers."""
+        """What each state has answered otherwise than another, as numbers."""
+        shared = set(map(id, states[0].choices)).intersection(*(map(id, state.choices) for state in states[1:]))
+        common = {choice.condition for choice in states[0].choices if id(choice) in shared}
         known: dict[int, int] = {}  # by the identity of a choice, which states share
         for state in states:
             for choice in state.choices:
-                if id(choice) not in known:
+                if id(choice) not in shared and id(choice) not in known and choice.condition not in common:
                     known[id(choice)] = self.numbers.setdefault(choice.condition, len(self.numbers))
-        return [frozenset(known[id(choice)] for choice in state.choices) for state in states]
+        return [frozenset(known[key] for key in map(id, state.choices) if key in known) for state in states]

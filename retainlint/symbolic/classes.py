@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import ClassObj, External, Instance, Ref, Value
@@ -11,6 +12,9 @@ MODULE_BASES = (
     "torch.nn.Module", "pytorch_lightning.LightningModule", "lightning.LightningModule",
     "lightning.pytorch.LightningModule", "pl.LightningModule",
 )  # fmt: skip
+
+
+_NO_LAYERS = {"Module", "Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer", "DataParallel"}
 
 
 def ancestry(state: State, cls: Value) -> Iterator[Value]:
@@ -32,9 +36,25 @@ def class_of(state: State, value: Value) -> Ref | None:
 
 
 def is_module(state: State, value: Value) -> bool:
-    """Whether an object's class derives from nn.Module."""
+    """Whether an object's class derives from nn.Module, or from a layer."""
     cls = class_of(state, value) or value
-    return any(isinstance(base, External) and base.path in MODULE_BASES for base in ancestry(state, cls))
+    return any(
+        isinstance(base, External) and (base.path in MODULE_BASES or _layer(base.path)) for base in ancestry(state, cls)
+    )
+
+
+def layer_of(state: State, value: Value) -> str | None:
+    """The layer of torch.nn from which an object's class derives."""
+    cls = class_of(state, value)
+    bases = ancestry(state, cls) if cls is not None else ()
+    return next((kind for base in bases if isinstance(base, External) and (kind := _layer(base.path))), None)
+
+
+@cache
+def _layer(path: str) -> str:
+    """The name of a layer by its path; "" of anything else."""
+    kind = path.removeprefix("torch.nn.")
+    return kind if kind != path and kind.isidentifier() and kind[0].isupper() and kind not in _NO_LAYERS else ""
 
 
 def is_open(state: State, cls: Value) -> bool:

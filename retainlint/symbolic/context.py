@@ -77,7 +77,7 @@ class Machine(Protocol):
     trained: set[Node]  # leaves that a step has changed
     slips: set[Span]  # where something was taken that isn't there
     chooser: Chooser
-    sampled: int  # how many loops were run of which there may be turns that weren't
+    yielding: set[ir.Code]  # generators that yield once their counters have grown
     unreached: Sites  # the walks that the program's loops lead to
     trying: bool  # whether a path is tried that nothing is concluded from
     gpu_asked: bool  # whether the program asked for a GPU

@@ -13,6 +13,7 @@ from retainlint.symbolic import sizes
 from retainlint.symbolic.context import Machine, OutOfSteps
 from retainlint.symbolic.state import State
 from retainlint.symbolic.turns import sort_turn
+from retainlint.symbolic.untaken import blocks
 
 STEPS = 8_000
 """So many steps may be spent on it."""
@@ -38,7 +39,7 @@ class Counting:
             return
         if number == 1:
             self.names = sizes.of_names(begun[0])
-            if machine.unreached.may_walk(self.loop):
+            if machine.unreached.may_walk(self.loop) or self._gathers(begun[0]):
                 self.objects = sizes.of_objects(begun[0])
             return
         state, places = max(((each, self._grown(each)) for each in begun), key=lambda pair: len(pair[1]))
@@ -53,9 +54,18 @@ class Counting:
         if machine.steps > machine.budget // 2:
             return set()
         names = sizes.grown(state, self.names, sizes.of_names(state))
-        if self.objects is not None and not machine.unreached.is_walked(self.loop, machine.walked):
+        missed = self._gathers(state) or not machine.unreached.is_walked(self.loop, machine.walked)
+        if self.objects is not None and missed:
             return names | sizes.grown(state, self.objects, sizes.of_objects(state))
         return names & set(_counters(self.loop)) if names and not state.frame.consumer else set()
+
+    def _gathers(self, state: State) -> bool:
+        """Whether it is the loop of a generator that hasn't yielded so far."""
+        return state.frame.code.is_generator and not state.frame.yielded and _yields(self.loop.body)
+
+
+def _yields(block: ir.Block) -> bool:
+    return any(isinstance(each, ir.Yield) or any(map(_yields, blocks(each))) for each in block)
 
 
 def _attempt(
@@ -65,22 +75,29 @@ def _attempt(
     places: set[sizes.Place],
     again: Callable[[State], list[State]],
 ) -> None:
-    """Run a turn with its counters unknown, on a path of its own that ends there, and one more if it walked. What is
-    told are failures of one turn alone, since nobody knows how many turns lie before it; and of what goes from one to
-    the other, that which no condition but the arm's own may have prevented in the turns between them."""
+    """Run a turn with its counters unknown, on a path of its own. Where it walks, run one that doesn't, as those do in
+    which the counters grow again, and one more. What is told are failures of one turn alone, since nobody knows how many
+    turns lie before it; and of what goes from one to the other, that which no condition but the arm's own may prevent."""
     tried = state.fork()
     tried.ledger.freed.clear()  # what earlier turns freed, those between may have built anew
     sizes.widen(tried, places)
     known = frozenset(choice.condition.span for choice in state.choices)
-    walks, budget = len(tried.walks), machine.budget
+    budget = machine.budget
     machine.budget = min(budget, machine.steps + STEPS)
+
+    def run(begun: list[State], *, walking: bool) -> list[State]:
+        """Run a turn, and begin another one behind those paths that walked in it, or behind the others."""
+        before = max((len(each.walks) for each in begun), default=0)
+        going, _ = sort_turn(machine.run(loop.body, begun))
+        going = machine.thin([each for each in going if (len(each.walks) > before) is walking], loop.span)
+        for each in going:
+            sizes.widen(each, places)
+        return [following for each in going for following in again(each)]
+
     try:
         with machine.trial(partial(_counts, loop.span, known)):
-            going, _ = sort_turn(machine.run(loop.body, [tried]))
-            walked = machine.thin([each for each in going if len(each.walks) > walks], loop.span)
-            for each in walked:
-                sizes.widen(each, places)
-            machine.run(loop.body, [begun for each in walked for begun in again(each)])
+            between = run([tried], walking=True)
+            run(run(between, walking=False), walking=True)
     except OutOfSteps:
         if machine.steps > budget:
             raise
@@ -106,8 +123,8 @@ def _tests(block: ir.Block) -> Iterator[Span]:
 
 
 def _counts(loop: Span, known: frozenset[Span], incident: Incident) -> bool:
-    """Whether a failure has its graph, and all that happened to it, from one turn that was tried; or none but the arm's
-    own condition led to it."""
+    """Whether a failure has its graph, and all that happened to it, from one turn that was tried; or a turn that doesn't
+    walk lies between, and none but the arm's own condition led to it."""
     match incident:
         case Freed():
             moments = incident.built, incident.freed.moment, incident.reused.moment
@@ -115,10 +132,9 @@ def _counts(loop: Span, known: frozenset[Span], incident: Incident) -> bool:
             moments = incident.built, incident.modified, incident.walk.moment
         case _:
             return False
-    if len({_turn(each, loop) for each in moments}) == 1:
-        return True
+    built, spoilt, needed = (_turn(each, loop) for each in moments)
     chosen = {condition.span for condition in incident.conditions} - known
-    return len(chosen) <= 1
+    return built == spoilt == needed or (spoilt + 2 == needed and len(chosen) <= 1)
 
 
 def _turn(moment: Moment, loop: Span) -> int:

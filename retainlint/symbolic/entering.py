@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -19,6 +20,8 @@ from retainlint.symbolic.values import Bound, ClassObj, Closure, External, Insta
 TWICE = 2
 """A method that a trainer calls again and again is run so often on one object."""
 
+_OFF_AGAIN = re.compile(r"^ *[\w.]*set_grad_enabled\(True\)[\s\S]*^ *[\w.]*set_grad_enabled\(False\)", re.MULTILINE)
+
 Objects: TypeAlias = "dict[ir.Code, tuple[list[State], Value]]"
 """The objects that were made of the program's classes, each with the states in which it may be."""
 
@@ -27,6 +30,7 @@ def enter(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | No
     """Run an entry, and the methods of classes that it made for others to use."""
     state = start.fork()
     state.choices, state.deeds = (), ()
+    state.grad = not _finds_gradients_off(code)
     machine.waste.begin()
     results = _function(machine, state, code) if owner is None else _method(machine, state, code, owner, objects)
     made: Objects = {}
@@ -56,6 +60,8 @@ def _method(machine: Interpreter, state: State, code: ir.Code, owner: ir.Code, o
         made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
         objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
     states, receiver = [s.fork() for s in objects[owner][0]], objects[owner][1]
+    for each in states:
+        each.grad = state.grad
     method = find(states[0], receiver, code.name) if states else None
     if method is None:
         return []
@@ -72,6 +78,11 @@ def _method(machine: Interpreter, state: State, code: ir.Code, owner: ir.Code, o
         machine.waste.leave(results, receiver)
         states = [s for s, _ in results if s.flow is None][:6]
     return results
+
+
+def _finds_gradients_off(code: ir.Code) -> bool:
+    """Whether a function turns gradients on, and off in the end: then they were off when it was called."""
+    return any(_OFF_AGAIN.search(text) for text in between.texts([code]))
 
 
 def _methods(state: State, cls: Ref) -> Iterator[ir.Code]:

@@ -87,7 +87,7 @@ def _callers(machine: Interpreter, start: State, objects: Objects) -> int:
     imports, steps = machine.imports, 0
     imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
     leads = imports.project.leads if imports.project is not None else no_leads
-    machine.full = min(machine.full, BUDGET_BEYOND)
+    machine.full, machine.chooser.breadth = min(machine.full, BUDGET_BEYOND), choosing.BEYOND
     for code, owner in callers(list(entries(machine.program.module, None)), leads):
         if code not in machine.entered and steps < BUDGET_BEYOND:
             machine.steps, machine.budget = 0, machine.full

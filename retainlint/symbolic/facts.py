@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from retainlint.symbolic import outside, remainders
 from retainlint.symbolic.bounds import by_bounds, linear, within
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
+    COUNT,
     Bound,
     ClassObj,
     Closure,
@@ -68,7 +70,7 @@ def binary(op: str, left: Value, right: Value) -> Value | None:
 
 def _fold(op: str, left: Any, right: Any, loop: int) -> Value | None:
     try:
-        if op in ("**", "<<") and (abs(left) > _WIDEST or abs(right) > 64):
+        if _swells(op, left, right):
             return Term(op, (Const(left), Const(right)))
         result = _BINARY[op](left, right)
         if isinstance(result, str | bytes) and len(result) > _WIDEST:
@@ -76,6 +78,24 @@ def _fold(op: str, left: Any, right: Any, loop: int) -> Value | None:
         return Const(result, loop)
     except (ArithmeticError, TypeError, ValueError):
         return Term(op, (Const(left), Const(right)))
+
+
+def _swells(op: str, left: Any, right: Any) -> bool:
+    """Whether a result may be too large to be worked out. Raises TypeError for what has no size."""
+    if op in ("**", "<<"):
+        return bool(abs(left) > _WIDEST or abs(right) > 64)
+    if op == "*" and isinstance(right, str | bytes):
+        left, right = right, left
+    if isinstance(left, str | bytes):
+        return len(left) * right > _WIDEST if op == "*" else op == "%" and is_wide(left, right)
+    return False
+
+
+def is_wide(text: str | bytes, *values: object) -> bool:
+    """Whether a text may ask for columns too wide to be filled, where values are written into it."""
+    shown = text if isinstance(text, str) else text.decode("latin-1")
+    given = any(isinstance(value, int) and abs(value) > _WIDEST for value in values)
+    return re.search(r"[0-9]{5}", shown) is not None or (given and re.search(r"\*|:[^{}]*\{", shown) is not None)
 
 
 def _term(op: str, *args: Value) -> Value:
@@ -90,6 +110,21 @@ def _depth(value: Value) -> int:
 def is_scalar(value: Value) -> bool:
     """A number, a text or a truth, known or not."""
     return isinstance(value, Const | Term | Symbol)
+
+
+def is_count(state: State, value: Value) -> bool:
+    """A number, or an unknown that others were divided by."""
+    held = state.get(value)
+    return is_scalar(value) or (isinstance(held, UnknownObj) and held.hint == COUNT)
+
+
+def sum_of(op: str, left: Value, right: Value) -> Value:
+    """The sum, or the difference, of two counts."""
+    if isinstance(right, Const) and isinstance(right.value, int):
+        return _term("+", left, Const(right.value if op == "+" else -right.value))
+    if op == "+" and isinstance(left, Const):
+        return _term("+", right, left)
+    return _term(op, left, right)
 
 
 def compare(state: State, op: str, left: Value, right: Value) -> Value:

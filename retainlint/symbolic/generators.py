@@ -24,6 +24,8 @@ from retainlint.symbolic.values import (
 def run_yield(machine: Machine, instr: ir.Yield, state: State) -> list[State]:
     """Hand a value to the loop that runs over this generator, or collect it."""
     value, consumer = state.read(instr.src), state.frame.consumer
+    if machine.trying:
+        machine.yielding.add(state.frame.code)
     held = state.get(value)
     if instr.delegates and isinstance(held, GeneratorObj):
         given = Args(held.pos, held.named)
@@ -68,14 +70,13 @@ def drain(machine: Machine, state: State, generator: Value) -> Value:
     held = state.get(generator)
     assert isinstance(held, GeneratorObj)
     span = held.func.code.span
-    sampled = machine.sampled
     results = calls.run_body(machine, state.fork(), held.func, Args(held.pos, held.named), span)
     ended = [(each, value) for each, value in results if each.flow is None]
     if not ended:
         return state.new(ListObj((), True))
     first, value = ended[0]
     state.become(first)
-    if state.get(value) == ListObj(()) and machine.sampled > sampled:
+    if state.get(value) == ListObj(()) and held.func.code in machine.yielding:
         return state.new(ListObj((), True))
     return value
 
@@ -86,9 +87,11 @@ def over_generator(machine: Machine, instr: ir.For, state: State, generator: Gen
     outer, stack, called = state.turns, state.stack, state.calls
     ended: list[State] = []
     yielded: list[Span] = []
-    sampled = machine.sampled
+    trying = machine.trying
 
     def consume(each: State, item: Value) -> list[State]:
+        if machine.trying and not trying:
+            return []  # it is known now that it yields
         inner, waiting = (each.stack, each.calls, each.turns), each.suspended
         yielded.append(instr.span)
         collect(each, Const(None), delegates=False)
@@ -106,7 +109,7 @@ def over_generator(machine: Machine, instr: ir.For, state: State, generator: Gen
 
     given = Args(generator.pos, generator.named)
     results = calls.run_body(machine, state, generator.func, given, instr.span, consume)
-    if not yielded and machine.sampled > sampled:
+    if not yielded and generator.func.code in machine.yielding:
         return None
     finished = [each for each, _ in results if each.flow is None]
     ended += [each for each, _ in results if each.flow is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import facts, indices, iteration, keeping
+from retainlint.symbolic import facts, heirs, indices, iteration, keeping
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import containers, operations, reflection, unknown, weights
@@ -71,6 +71,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             getter = find(state, obj, "__getitem__")
             if getter is not None:
                 return machine.call(state, Bound(getter, obj), Args((index,)), span)
+            if parts := heirs.children(state, obj):
+                return [(state, _from_sequence(state, parts, index, span))]
         case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple) or isinstance(state.get(index), TensorObj):
             return [(state, operations.index(machine, state, obj, index, span))]
         case UnknownObj():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import facts, indices
+from retainlint.symbolic import facts, heirs, indices
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import operations, unknown, weights
 from retainlint.symbolic.state import State, ticket
@@ -97,10 +97,12 @@ def source_of(machine: Machine, state: State, value: Value, span: Span) -> Sourc
         case GeneratorObj():
             return source_of(machine, state, machine.drain(state, value), span)
         case ListObj(items=items, open=True) if items:
-            return Source(None, lambda s, i: [(s, _placed(s, items, i))])
+            return Source(None, lambda s, i: [(s, _placed(s, items, i))], obj.size)
         case IteratorObj():
             return _iterator(machine, state, obj, span)
         case Instance():
+            if parts := heirs.children(state, value):
+                return _sequence(state, parts, span)
             return _object(machine, value, span)
         case TensorObj(length=length):
             return Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])

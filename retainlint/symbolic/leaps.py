@@ -21,7 +21,7 @@ NEAR = 8
 BETWEEN = 2
 """So many turns are tried in place of all that lie between: one that drops a graph may do it for the next one only."""
 
-DEAR = 40
+DEAR = 160
 """A second one is tried only where the first took less than such a share of the budget."""
 _REMOVING = {"pop", "popleft", "remove"}
 
@@ -72,7 +72,8 @@ def _is_stuck(machine: Machine, plan: Plan, state: State, turns: int, number: in
 
 
 def _lost(machine: Machine, instr: ir.For, plan: Plan, state: State, first: State) -> set[Node]:
-    """What this path has walked or changed, and may or may not hold any more once turns between were run."""
+    """What this path has walked or changed, and may or may not hold any more once turns between were run; nothing where
+    such turns can do no harm with it."""
     spoilt = _spoilt(state)
     if not spoilt:
         return set()
@@ -85,19 +86,20 @@ def _lost(machine: Machine, instr: ir.For, plan: Plan, state: State, first: Stat
             states = _turn_between(machine, instr, plan, states, first, unknowns)
             held, missing = _shares(states, spoilt, unknowns, passing)
             lost |= held & missing
-            if not held - lost or machine.steps - begun > steps:
+            if any(each.reported != state.reported for each in states):
+                return lost
+            if not held or machine.steps - begun > steps:
                 break
-    return lost
+    return set()
 
 
 def _turn_between(
     machine: Machine, instr: ir.For, plan: Plan, states: list[State], first: State, unknowns: set[int]
 ) -> list[State]:
     """Run some turn that lies between those that are run; `unknowns` are added to by what nobody knows of it."""
-    high = None if plan.middle is None else plan.middle.high
     begun: list[State] = []
     for each in states:
-        index = Symbol(ticket(), 2, high, plan.loop)
+        index = Symbol(ticket(), 2, plan.last, plan.loop)
         unknowns |= {index.id, *_forget_counts(each, first)}
         for current, item in plan.at(each, index):
             if current.flow is None:

@@ -7,7 +7,7 @@ from functools import partial
 from retainlint import ir
 from retainlint.incident import Turn
 from retainlint.source import Span
-from retainlint.symbolic import counters, facts, leaps, plans
+from retainlint.symbolic import counters, facts, leaps, plans, sizes
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.generators import over_generator
@@ -49,57 +49,78 @@ def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
     return after
 
 
-def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
-    outer = state.turns
-    plan = plans.plan(machine, state, iterable, instr.span, len(instr.body))
-    deep = _is_deep(machine, outer)
-    ended: list[State] = []  # left the loop otherwise than by its end
-    seen: list[State] = []
-    live = [state]
-    exhausted: list[State] = []
-    first: State | None = None
+class _Turns:
+    """The turns of one loop; `ended` are the states that left it otherwise than by its end."""
 
-    def begin(states: list[State], index: Value, number: int) -> list[State]:
+    def __init__(self, machine: Machine, instr: ir.For, state: State, iterable: Value) -> None:
+        self.machine, self.instr, self.outer = machine, instr, state.turns
+        self.plan = plans.plan(machine, state, iterable, instr.span, len(instr.body))
+        self.ended: list[State] = []
+        self.lists = {} if self.plan.exact else sizes.of_lists(state)
+
+    def begin(self, states: list[State], index: Value, number: int = 1) -> list[State]:
         """Take the item at an index, for a turn of at least that number."""
+        plan, span, outer = self.plan, self.instr.span, self.outer
         begun: list[State] = []
         for each in states:
             before = each.turns[len(outer)].number if len(each.turns) > len(outer) else 0
             turn = max(number, before + 1)
-            each.turns = (*outer, Turn(instr.span, turn, depth=len(each.calls), sure=plan.sure, few=plan.exact))
+            each.turns = (*outer, Turn(span, turn, depth=len(each.calls), sure=plan.sure, few=plan.exact))
             plan.presume(each, number)
             for current, item in plan.at(each, index):
                 if current.flow is None:
-                    current.write(instr.item, item, instr.span)
+                    current.write(self.instr.item, item, span)
                     begun.append(current)
                 else:
-                    ended.append(current)
+                    self.ended.append(current)
         return begun
 
-    def run(begun: list[State]) -> list[State]:
-        live, left = sort_turn(machine.run(instr.body, begun))
-        ended.extend(left)
+    def run(self, begun: list[State]) -> list[State]:
+        """Those that go on behind a turn."""
+        live, left = sort_turn(self.machine.run(self.instr.body, begun))
+        self.ended += left
         for each in live:
-            forget_dead(each, instr.live_turn)
+            forget_dead(each, self.instr.live_turn)
             sweep(each)
-        return machine.thin(live, instr.span)
+        return self.machine.thin(live, self.instr.span)
 
-    machine.sampled += not plan.exact
+    def take(self, states: list[State], index: Value) -> list[State]:
+        """Run one turn more."""
+        return self.run(self.begin(states, index))
+
+    def leave(self, exhausted: list[State]) -> list[State]:
+        """What comes behind the loop."""
+        self.plan.forget(exhausted + self.ended)
+        if not self.plan.exact:
+            for each in exhausted + self.ended:
+                sizes.sample(each, self.lists)
+        for each in exhausted:
+            each.turns = self.outer
+        after = self.machine.run(self.instr.orelse, exhausted)
+        return settled(self.machine, leave_loop(self.ended, self.outer) + after, self.instr.live)
+
+
+def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
+    turns = _Turns(machine, instr, state, iterable)
+    plan, deep = turns.plan, _is_deep(machine, turns.outer)
+    seen: list[State] = []
+    live = [state]
+    exhausted: list[State] = []
+    first: State | None = None
     counting = counters.Counting(machine, instr)
     for number in range(1, plan.turns + 1):
         exhausted += [each for each in live if plan.lacks(each, number)]
         live = [each for each in live if not plan.lacks(each, number)]
         if number > 2 and first is not None:
-            live, gone = leaps.cross(
-                machine, instr, plan, live, first, number, lambda states, index: run(begin(states, index, 1))
-            )
+            live, gone = leaps.cross(machine, instr, plan, live, first, number, turns.take)
             exhausted += gone
         skipping = [each for each in live if plan.skips(each, number)]
-        begun = begin([each for each in live if not plan.skips(each, number)], plan.index(number), number)
+        begun = turns.begin([each for each in live if not plan.skips(each, number)], plan.index(number), number)
         if not plan.exact:
-            known = len(ended)
-            counting.turn(number, begun, lambda each: begin([each], plan.index(3), 1))
-            del ended[known:]
-        live = skipping + run(begun)
+            known = len(turns.ended)
+            counting.turn(number, begun, lambda each: turns.begin([each], plan.index(3)))
+            del turns.ended[known:]
+        live = skipping + turns.run(begun)
         if plan.size is not None and number < plan.turns:
             over = [each for each in live if plan.is_last(each, plan.index(number))]
             exhausted += over
@@ -115,11 +136,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
             first = live[0].fork()
         if not plan.indexed:
             seen += [each.fork() for each in live]
-    plan.forget(exhausted + live + ended)
-    for each in exhausted + live:
-        each.turns = outer
-    after = machine.run(instr.orelse, exhausted + live)
-    return settled(machine, leave_loop(ended, outer) + after, instr.live)
+    return turns.leave(exhausted + live)
 
 
 def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
@@ -160,7 +177,6 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
         live, repeated = new_states(machine, live, seen, grown=True)
         finished += [] if decided else repeated
         seen += [each.fork() for each in live]
-    machine.sampled += is_endless or bool(live) or not decided
     finished += live
     for each in finished:
         each.turns = outer

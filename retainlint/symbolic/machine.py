@@ -11,7 +11,7 @@ from retainlint.incident import Gap, Incident, Witness
 from retainlint.records import record
 from retainlint.source import Span
 from retainlint.symbolic import attributes, calls, facts, generators, risks, scopes
-from retainlint.symbolic.choosing import Chooser
+from retainlint.symbolic.choosing import BEYOND, Chooser
 from retainlint.symbolic.context import Args, OutOfSteps, Results
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.merge import join
@@ -21,6 +21,9 @@ from retainlint.symbolic.steps import STEPS
 from retainlint.symbolic.unreached import Sites
 from retainlint.symbolic.values import Term, Value
 from retainlint.symbolic.waste import Account
+
+DEFINING = 8_000
+"""A module's body that has taken more steps and walked nothing only defines things: few ways through it are followed."""
 
 
 @record
@@ -58,7 +61,7 @@ class Interpreter:
         self.risks = 0
         self.chooser = Chooser()
         self.unreached = Sites(program)
-        self.sampled = 0
+        self.yielding: set[ir.Code] = set()
         self.gpu_asked = self.gpu_open = False
         self.thinned = self.trying = False
 
@@ -152,7 +155,9 @@ class Interpreter:
     @property
     def room(self) -> int:
         """How many states may run side by side in the block that is being run."""
-        return self.chooser.room(self.steps / self.full)
+        room = self.chooser.room(self.steps / self.full)
+        defines = self.running is self.program.module and self.steps > DEFINING and not self.walked
+        return min(room, BEYOND.widest) if defines else room
 
     def thin(self, states: list[State], span: Span) -> list[State]:
         """Merge what can be merged, and drop what is too much."""

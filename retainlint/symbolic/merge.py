@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from retainlint.ir import Live
-from retainlint.symbolic import deeds
+from retainlint.symbolic import deeds, remainders
 from retainlint.symbolic.alike import Hint, equivalent
 from retainlint.symbolic.graphs import Graphs
-from retainlint.symbolic.state import Choice, State
-from retainlint.symbolic.values import symbols
+from retainlint.symbolic.state import Choice, State, Unbound
+from retainlint.symbolic.values import Term, Value, symbols
 
 
 def forget_dead(state: State, live: Live) -> None:
@@ -58,15 +58,48 @@ def join(
 def _merged(a: State, b: State) -> State:
     choices = resolve(a.choices, b.choices)
     winner = max((a, b), key=lambda s: (len(s.frame.names), len(s.ledger.graded), -len(s.choices)))
+    winner.unless = _unless(winner, b if winner is a else a)
     if a.truths != b.truths:
         winner.vague = a.vague | b.vague | _blurred(a, b)
-        winner.truths = {term: truth for term, truth in a.truths.items() if b.truths.get(term) == truth}
+        winner.truths = _shared(a, b)
     else:
         winner.vague = a.vague | b.vague
     winner.choices = choices if choices is not None else winner.choices
     winner.retained = tuple(dict.fromkeys(a.retained + b.retained)) if a.retained != b.retained else a.retained
     winner.deeds = deeds.merged(a.deeds, b.deeds)
     return winner
+
+
+def _unless(winner: State, other: State) -> tuple[Unbound, ...]:
+    """Which names the path that two go on as has only by some answers: who gives the others can't read them."""
+    here, there = winner.frame, other.frame
+    missing = () if here is there else list(here.names.keys() - there.names.keys())
+    if not missing and winner.unless == other.unless:
+        return winner.unless
+    truths, against = winner.truths, other.truths
+    apart = next((term for term, truth in against.items() if truths.get(term, truth) is not truth), None)
+    found: list[Unbound] = []
+    if apart is not None:
+        by = frozenset({(apart, against[apart])})
+        found = [Unbound(winner.stack[-1], name, by) for name in missing if name in here.code.local_names]
+    for one, its, others in ((winner, truths, other), (other, against, winner)):
+        for each in one.unless:
+            known = each in others.unless or (one is winner and each.name in missing)
+            if known or any(others.truths.get(term, truth) is not truth for term, truth in each.answers):
+                found.append(each)
+            elif apart is not None:
+                found.append(Unbound(each.frame, each.name, each.answers | {(apart, its[apart])}))
+    return tuple(dict.fromkeys(found))
+
+
+def _shared(a: State, b: State) -> dict[Value, bool]:
+    """What both know; one of them may only imply it, of a remainder."""
+    found = {term: truth for term, truth in a.truths.items() if b.truths.get(term) == truth}
+    for one, other in ((a, b), (b, a)):
+        for term, truth in one.truths.items():
+            if term not in other.truths and isinstance(term, Term) and remainders.decide(other, term) is truth:
+                found[term] = truth
+    return found
 
 
 def _blurred(a: State, b: State) -> frozenset[int]:

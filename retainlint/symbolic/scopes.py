@@ -23,6 +23,8 @@ def frame_of(machine: Machine, state: State, name: str, scope: ir.Scope) -> Fram
 
 def load(machine: Machine, state: State, name: str, scope: ir.Scope, span: Span) -> Value | None:
     """The value of a name; None where this path has not bound a name of its own, and so can't come here."""
+    if state.unless and _is_unbound(state, name):
+        return None
     found = _bound(machine, state, name, scope, span)
     return imports.resolve(machine, state, found, span) if type(found) is Imported else found
 
@@ -36,6 +38,22 @@ def bound_elsewhere(instr: ir.Load, lost: list[State], done: list[State]) -> tup
             state.flow = None
             state.write(instr.dst, unknown.fresh(state, instr.span, name=instr.name), instr.span)
     return [state for state in lost if state.flow is None], [state for state in done if state.flow is not None]
+
+
+def _is_unbound(state: State, name: str) -> bool:
+    """Whether this path's answers are those by which others came here without the name."""
+    id, truths = state.stack[-1], state.truths
+    return any(
+        each.name == name and each.frame == id and all(truths.get(term) is truth for term, truth in each.answers)
+        for each in state.unless
+    )
+
+
+def bind(machine: Machine, state: State, name: str, scope: ir.Scope, value: Value) -> None:
+    frame_of(machine, state, name, scope).names[name] = value
+    if state.unless:
+        id = state.stack[-1]
+        state.unless = tuple(each for each in state.unless if each.name != name or each.frame != id)
 
 
 def _module(machine: Machine, state: State) -> int:

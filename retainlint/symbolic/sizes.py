@@ -72,6 +72,18 @@ def widen(state: State, places: set[Place]) -> None:
                     state.set(Ref(id), Instance(owner.cls, {**owner.attrs, name: number}))
 
 
+def of_lists(state: State) -> dict[int, int]:
+    """How long each list is."""
+    return {id: len(held.items) for id, held in state.heap.items() if isinstance(held, ListObj)}
+
+
+def sample(state: State, before: dict[int, int]) -> None:
+    """Lists that have grown since, in a loop of which only some turns were run, are of unknown length."""
+    for id, held in list(state.heap.items()):
+        if isinstance(held, ListObj) and not held.sampled and len(held.items) > before.get(id, 0):
+            state.set(Ref(id), replace(held, sampled=True))
+
+
 def _open(state: State, ref: Ref) -> None:
     held = state.get(ref)
     if isinstance(held, ListObj):

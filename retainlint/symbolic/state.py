@@ -55,6 +55,7 @@ class Change:
     created: int
     name: str = ""
     level: int = 0
+    assumed: str = ""  # what is taken for granted of who changed it
 
 
 @record
@@ -149,6 +150,15 @@ class Frames(dict[int, Frame]):
         return super().__contains__(id) or id in self.base.frames
 
 
+@record
+class Unbound:
+    """A name of a frame that some of the paths that went into this one have not bound: those that gave these answers."""
+
+    frame: int
+    name: str
+    answers: frozenset[tuple[Value, bool]]
+
+
 _NOWHERE = Span(Source("", ""), 0, 0)
 
 
@@ -180,6 +190,7 @@ class State:
         "suspended",
         "truths",
         "turns",
+        "unless",
         "vague",
         "walks",
     )  # fmt: skip
@@ -198,6 +209,7 @@ class State:
         self.opened: set[Node] = set()  # of whose graphs unseen parts were taken, by items; shared by all forks
         self.vague: frozenset[int] = frozenset()  # symbols of which paths that went into this one knew different things
         self.choices: tuple[Choice, ...] = ()
+        self.unless: tuple[Unbound, ...] = ()
         self.flow: Flow | None = None
         self.cache: Ref | None = None  # inside `parametrize.cached()`: the weights computed so far
         self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
@@ -224,6 +236,7 @@ class State:
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
         other.walks, other.changes, other.steps, other.reported = self.walks, self.changes, self.steps, self.reported
         other.retained, other.deeds, other.vague = self.retained, self.deeds, self.vague
+        other.unless = self.unless
         self.me = ticket()  # neither side owns the shared frames now
         return other
 

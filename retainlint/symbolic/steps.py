@@ -62,7 +62,7 @@ def _load(machine: Machine, instr: ir.Load, state: State) -> None:
 def _store(machine: Machine, instr: ir.Store, state: State) -> None:
     value = state.read(instr.src)
     unknown.named(machine, state, value, instr.name)
-    scopes.frame_of(machine, state, instr.name, instr.scope).names[instr.name] = value
+    scopes.bind(machine, state, instr.name, instr.scope, value)
 
 
 def _delete(machine: Machine, instr: ir.Delete, state: State) -> None:

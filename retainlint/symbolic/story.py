@@ -62,7 +62,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, wal
         earlier=None if earlier is None else earlier.walk,
         conditions=_conditions(state),
         assumptions=(*_assumptions(graphs, (*way, node)), *_about_weights(graphs, node, saved, change, walk.walk)),
-        supposed=change.level == GUESS,
+        supposed=change.level == GUESS or bool(change.assumed),
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, walk, node, saved, change))
 
@@ -110,6 +110,8 @@ def _about_weights(graphs: Graphs, node: Node, saved: SavedTensor, change: Chang
     if change.level == GUESS:
         owner = re.split(r"\.step\b", change.moment.span.text)[0]
         yield f"`{owner}` moves weights that the graph of `{walk.root}` has saved"
+    if change.assumed:
+        yield change.assumed
 
 
 def _turns(freed: Moment, reused: Moment) -> tuple[str, ...]:

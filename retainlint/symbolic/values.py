@@ -218,14 +218,21 @@ class UnknownObj:
     called: bool = False  # came out of a call that was given something: if it has a graph, then no leaf's
 
 
+COUNT = "count"
+"""The hint of an unknown that a counter was divided by."""
+
+
 @record
 class ListObj:
-    """A list, set or deque. `open`: it may hold more than `items` knows, before them."""
+    """A list, set or deque. `open`: it may hold more than `items` knows, before them. `sampled`: a loop of which only
+    some turns were run has filled it, so that it holds more. `size`: how many an open one holds, where that has a name."""
 
     items: tuple[Value, ...]
     open: bool = False
     kind: str = "list"
     limit: int | None = None  # a deque's maxlen
+    sampled: bool = False
+    size: Value | None = None
 
 
 @record

@@ -10,7 +10,7 @@ from retainlint.incident import Condition, Exploration
 from retainlint.lowering import lower
 from retainlint.source import Source, Span
 from retainlint.symbolic import explore
-from retainlint.symbolic.choosing import WIDEST, Chooser
+from retainlint.symbolic.choosing import BEYOND, OWN, Chooser
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Symbol
 
@@ -33,8 +33,8 @@ def answered(state: State) -> set[Condition]:
 
 def test_few_paths_take_every_pair_of_answers() -> None:
     states = [path(answers) for answers in product((True, False), repeat=FLAGS)]
-    kept = Chooser().few(states, WIDEST, PLACE)
-    assert len(kept) <= WIDEST
+    kept = Chooser().few(states, OWN.widest, PLACE)
+    assert len(kept) <= OWN.widest
     pairs = {pair for state in kept for pair in combinations(sorted(answered(state), key=place), 2)}
     assert len(pairs) == 4 * FLAGS * (FLAGS - 1) // 2
 
@@ -52,21 +52,30 @@ def test_where_one_may_go_on_siblings_go_different_ways() -> None:
 
 def test_the_choice_is_the_same_each_time() -> None:
     states = [path(answers) for answers in product((True, False), repeat=FLAGS)]
-    first, second = (Chooser().few(states, WIDEST, PLACE) for _ in range(2))
+    first, second = (Chooser().few(states, OWN.widest, PLACE) for _ in range(2))
     assert [states.index(each) for each in first] == [states.index(each) for each in second]
 
 
 def test_who_waits_beside_takes_room() -> None:
     chooser = Chooser()
     rooms = []
-    for chooser.beside in (1, 2, WIDEST, WIDEST + 1, 1000):
+    for chooser.beside in (1, 2, OWN.widest, OWN.widest + 1, 1000):
         rooms.append(chooser.room(0))
-    assert rooms == sorted(rooms, reverse=True) and rooms[0] == WIDEST and rooms[-1] == 1
+    assert rooms == sorted(rooms, reverse=True) and rooms[0] == OWN.widest and rooms[-1] == 1
 
 
 def test_who_has_spent_much_follows_few() -> None:
     rooms = [Chooser().room(spent) for spent in (0, 0.4, 0.6, 0.9)]
-    assert rooms == sorted(rooms, reverse=True) and rooms[0] == WIDEST and 1 < rooms[-1] < WIDEST / 2
+    assert rooms == sorted(rooms, reverse=True) and rooms[0] == OWN.widest and 1 < rooms[-1] < OWN.widest / 2
+
+
+def test_a_program_that_only_leads_to_a_walk_follows_few() -> None:
+    chooser = Chooser()
+    chooser.breadth = BEYOND
+    states = [path(answers) for answers in product((True, False), repeat=FLAGS)]
+    kept = chooser.few(states, chooser.room(0), PLACE)
+    assert len(kept) == BEYOND.widest
+    assert len(frozenset[Condition]().union(*map(answered, kept))) == 2 * FLAGS  # either answer to each condition
 
 
 def explored(condition: str) -> Exploration:

@@ -115,3 +115,30 @@ def test_silent_over_what_may_save_no_weight(name: str) -> None:
         "a.backward(retain_graph=True)\nopt.step()\nb.backward()\n"
     ).replace("net", f"make('{name}')")
     assert found(text) == []
+
+
+OWN = """
+class Agent:
+    def learn(self, state, action):
+        critic_loss = (self.critic(state, action) - 1).pow(2).mean()
+        actor_loss = -self.critic(state, self.actor(state)).mean()
+        critic_loss.backward()
+        self.critic.optimizer.step()
+        {between}
+        actor_loss.backward()
+        self.actor.optimizer.step()
+"""
+
+
+def test_warns_of_the_optimiser_that_a_network_keeps() -> None:
+    (told,) = found(OWN.format(between="pass"))
+    assert (told.code, told.severity) == ("RTL110", Severity.WARNING)
+    assert "`optimizer` of `critic` owns its weights" in told.notes[-1]
+
+
+@pytest.mark.parametrize(
+    "between", ["actor_loss = -self.critic(state, self.actor(state)).mean()", "self.critic.scheduler.step()"]
+)
+def test_silent_where_it_moves_nothing_that_is_needed(between: str) -> None:
+    text = OWN if "scheduler" not in between else OWN.replace("self.critic.optimizer.step()", "pass")
+    assert found(text.format(between=between)) == []

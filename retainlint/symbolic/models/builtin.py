@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from retainlint.source import Span
-from retainlint.symbolic import facts, iteration
+from retainlint.symbolic import facts, heirs, iteration
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import operations, reflection, unknown
 from retainlint.symbolic.state import Flow, State
@@ -43,6 +43,9 @@ FILTERED, CHOSEN = "(filtered)", "(chosen)"
 _ASKS = re.compile(r"^lambda (\w+): \1\.requires_grad$")
 
 
+LONGEST_TEXT = 1_000_000
+"""Characters, in a text and what replaces a part of it, multiplied: beyond, the result is not worked out."""
+
 _LAZY = {"enumerate", "zip", "reversed", "map", "filter", "iter", "range"}
 
 
@@ -66,9 +69,9 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, _extreme(machine, state, name, args, span))]
         case "bool" if args.pos and (truth := facts.decide(state, args.pos[0])) is not None:
             return [(state, Const(truth))]
-        case "divmod" if len(args.pos) == 2 and all(map(facts.is_scalar, args.pos)):
-            parts = (facts.binary(op, *args.pos) for op in ("//", "%"))
-            return [(state, Tuple(tuple(part or unknown.fresh(state, span, plain=True) for part in parts)))]
+        case "divmod" if len(args.pos) == 2 and all(map(facts.is_scalar, args.pos[:1])):
+            parts = (facts.binary(op, *args.pos) or Term(op, args.pos) for op in ("//", "%"))
+            return [(state, Tuple(tuple(parts)))]
         case "abs":
             return _abs(machine, state, args, span)
         case "next":
@@ -206,9 +209,11 @@ def _length(machine: Machine, state: State, value: Value, span: Span) -> Value:
     held = state.get(value)
     if isinstance(held, TensorObj) and held.length is not None:
         return Const(held.length)
-    if isinstance(held, UnknownObj | TensorObj | Instance):
+    if isinstance(held, UnknownObj | TensorObj | Instance) and not heirs.children(state, value):
         return Term("len", (value,))
     known = iteration.known_items(machine, state, value, span)
+    if known is None and isinstance(held, ListObj) and held.size is not None:
+        return held.size
     return Const(len(known)) if known is not None else Term("len", (value,))
 
 
@@ -277,8 +282,10 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
             "isdigit",
         ):
             try:
-                return [(state, Const(getattr(obj.value, name)(*(a.value for a in args.pos if isinstance(a, Const)))))]
-            except (TypeError, ValueError):
+                values = [a.value for a in args.pos if isinstance(a, Const)]
+                if name != "replace" or len(obj.value) * len(str(values[-1])) < LONGEST_TEXT:
+                    return [(state, Const(getattr(obj.value, name)(*values)))]
+            except (TypeError, ValueError, IndexError):
                 pass
     if name in ("split", "rsplit", "splitlines") and isinstance(obj, Const) and isinstance(obj.value, str):
         if all(isinstance(a, Const) for a in args.all):
@@ -293,9 +300,10 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
     if name == "format" and isinstance(obj, Const) and all(isinstance(a, Const) for a in args.all):
         try:
             named = {key: a.value for key, a in args.named if isinstance(a, Const)}
-            return [
-                (state, Const(str(obj.value).format(*(a.value for a in args.pos if isinstance(a, Const)), **named)))
-            ]
+            values = [a.value for a in args.pos if isinstance(a, Const)]
+            if not facts.is_wide(text := str(obj.value), *values, *named.values()):
+                return [(state, Const(text.format(*values, **named)))]
+            return [(state, Term(name, (obj, *args.pos)))]
         except (ValueError, IndexError, KeyError, AttributeError):
             return [(state, Term(name, (obj, *args.pos)))]
     if all(map(facts.is_scalar, args.pos)):

@@ -207,13 +207,13 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case "get":
             return lookup(machine, state, ref, held, args.get(0, "key"), span, args.get(1, "default"))
         case "keys":
-            return [(state, _listed(state, held, tuple(held.items)))]
+            return [(state, _listed(state, ref, held, tuple(held.items)))]
         case "values":
-            return [(state, _listed(state, held, (*held.items.values(), *held.rest)))]
+            return [(state, _listed(state, ref, held, (*held.items.values(), *held.rest)))]
         case "items":
             pairs = tuple(Tuple((key, value)) for key, value in held.items.items())
             rest = tuple(Tuple((Term("key", (value,)), value)) for value in held.rest)
-            return [(state, _listed(state, held, pairs + rest))]
+            return [(state, _listed(state, ref, held, pairs + rest))]
         case "update":
             _update(state, ref, held, args)
         case "setdefault":
@@ -240,8 +240,9 @@ def state_item(state: State, ref: Ref, key: Value, default: Value) -> Value:
     return held.items.get(key, default) if isinstance(held, DictObj) else default
 
 
-def _listed(state: State, held: DictObj, items: tuple[Value, ...]) -> Value:
-    return state.new(ListObj(items, held.open or bool(held.rest)))
+def _listed(state: State, ref: Ref, held: DictObj, items: tuple[Value, ...]) -> Value:
+    is_open = held.open or bool(held.rest)
+    return state.new(ListObj(items, is_open, size=Term("len", (ref,)) if is_open else None))
 
 
 def _update(state: State, ref: Ref, held: DictObj, args: Args) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from retainlint.source import Span
+from retainlint.symbolic import deeds
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import (
     builtin,
@@ -87,9 +88,9 @@ def is_inherited(name: str) -> bool:
 
 
 def is_trainer(state: State, obj: Value, name: str) -> bool:
-    """Whether a trainer of the program inherits `obj.name` from Hugging Face's."""
-    if name == "train":
-        return lightning.is_trained(state, obj)
+    """Whether a trainer of the program inherits `obj.name` from Hugging Face's, or from skorch's."""
+    if name in ("train", "fit"):
+        return lightning.is_trained(state, obj) and hugging_face.is_derived(state, obj) == (name == "train")
     return name in hugging_face.METHODS and hugging_face.is_derived(state, obj)
 
 
@@ -141,7 +142,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case OptimizerObj() if isinstance(obj, Ref):
             return optimizers.method(machine, state, obj, name, args, span)
         case Instance() if is_trainer(state, obj, name):
-            if name == "train":
+            if name in ("train", "fit"):
                 return lightning.train(machine, state, obj, span)
             return hugging_face.method(machine, state, obj, name, args, span)
         case LayerObj(kind=wrapping.AVERAGED) if name == "update_parameters" and isinstance(obj, Ref):
@@ -191,6 +192,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             return tensors.attribute(machine, state, obj, name, span)
         case UnknownObj() if isinstance(obj, Ref):
             if name in held.attrs:
+                if name == "grad":
+                    deeds.read(state, span)
                 return held.attrs[name]
             if name == "requires_grad" and weights.NETWORK in held.attrs:
                 return Const(True)

@@ -33,7 +33,7 @@ from retainlint.symbolic.values import (
     Wrapped,
 )
 
-_STEPS = {"training_step": "LightningModule", "compute_loss": "Trainer"}
+_STEPS = {"training_step": "LightningModule", "compute_loss": "Trainer", "get_loss": "NeuralNet"}
 """Methods whose result the framework walks, and what the class is derived from."""
 _AT_FIRST = ("setup", "on_fit_start", "on_train_start", "on_train_epoch_start")
 _AT_LAST = ("on_train_epoch_end", "on_train_end")
@@ -55,6 +55,8 @@ def is_step(state: State, receiver: Value, name: str) -> bool:
         return False
     if base == "Trainer":
         return find(state, receiver, "training_step") is None
+    if base == "NeuralNet":
+        return True
     held = state.get(receiver)
     if isinstance(held, Instance) and held.attrs.get("automatic_optimization") == FALSE:
         return False
@@ -69,6 +71,8 @@ def _is_base(path: str, name: str) -> bool:
     """Whether a class of a framework, or a trainer made of it, is the one meant."""
     if path.startswith(("transformers.", "trl.")):
         return path.endswith(name)
+    if name == "NeuralNet":
+        return path.startswith("skorch.") and path.rpartition(".")[2].startswith(name)
     return path.rpartition(".")[2] == name and not (path.startswith("torch.") and name == "Trainer")
 
 
@@ -102,9 +106,10 @@ def is_fitted(state: State, value: Value) -> bool:
 
 
 def is_trained(state: State, value: Value) -> bool:
-    """Whether a value is a trainer of the program's own, derived from Hugging Face's, whose `train` walks its losses."""
-    if isinstance(find(state, value, "compute_loss"), Closure) and is_step(state, value, "compute_loss"):
-        return True
+    """Whether a value is a trainer of the program's own, derived from Hugging Face's or skorch's, that walks its losses."""
+    for name in ("compute_loss", "get_loss"):
+        if isinstance(find(state, value, name), Closure) and is_step(state, value, name):
+            return True
     if not hugging_face.is_derived(state, value):
         return False
     seen = isinstance(state.get(hugging_face.model_of(state, value)), Instance)
@@ -124,7 +129,7 @@ def fit(machine: Machine, state: State, model: Value, span: Span, callbacks: tup
 def train(machine: Machine, state: State, trainer: Value, span: Span) -> Results:
     """`trainer.train()`: two batches of a trainer that we know."""
     states = [state]
-    own = (name for name in ("training_step", "compute_loss") if find(state, trainer, name) is not None)
+    own = (name for name in _STEPS if find(state, trainer, name) is not None)
     name = next(own, "")
     for number in (1, 2):
         states = _batch(machine, states, trainer, name, number, span)

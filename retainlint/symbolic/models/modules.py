@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from retainlint.source import Span
-from retainlint.symbolic import deeds
+from retainlint.symbolic import deeds, heirs
+from retainlint.symbolic.classes import layer_of
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import hooks, parts, unknown, weights
 from retainlint.symbolic.models.operations import bump
@@ -35,6 +36,7 @@ METHODS = {
     "load_state_dict", "apply", "requires_grad_", "register_buffer", "register_parameter", "add_module", "forward",
     "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_module", "share_memory", "type", "compile",
     "__init__", "append", "extend", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
+    "_modules",
 }  # fmt: skip
 PARAMETRIZED = "(parametrized) "
 _PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
@@ -97,7 +99,12 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             _loaded(machine, state, obj, args, span)
             return [(state, NONE)]
         case "forward":
-            return machine.call(state, obj, args, span)
+            return machine.call(state, heirs.layer(state, obj) or obj, args, span)
+        case "__init__" if (kind := layer_of(state, obj)) is not None:
+            made = machine.call(state, External(f"torch.nn.{kind}"), args, span)
+            for each, layer in made:
+                heirs.begin(each, obj, layer)
+            return [(each, NONE) for each, _ in made]
         case "register_buffer" | "register_parameter" | "add_module" | "register_module":
             key, value = args.get(0, "name"), args.get(1, "tensor")
             if name.endswith("module"):
@@ -112,8 +119,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return [(state, parts.listed(state, obj, name))]
         case "values" if isinstance(held, LayerObj):
             return [(state, state.new(ListObj(held.children, not held.children)))]
-        case "append" | "extend" if isinstance(held, LayerObj):
-            _grow(state, obj, held, args)
+        case "append" | "extend":
+            _grow(state, obj, args)
         case "items" if isinstance(held, LayerObj):
             pairs = tuple(Tuple((Const(key), value)) for key, value in held.attrs.items())
             return [(state, state.new(ListObj(pairs)))]
@@ -144,7 +151,7 @@ def unparametrized(state: State, module: Value, name: Value) -> Value:
     """`remove_parametrizations(module, name)`: what the weight was computed from is the weight."""
     held = state.get(module)
     if isinstance(held, LayerObj) and isinstance(module, Ref) and isinstance(name, Const):
-        kept = {key: value for key, value in held.attrs.items() if key != f"{PARAMETRIZED}{name.value}"}
+        kept = {key: value for key, value in held.attrs.items() if key != PARAMETRIZED + str(name.value)}
         state.set(module, replace(held, attrs=kept))
     return module
 
@@ -179,15 +186,20 @@ def _apply(machine: Machine, state: State, obj: Value, func: Value, span: Span) 
     return [(after, obj) for each, _ in results for after, _ in machine.call(each, func, Args((obj,)), span)]
 
 
-def _grow(state: State, obj: Ref, held: LayerObj, args: Args) -> None:
-    value = args.get(0, "module")
+def _grow(state: State, obj: Ref, args: Args) -> None:
+    held, value = state.get(heirs.layer(state, obj) or obj), args.get(0, "module")
+    if not isinstance(held, LayerObj):
+        return
     more = state.get(value)
     children = more.items if isinstance(more, ListObj) else (value,)
     for child in children:
         adopt(state, child)
-    grown = (*held.children, *children)
-    attrs = {**held.attrs, **{str(i): child for i, child in enumerate(grown)}}
-    state.set(obj, replace(held, children=grown, attrs=attrs))
+    listed = {str(i): child for i, child in enumerate(children, len(held.children))}
+    owner = state.heap[obj.id]
+    if isinstance(owner, Instance):
+        state.set(obj, replace(owner, attrs={**owner.attrs, **listed}))
+    else:
+        state.set(obj, replace(held, children=(*held.children, *children), attrs={**held.attrs, **listed}))
 
 
 def _set_training(state: State, value: Value, mode: bool, seen: frozenset[Value] = frozenset()) -> None:
@@ -248,6 +260,8 @@ def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) 
 def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
     """An attribute that a module's class and assignments don't give."""
     held = state.get(obj)
+    if name == "_modules":
+        return parts.by_name(state, obj)
     if name in METHODS or (name == "update_parameters" and isinstance(held, LayerObj)):
         return Method(obj, name)
     if name == "__class__" and isinstance(held, LayerObj):

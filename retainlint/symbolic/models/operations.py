@@ -14,6 +14,7 @@ from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import Change, Flow, State, ticket
 from retainlint.symbolic.values import (
+    COUNT,
     NONE,
     PROVEN,
     Bound,
@@ -154,7 +155,11 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     lheld, rheld = state.get(left), state.get(right)
     is_option = isinstance(rheld, UnknownObj) or isinstance(right, External)
     if instr.op in ("%", "//") and facts.is_scalar(left) and is_option:  # a turn by an option
+        if isinstance(rheld, UnknownObj) and isinstance(right, Ref) and not (rheld.hint or rheld.edge or rheld.attrs):
+            state.set(right, replace(rheld, hint=COUNT, plain=True))
         return [(state, left if left == Const(0) else Term(instr.op, (left, right)))]
+    if instr.op in ("+", "-") and facts.is_count(state, left) and facts.is_count(state, right):
+        return [(state, facts.sum_of(instr.op, left, right))]
     spans = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
     sequence = _concatenate(machine, state, instr, left, right)
     if sequence is not None:
@@ -330,11 +335,12 @@ def bump(
     by_step: bool = False,
     text: str = "",
     level: int = PROVEN,
+    assumed: str = "",
 ) -> None:
-    """Record that memory was changed; `level` tells how sure that is."""
+    """Record that memory was changed; `level` tells how sure that is, and `assumed` what it rests on."""
     assert isinstance(storage, int)
     state.ledger.bump(storage)
-    state.changes += (Change(storage, state.moment(span), by_step, state.ledger.created, text, level),)
+    state.changes += (Change(storage, state.moment(span), by_step, state.ledger.created, text, level, assumed),)
 
 
 def leaf_modified(machine: Machine, state: State, leaf: TensorObj, span: Span, *, view: bool, name: str = "") -> None:

@@ -171,7 +171,18 @@ def stepped(machine: Machine, state: State, owner: Value, span: Span) -> None:
     if isinstance(held, OptimizerObj):
         step(machine, state, held, span)
     elif isinstance(held, UnknownObj) and _is_optimizer(held):
+        _own_step(machine, state, held, span)
         _unseen_step(machine, state, span)
+
+
+def _own_step(machine: Machine, state: State, held: UnknownObj, span: Span) -> None:
+    """What a network calls its optimiser moves its weights, as far as anybody knows."""
+    network = held.attrs.get(weights.OWNER)
+    own = weights.of(machine, state, network) if network is not None else None
+    for node, level in list(weights.moved(machine, state, (own,) if own is not None else ())):
+        name = machine.graphs.networks[node][1]
+        assumed = f"`{held.name}` of {f'`{name}`' if name else 'the network'} owns its weights"
+        bump(machine, state, node.variable, span, by_step=True, level=level, assumed=assumed)
 
 
 def _is_optimizer(held: UnknownObj) -> bool:

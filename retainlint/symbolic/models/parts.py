@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.symbolic.classes import is_module
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Const, Instance, LayerObj, ListObj, Tuple, UnknownObj, Value
+from retainlint.symbolic.values import Const, DictObj, Instance, LayerObj, ListObj, Tuple, UnknownObj, Value
 
 METHODS = ("children", "named_children", "modules", "named_modules")
 
@@ -19,6 +19,13 @@ def listed(state: State, obj: Value, method: str) -> Value:
     pairs = [(Const(name), value) for value, name in found.items()]
     items: tuple[Value, ...] = tuple(map(Tuple, pairs)) if method.startswith("named") else tuple(found)
     return state.new(ListObj(items, not sure))
+
+
+def by_name(state: State, obj: Value) -> Value:
+    """`module._modules`, as it is now."""
+    found: dict[Value, str] = {}
+    sure = _gather(state, obj, "", found, deep=False)
+    return state.new(DictObj({Const(name): value for value, name in found.items()}, not sure))
 
 
 def _gather(state: State, obj: Value, prefix: str, found: dict[Value, str], deep: bool) -> bool:

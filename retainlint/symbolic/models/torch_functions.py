@@ -177,7 +177,7 @@ def _length(state: State, name: str, args: Args) -> int | None:
         first = first.items[0] if first.items else NONE
     held = state.get(first)
     if name == "tensor":
-        return len(held.items) if isinstance(held, ListObj) and not held.open else None
+        return len(held.items) if isinstance(held, ListObj) and not (held.open or held.sampled) else None
     if name in ("zeros", "ones", "rand", "randn", "eye", "empty", "arange") and isinstance(first, Const):
         alone = name != "arange" or len(args.pos) == 1
         return first.value if isinstance(first.value, int) and alone else None

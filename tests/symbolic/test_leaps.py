@@ -1,0 +1,59 @@
+"""Turns that aren't run lie between those that are: what they may have dropped is not told, what all of them keep is."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+HEAD = "def f(net, loader, n):\n    for i, x in enumerate(loader):\n"
+REBUILT = "        if {}:\n            h = net(x)\n        h.sum().backward(retain_graph={})\n"
+
+
+def rows(body: str, head: str = HEAD) -> list[int]:
+    return [incident.primary.row for incident in explore(lower(Source("main.py", head + body))).incidents]
+
+
+@pytest.mark.parametrize(
+    ("built", "kept"),
+    [
+        ("i % 4 == 0", "i % 4 != 3"),
+        ("not i % 100", "i % 100 < 99"),
+        ("i % n == 0", "(i + 1) % n != 0"),
+        ("i % n == 0", "i % n != n - 1"),
+        ("divmod(i, n)[1] == 0", "divmod(i + 1, n)[1] != 0"),
+        ("('a', 'b', 'c')[i % 3] == 'a'", "('a', 'b', 'c')[i % 3] != 'c'"),
+        ("{0: True, 1: False}[i % 2]", "{0: True, 1: False}[i % 2]"),
+        ("i & 3 == 0", "i & 3 != 3"),
+    ],
+)
+def test_what_turns_between_may_have_rebuilt_is_not_told(built: str, kept: str) -> None:
+    assert rows(REBUILT.format(built, kept)) == []
+
+
+@pytest.mark.parametrize(
+    ("built", "kept"),
+    [
+        ("i % 4 == 0", "i % 2 == 0"),
+        ("i % 8 == 0", "i % 4 != 3"),
+        ("i % n == 0", "i % n == 0"),
+        ("i % 3 == 0", "('a', 'b', 'c')[i % 3] == 'a'"),
+    ],
+)
+def test_a_turn_that_follows_another_is_run_behind_it(built: str, kept: str) -> None:
+    assert rows(REBUILT.format(built, kept)) == [5]
+
+
+def test_what_every_turn_between_carries_on_is_told() -> None:
+    body = "        h = net(x, h)\n        if (i + 1) % 40 == 0:\n            h.sum().backward()\n"
+    assert rows(body, HEAD.replace("    for", "    h = None\n    for")) == [6]
+
+
+def test_a_turn_that_may_be_the_last_ends_the_loop() -> None:
+    """Where a path chose that the bound is reached, no other turn comes."""
+    inner = "        h = net(x)\n        for j in range(i, min(i + n, len(loader))):\n            {}\n"
+    walk = "h.sum().backward(retain_graph=j + {} < min(i + n, len(loader)))"
+    assert rows(inner.format(walk.format(1))) == []
+    assert rows(inner.format(walk.format(2))) == [5]

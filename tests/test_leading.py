@@ -1,0 +1,98 @@
+"""Which calls of a file lead to walks in other modules: what leads there, and what only seems to."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.files import Held
+from retainlint.leading import Leading
+from retainlint.modules import Modules
+from retainlint.project import starts_walks
+from retainlint.walks import may_lead_to_walks
+
+HEAD = "import torch\noptimizer = torch.optim.SGD([], 1)\n"
+WALK = "def update(optimizer, loss):\n    loss.backward()\n"
+STEPPER = "class Stepper:\n    def update(self, loss):\n        loss.backward()\n    def look(self):\n        pass\n"
+
+
+def leads(text: str, receiver: str, name: str, **modules: str) -> bool:
+    data = (HEAD + text).encode()
+    files = {f"{module.replace('__', '/')}.py": other.encode() for module, other in modules.items()}
+    return Leading(Modules("agent.py", Held({**files, "agent.py": data})), data)(receiver, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "receiver", "name"),
+    [
+        ("from steps import update\ndef learn(): update(1)\n", "", "update"),
+        ("from steps import look, \\\n    update\ndef learn(): update(1)\n", "", "update"),
+        ("from steps import (\n    update as walk,\n)\ndef learn(): walk(1)\n", "", "walk"),
+        ("from steps import *\ndef learn(): update(1)\n", "", "update"),
+        ("import steps\ndef learn(): steps.update(1)\n", "steps", "update"),
+        ("import steps as s\ndef learn(): s.update(1)\n", "s", "update"),
+        ("from again import update\ndef learn(): update(1)\n", "", "update"),
+        ("from again import further\ndef learn(): further(1)\n", "", "further"),
+        ("from objects import Stepper\nclass A(Stepper):\n    def learn(self): self.update(1)\n", "self", "update"),
+        ("from objects import Other\nclass A(Other):\n    def learn(self): self.more(1)\n", "self", "more"),
+        ("import objects\nclass A(objects.Stepper):\n    def learn(self): super().update(1)\n", ")", "update"),
+        ("from objects import Other\ndef learn(): Other().more(1)\n", "other", "more"),
+        ("from objects import Made\ndef learn(): Made(1)\n", "", "Made"),
+    ],
+)
+def test_what_leads_to_a_walk(text: str, receiver: str, name: str) -> None:
+    objects = (
+        STEPPER
+        + "class Other(Stepper):\n    def more(self):\n        self.update(1)\n"
+        + "class Made:\n    def __init__(self, loss):\n        loss.backward()\n"
+    )
+    again = "from steps import update\ndef further(x):\n    return update(None, x)\n"
+    assert leads(text, receiver, name, steps=WALK, again=again, objects=objects)
+
+
+@pytest.mark.parametrize(
+    ("text", "receiver", "name"),
+    [
+        ("from steps import look\ndef learn(): look(1)\n", "", "look"),
+        ("def update(x): pass\ndef learn(): update(1)\n", "", "update"),
+        ("from steps import update\ndef learn(d): d.update(1)\n", "d", "update"),
+        ("from objects import Stepper\ndef learn(s): Stepper().update(1)\n", "s", "update"),  # it may be a dict's
+        ("from objects import Stepper\nclass A(Stepper):\n    def learn(self): self.look(1)\n", "self", "look"),
+        ("from elsewhere import update\ndef learn(): update(1)\n", "", "update"),
+        ("from circle import go\ndef learn(): go(1)\n", "", "go"),
+    ],
+)
+def test_what_only_seems_to(text: str, receiver: str, name: str) -> None:
+    steps = "def look(x):\n    '''x.backward()'''\n    return x  # backward()\n" + WALK
+    circle = "def go(x):\n    return back(x)\ndef back(x):\n    return go(x)\n"
+    assert not leads(text, receiver, name, steps=steps, objects=STEPPER, circle=circle)
+
+
+def test_a_module_is_run_for_the_walks_that_its_functions_call() -> None:
+    text = (HEAD + "from steps import update\ndef learn(loss):\n    update(optimizer, loss)\n").encode()
+    assert starts_walks(Modules("agent.py", Held({"steps.py": WALK.encode(), "agent.py": text})), text)
+    assert not starts_walks(
+        Modules("agent.py", Held({"steps.py": b"def update(o, l): pass\n", "agent.py": text})), text
+    )
+
+
+def test_the_answer_depends_on_what_it_looked_at() -> None:
+    """The text that was read is among the lookups: a result that is kept is not used when it has changed."""
+    text = (HEAD + "from steps import update\ndef learn(loss):\n    update(optimizer, loss)\n").encode()
+    modules = Modules("agent.py", Held({"steps.py": WALK.encode(), "agent.py": text}))
+    assert starts_walks(modules, text)
+    assert [len(digest or "") for place, digest in modules.lookups.items() if place.endswith("steps.py")] == [64]
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("import torch\ndef f(optimizer): pass\n", True),
+        ("import torch\nfrom torch.optim import Adam\ndef f(): pass\n", True),
+        ("import torch\ndef f(): self.q_optim.step()\n", True),
+        ("import torch\ndef f(): return 'optimal'\n", False),
+        ("import torch\noptimizer = 1\n", False),
+        ("import numpy\ndef f(optimizer): pass\n", False),
+    ],
+)
+def test_only_what_speaks_of_optimisers_is_looked_at(text: str, may: bool) -> None:
+    assert may_lead_to_walks(text.encode()) == may
