@@ -36,7 +36,6 @@ class Cache:
 
     def _begin(self, listings: Listings) -> None:
         self._begun = time.time_ns()
-        self._here = os.path.join(os.getcwd(), "")
         self._listings = listings
         self._stamps: dict[str, str | None] = {}
 
@@ -52,7 +51,7 @@ class Cache:
         entry = pack.entries.get(name)
         if entry is None:
             return None
-        now = self._stamp(name)
+        now = stamp(name)
         if not now:
             return None
         if now != entry.stamp:
@@ -77,13 +76,9 @@ class Cache:
 
     def _stamp(self, place: str) -> str | None:
         """`stamp`, asked once a run."""
-        if place[:1] != os.sep:
-            place = self._here + place
-        try:
-            return self._stamps[place]
-        except KeyError:
-            found = self._stamps[place] = None if is_absent(place, self._listings) else stamp(place)
-            return found
+        if place not in self._stamps:
+            self._stamps[place] = stamp(place)
+        return self._stamps[place]
 
     def _old(self, found: str | None) -> str:
         """The stamp if the file has it since before this run: only then it stands for the bytes that were read."""
@@ -95,7 +90,7 @@ class Cache:
     def _holds(self, pack: Pack, number: int) -> bool:
         """Whether a place is as it was when it was looked up."""
         place, state, stamp = pack.places[number]
-        now = self._stamp(place)
+        now = None if is_absent(place, self._listings) else self._stamp(place)
         if state is None:
             return now is None
         if state == THERE:

@@ -28,7 +28,7 @@ COMMON = frozenset("train eval step update forward fit run append add get".split
 _ITSELF = ("self", "cls", ")")
 """What stands for the object itself before a dot; the bracket is that of `super()`."""
 
-_CALL = re.compile(r"(?<!def )(?<!class )(?:(\w+|[)\]])\s*\.\s*)?\b([A-Za-z_]\w*)\s*\(")
+_CALL = re.compile(r"(?<!def )(?<!class )(?:(?:(?<!\w)(\w+)|([)\]]))\s*\.\s*)?\b([A-Za-z_]\w*)\s*\(")
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(?:\(([^)]*)\)|((?:\\\n|[^\n;])*))|import[ \t]+([^\n;]+))",
     re.MULTILINE,
@@ -177,7 +177,7 @@ class Leading:
 
 @lru_cache(maxsize=2_000)
 def _called(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple(dict.fromkeys(_CALL.findall(text)))
+    return tuple(dict.fromkeys((word or bracket, name) for word, bracket, name in _CALL.findall(text)))
 
 
 @lru_cache(maxsize=200)

@@ -210,6 +210,24 @@ def repeat(tensor: Any, pattern: str, b: int) -> Any:
     return tensor.repeat(b, *(1 for _ in tensor.shape[1:]))
 
 
+class NeuralNetRegressor:
+    """Of `skorch`: walks what its `get_loss` returns."""
+
+    def __init__(self, module: Any, max_epochs: int, batch_size: int, **named: Any) -> None:
+        self.module, self.max_epochs, self.batch_size = module, max_epochs, batch_size
+
+    def get_loss(self, y_pred: Any, y_true: Any, *given: Any, **named: Any) -> Any:
+        return nn.functional.mse_loss(y_pred, y_true)
+
+    def fit(self, x: Any, y: Any) -> None:
+        optimizer = torch.optim.SGD(self.module.parameters(), 0.01)
+        rows = zip(torch.as_tensor(x).split(self.batch_size), torch.as_tensor(y).split(self.batch_size), strict=True)
+        for some, wanted in [row for row in rows for _ in range(self.max_epochs)]:
+            optimizer.zero_grad()
+            self.get_loss(self.module(some), wanted, X=some, training=True).backward()
+            optimizer.step()
+
+
 class DeepSpeedEngine(nn.Module):  # type: ignore[misc]
     """Of `deepspeed`: calls the model, walks and steps."""
 
@@ -378,6 +396,7 @@ _NAMES: dict[str, dict[str, Any]] = {
     "pytorch_lightning": _LIGHTNING,
     "transformers": {"Trainer": HuggingTrainer, "TrainingArguments": TrainingArguments},
     "transformers.modeling_outputs": {"SequenceClassifierOutput": ModelOutput},
+    "skorch": {"NeuralNetRegressor": NeuralNetRegressor},
     "einops": {"rearrange": rearrange, "reduce": reduce, "repeat": repeat},
     "deepspeed": {"initialize": initialize},
     "ignite": {},

@@ -17,7 +17,8 @@ ROOM = Path(__file__).resolve().parent.parent / "fixtures" / "frameworks"
 RECORD = ROOM / "verdicts.json"
 PACKAGES = {
     "accelerate": "accelerate", "deepspeed": "deepspeed", "einops": "einops", "higher": "higher",
-    "ignite": "pytorch-ignite", "lightning": "lightning", "pytorch_lightning": "pytorch-lightning", "timm": "timm", "transformers": "transformers",
+    "ignite": "pytorch-ignite", "lightning": "lightning", "pytorch_lightning": "pytorch-lightning",
+    "skorch": "skorch", "timm": "timm", "transformers": "transformers",
 }  # fmt: skip
 """Modules, and the package that brings each; a program that imports none needs torch alone."""
 ALONE = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29511"}

@@ -241,7 +241,7 @@ def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Sp
     if code.walks or (not machine.program.module.walks and _leads_to_walks(machine, code)):
         return _entered(machine, state, func, args, span)
     spent = imports.closed or (not imports.crossing and _is_spent(imports, state, code))
-    if code in imports.endless or (spent and not imports.is_cheap(code)):
+    if code in imports.endless or (spent and not imports.is_cheap(code, machine.running)):
         if code not in imports.told:
             machine.gap(span, f"`{code.qualname}` was not followed: calls into other modules take too many steps")
         imports.told.add(code)
@@ -259,7 +259,7 @@ def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Sp
     finally:
         machine.budget, imports.crossing = budget if outer else min(budget, BUDGET_WITH_IMPORTS), outer
         imports.spent += 0 if outer else machine.steps - start
-        imports.note(code, machine.steps - start)
+        imports.note(code, machine.steps - start, machine.running if spent else None)
     if len(machine.waste.walks) > walks:
         return _entered(machine, before, func, args, span)
     if allowance >= LEAST:

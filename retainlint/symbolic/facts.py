@@ -119,7 +119,9 @@ def is_count(state: State, value: Value) -> bool:
 
 
 def sum_of(op: str, left: Value, right: Value) -> Value:
-    """The sum, or the difference, of two counts."""
+    """The sum, or the difference, of two counts, known or not."""
+    if (folded := binary(op, left, right)) is not None or right == Const(0):
+        return folded or left
     if isinstance(right, Const) and isinstance(right.value, int):
         return _term("+", left, Const(right.value if op == "+" else -right.value))
     if op == "+" and isinstance(left, Const):
@@ -161,19 +163,32 @@ def _spelt(op: str, left: Value, right: Value) -> Value:
         if isinstance(right, Const) and rbase is None:
             return Term(op, (lbase, Const(roff - loff, right.loop)))
         if rbase is not None:
-            left, right = lbase, binary("+", rbase, Const(roff - loff)) or right
+            left, right = lbase, rbase if roff == loff else sum_of("+", rbase, Const(roff - loff))
     if isinstance(right, Const):
         return Term(op, (left, right))
     if op == "<":
         return negate(_spelt("<=", right, left))
     if op in ("==", "is") and _order(right) < _order(left):
-        return _spelt(op, right, left) if linear(right)[1] else Term(op, (right, left))
+        (base, offset), (other, ahead) = linear(right), linear(left)
+        if base is None or other is None or op == "is":
+            return Term(op, (right, left))
+        left, right = base, other if ahead == offset else sum_of("+", other, Const(ahead - offset))
     return Term(op, (left, right))
 
 
 def _order(value: Value) -> tuple[int, str]:
     """A place among the values that a comparison may hold."""
-    return (value.id, "") if isinstance(value, Ref) else (-1, repr(linear(value)[0]))
+    return (value.id, "") if isinstance(value, Ref) else (-1, _shown(linear(value)[0], _DEEPEST))
+
+
+def _shown(value: Value | None, depth: int) -> str:
+    """A text that tells numbers apart, without what lies deeper in one."""
+    match value:
+        case Term(op=op, args=args) if depth:
+            return f"{op}({', '.join(_shown(each, depth - 1) for each in args)})"
+        case Const() | Symbol() | Ref() | External():
+            return repr(value)
+    return type(value).__name__
 
 
 def _contains(state: State, item: Value, container: Value) -> Value:
@@ -276,17 +291,29 @@ def _decide_object(state: State, value: Ref) -> bool | None:
     return None
 
 
+def _alike(known: Term, asked: Term) -> bool | None:
+    """Whether one number equals a second, of those of which one equals a third."""
+    for one, other in (known.args, known.args[::-1]):
+        for left, right in (asked.args, asked.args[::-1]):
+            if one == left and isinstance(other, Const) and isinstance(right, Const):
+                return bool(other.value == right.value)
+            (base, offset), (same, ahead) = linear(one), linear(left)
+            if base is not None and base == same:
+                first, second = (sum_of("+", other, Const(-offset)), sum_of("+", right, Const(-ahead)))
+                if by_bounds("==", first, second) is False:
+                    return False
+    return None
+
+
 def _decide_term(state: State, value: Term) -> bool | None:
     if value.op == "not":
         inner = decide(state, value.args[0])
         return None if inner is None else not inner
     if value.op == "==":
-        left, right = value.args
         for known, truth in state.truths.items():
-            if isinstance(known, Term) and known.op == "==" and known.args[0] == left and truth:
-                other = known.args[1]
-                if isinstance(other, Const) and isinstance(right, Const):
-                    return bool(other.value == right.value)
+            if truth and isinstance(known, Term) and known.op == "==" and known != value:
+                if (alike := _alike(known, value)) is not None:
+                    return alike
     if value.op in ("%", "==", "<", "<=") and (told := remainders.decide(state, value)) is not None:
         return told
     if value.op in ("==", "<", "<="):

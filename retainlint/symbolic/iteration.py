@@ -253,7 +253,7 @@ def _cycle(inner: Source) -> Source:
 
 def _counted(index: Value, start: Value, step: Value) -> Value:
     scaled = index if step == Const(1) else facts.binary("*", index, step)
-    return facts.binary("+", scaled or index, start) or index
+    return facts.sum_of("+", scaled or index, start)
 
 
 def _range(obj: IteratorObj) -> Source:
@@ -262,9 +262,9 @@ def _range(obj: IteratorObj) -> Source:
     length: int | None = None
     if len(numbers) == 3 and numbers[2] != 0:
         length = len(range(numbers[0], numbers[1], numbers[2]))
-    size = facts.binary("-", stop, start) if step == Const(1) else None
-    last = None if size is None or length is not None else facts.binary("-", size, Const(1))
-    before_stop = facts.binary("-", stop, Const(1)) or stop
+    size = facts.sum_of("-", stop, start) if step == Const(1) else None
+    last = None if size is None or length is not None else facts.sum_of("-", size, Const(1))
+    before_stop = facts.sum_of("-", stop, Const(1))
 
     def at(state: State, index: Value) -> Results:
         return [(state, before_stop if index == last else _counted(index, start, step))]

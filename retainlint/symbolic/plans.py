@@ -48,7 +48,7 @@ class Plan:
         number = min(number, 3)
         most = self.most(state)
         if most is None and self.span is not None:
-            begun = facts.binary("+", self.span[0], Const(number - 1)) or self.span[0]
+            begun = facts.sum_of("+", self.span[0], Const(number - 1))
             return facts.decide(state, facts.compare(state, "<", begun, self.span[1])) is False
         return most is not None and most < number
 
@@ -64,7 +64,7 @@ class Plan:
     def is_last(self, state: State, index: Value) -> bool:
         """Whether the path has chosen that a turn which was run as one between the others is the last."""
         known = self.loop in state.deciding
-        behind = facts.binary("+", index, Const(1)) or index
+        behind = facts.sum_of("+", index, Const(1))
         sizes = () if self.size is None else (self.size, *self.sizes)
         found = any(
             facts.decide(state, facts.compare(state, "==", behind, size)) is True
@@ -105,8 +105,8 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int 
     if length is not None and (length <= iteration.EXACT or (source.parts and length * body <= PARTS)):
         return Plan(length, True, source.at, loop, source.indexed)
     size: Value = Const(length) if length is not None else source.size or Term("len", (iterable,))
-    middle = Symbol(ticket(), 2, facts.binary("-", size, Const(2)), loop)
-    last = facts.binary("-", size, Const(1))
+    middle = Symbol(ticket(), 2, facts.sum_of("-", size, Const(2)), loop)
+    last = facts.sum_of("-", size, Const(1))
     sure = length is not None or not source.counted
     return Plan(
         TURNS, False, source.at, loop, source.indexed, sure, size, middle, last, source.span, sizes=source.sizes

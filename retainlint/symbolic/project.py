@@ -17,6 +17,8 @@ MODULES, ROWS = 60, 25_000
 
 CHEAP = 200
 """Functions of other modules that never took more steps are followed when all steps for others are spent."""
+LATE = 2_000
+"""So many steps of an entry may go into them then."""
 
 
 class Project(Protocol):
@@ -78,12 +80,16 @@ class Imports:
     told: set[ir.Code] = field(default_factory=set)  # functions of which a gap tells
     endless: set[ir.Code] = field(default_factory=set)  # those that were given up
     costs: dict[ir.Code, int] = field(default_factory=dict)  # the most steps that a call of theirs took
+    late: dict[ir.Code, int] = field(default_factory=dict)  # by entry, steps of such calls behind those it may spend
     read: int = 0
     rows: int = 0
 
-    def note(self, code: ir.Code, steps: int) -> None:
+    def note(self, code: ir.Code, steps: int, late: ir.Code | None) -> None:
+        """Note what a call took; `late` is the entry that had spent its steps before."""
         self.costs[code] = max(steps, self.costs.get(code, 0))
+        if late is not None:
+            self.late[late] = self.late.get(late, 0) + steps
 
-    def is_cheap(self, code: ir.Code) -> bool:
-        """Whether every call of a function took so few steps that it is worth following to the end."""
-        return self.costs.get(code, CHEAP + 1) <= CHEAP
+    def is_cheap(self, code: ir.Code, entry: ir.Code) -> bool:
+        """Whether a function is worth following though all steps are spent: no call of it took more than a few."""
+        return self.costs.get(code, CHEAP + 1) <= CHEAP and self.late.get(entry, 0) <= LATE

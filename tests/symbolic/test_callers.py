@@ -152,6 +152,8 @@ def test_the_only_unseen_part_of_a_network_has_its_weights() -> None:
     (incident,) = explore(program(HEAD + BUILT.format(other="size", more=""))).incidents
     assert incident.primary.text == "y.sum().backward()"
     assert not explore(program(HEAD + BUILT.format(other="build(1)", more=" + self.r(x)"))).incidents
+    unseen = BUILT.replace("nn.Module", "Base").replace("import build", "import Base, build")
+    assert not explore(program(HEAD + unseen.format(other="size", more=""))).incidents
 
 
 BOTH = """

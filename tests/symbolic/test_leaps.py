@@ -39,6 +39,7 @@ def test_what_turns_between_may_have_rebuilt_is_not_told(built: str, kept: str) 
         ("i % 4 == 0", "i % 2 == 0"),
         ("i % 8 == 0", "i % 4 != 3"),
         ("i % n == 0", "i % n == 0"),
+        ("i % n == 0", "i % n < n - 2"),
         ("i % 3 == 0", "('a', 'b', 'c')[i % 3] == 'a'"),
     ],
 )
@@ -53,7 +54,7 @@ def test_what_every_turn_between_carries_on_is_told() -> None:
 
 def test_a_turn_that_may_be_the_last_ends_the_loop() -> None:
     """Where a path chose that the bound is reached, no other turn comes."""
-    inner = "        h = net(x)\n        for j in range(i, min(i + n, len(loader))):\n            {}\n"
-    walk = "h.sum().backward(retain_graph=j + {} < min(i + n, len(loader)))"
-    assert rows(inner.format(walk.format(1))) == []
-    assert rows(inner.format(walk.format(2))) == [5]
+    head = "def f(net, loader, n):\n    for i in range(0, len(loader), n):\n        h = net(i)\n"
+    loop = "        for j in range(i, min(i + n, len(loader))):\n            h.sum().backward(retain_graph={})\n"
+    assert rows(loop.format("j + 1 < min(i + n, len(loader))"), head) == []
+    assert rows(loop.format("j + 2 < min(i + n, len(loader))"), head) == [5]

@@ -157,6 +157,8 @@ def lazy(state: State, name: str, args: Args, span: Span) -> Value:
         return unknown.fresh(state, span)
     match name:
         case "range":
+            for value in args.pos:
+                unknown.counted(state, value)
             bounds = {1: (Const(0), *args.pos, Const(1)), 2: (*args.pos, Const(1)), 3: args.pos}.get(len(args.pos))
             return state.new(IteratorObj("range", bounds)) if bounds else unknown.fresh(state, span)
         case "enumerate":

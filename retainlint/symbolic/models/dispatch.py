@@ -9,6 +9,7 @@ from retainlint.symbolic import deeds
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import (
     builtin,
+    configured,
     containers,
     distributions,
     einops,
@@ -90,7 +91,8 @@ def is_inherited(name: str) -> bool:
 def is_trainer(state: State, obj: Value, name: str) -> bool:
     """Whether a trainer of the program inherits `obj.name` from Hugging Face's, or from skorch's."""
     if name in ("train", "fit"):
-        return lightning.is_trained(state, obj) and hugging_face.is_derived(state, obj) == (name == "train")
+        by_skorch = lightning.is_step(state, obj, "get_loss")
+        return by_skorch == (name == "fit") and lightning.is_trained(state, obj)
     return name in hugging_face.METHODS and hugging_face.is_derived(state, obj)
 
 
@@ -156,7 +158,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case ClassObj() if name == "apply" and isinstance(obj, Ref) and functions.is_function(state, obj):
             return functions.apply(machine, state, obj, args, span)
         case Instance() if name == "optimizers":
-            return lightning.optimizers(machine, state, obj, span)
+            return configured.optimizers(machine, state, obj, span)
         case Instance() if name in trainers_.METHODS:
             asked = unknown.fresh(state, span, name=name)
             return _unknown_method(machine, state, asked, UnknownObj(span, name=name), name, args, span)

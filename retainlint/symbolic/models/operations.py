@@ -14,7 +14,6 @@ from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import Change, Flow, State, ticket
 from retainlint.symbolic.values import (
-    COUNT,
     NONE,
     PROVEN,
     Bound,
@@ -155,8 +154,7 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     lheld, rheld = state.get(left), state.get(right)
     is_option = isinstance(rheld, UnknownObj) or isinstance(right, External)
     if instr.op in ("%", "//") and facts.is_scalar(left) and is_option:  # a turn by an option
-        if isinstance(rheld, UnknownObj) and isinstance(right, Ref) and not (rheld.hint or rheld.edge or rheld.attrs):
-            state.set(right, replace(rheld, hint=COUNT, plain=True))
+        unknown.counted(state, right)
         return [(state, left if left == Const(0) else Term(instr.op, (left, right)))]
     if instr.op in ("+", "-") and facts.is_count(state, left) and facts.is_count(state, right):
         return [(state, facts.sum_of(instr.op, left, right))]

@@ -17,6 +17,7 @@ from retainlint.symbolic.models.names import FUNCTIONAL, OPERATIONS
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     CONVENTIONAL,
+    COUNT,
     GUESS,
     TRUE,
     Bound,
@@ -343,3 +344,10 @@ def forget(machine: Machine, state: State, ref: Ref) -> None:
             kept[name] = value
     if len(kept) < len(held.attrs):
         state.set(ref, Instance(held.cls, kept))
+
+
+def counted(state: State, value: Value) -> None:
+    """Note that something unknown is a number: turns are counted by it."""
+    held = state.get(value)
+    if isinstance(held, UnknownObj) and isinstance(value, Ref) and not (held.hint or held.edge or held.attrs):
+        state.set(value, replace(held, hint=COUNT, plain=True))

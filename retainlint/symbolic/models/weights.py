@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.symbolic import between
+from retainlint.symbolic.classes import is_open
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
@@ -199,6 +200,8 @@ def _prove(state: State, module: Ref) -> None:
         if whole in seen or not isinstance(held, Instance | LayerObj):
             continue
         seen.add(whole)
+        if isinstance(held, Instance) and is_open(state, held.cls):
+            return  # a base that nobody sees may have some
         cls = state.get(held.cls) if isinstance(held, Instance) else None
         text = between.text_of(cls.code) if isinstance(cls, ClassObj) else ""
         for name, value in held.attrs.items():

@@ -1,0 +1,48 @@
+"""What a walk that ran proves of graphs that nobody sees."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+HEAD = "import sys\nimport torch\nfrom somewhere import make\nnet, cost, opt, x = make('n'), make('c'), make('o'), make('x')\n"
+
+
+def rows(text: str) -> list[int]:
+    return [incident.primary.row for incident in explore(lower(Source("main.py", HEAD + text))).incidents]
+
+
+@pytest.mark.parametrize(
+    ("total", "fails"),
+    [
+        ("(torch.relu(a) + torch.relu(b)) / 2", True),
+        ("torch.relu(a) + torch.relu(b) + make('fixed')", True),
+        ("torch.relu(a) + torch.relu(b) + weight.sum()", False),
+    ],
+)
+def test_of_several_terms_one_has_the_graph(total: str, fails: bool) -> None:
+    text = "weight = torch.nn.Linear(2, 2).weight\n"  # a leaf, and a sum, which saves nothing
+    text += (
+        f"a, b = make('a')[0], make('b')[0]\nfirst = {total}\nfor _ in range(2):\n    (first + 0).sum().backward()\n"
+    )
+    assert bool(rows(text)) is fails
+
+
+@pytest.mark.parametrize(("index", "fails"), [(":-1", True), (":, 1:", True), ("i", False)])
+def test_slices_of_one_output_share_its_graph(index: str, fails: bool) -> None:
+    text = f"out = net(x)[0]\nfor i in make('n'):\n    torch.log_softmax(out[{index}], 0).sum().backward()\n"
+    assert bool(rows(text)) is fails
+
+
+def test_a_module_that_is_asked_for_by_its_name_may_hold_any_function() -> None:
+    text = "here = sys.modules[__name__]\nloss = here.cost(net(x), x).mean()\nloss.backward()\nloss.backward()\n"
+    assert rows(text) == [8]
+
+
+@pytest.mark.parametrize(("zero", "fails"), [("make('o').zero_grad()", False), ("trainer_D.zero_grad()", True)])
+def test_what_zeroes_and_steps_is_an_optimiser(zero: str, fails: bool) -> None:
+    text = f"net = make('net')\ntrainer_D = make('t')\n{zero}\nloss = net(x).mean()\nloss.backward(retain_graph=True)\n"
+    assert bool(rows(text + "trainer_D.step()\nloss.backward()\n")) is fails
