@@ -106,6 +106,21 @@ def test_a_cell_with_an_error_doesnt_hide_the_others() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("cell", "codes"),
+    [
+        ("loss = net(x).", ["RTL900"]),
+        ("%%cython\ncdef loss = 3", []),
+        ("%%bash\necho loss", ["RTL102"]),
+        ("y = net(x).", ["RTL900", "RTL102"]),
+    ],
+)
+def test_a_cell_that_nobody_can_read_may_have_bound_what_it_names(cell: str, codes: list[str]) -> None:
+    first = "import torch\nw = torch.ones(3, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()"
+    data = made(code(first), code(cell), code("loss.backward()"))
+    assert [d.code for d in linter.check_source("a.ipynb", data, Settings()).diagnostics] == codes
+
+
 def test_a_cell_that_ipython_would_dedent_is_a_gap() -> None:
     result = linter.check_source("a.ipynb", made(code("    x = 1\n", "    y = 2"), code("loss.backward()")), Settings())
     assert result.diagnostics == ()

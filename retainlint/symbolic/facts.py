@@ -291,29 +291,17 @@ def _decide_object(state: State, value: Ref) -> bool | None:
     return None
 
 
-def _alike(known: Term, asked: Term) -> bool | None:
-    """Whether one number equals a second, of those of which one equals a third."""
-    for one, other in (known.args, known.args[::-1]):
-        for left, right in (asked.args, asked.args[::-1]):
-            if one == left and isinstance(other, Const) and isinstance(right, Const):
-                return bool(other.value == right.value)
-            (base, offset), (same, ahead) = linear(one), linear(left)
-            if base is not None and base == same:
-                first, second = (sum_of("+", other, Const(-offset)), sum_of("+", right, Const(-ahead)))
-                if by_bounds("==", first, second) is False:
-                    return False
-    return None
-
-
 def _decide_term(state: State, value: Term) -> bool | None:
     if value.op == "not":
         inner = decide(state, value.args[0])
         return None if inner is None else not inner
     if value.op == "==":
+        left, right = value.args
         for known, truth in state.truths.items():
-            if truth and isinstance(known, Term) and known.op == "==" and known != value:
-                if (alike := _alike(known, value)) is not None:
-                    return alike
+            if isinstance(known, Term) and known.op == "==" and known.args[0] == left and truth:
+                other = known.args[1]
+                if isinstance(other, Const) and isinstance(right, Const):
+                    return bool(other.value == right.value)
     if value.op in ("%", "==", "<", "<=") and (told := remainders.decide(state, value)) is not None:
         return told
     if value.op in ("==", "<", "<="):

@@ -11,6 +11,7 @@ from retainlint.lowering import lower
 from retainlint.source import Source, Span
 from retainlint.symbolic import explore
 from retainlint.symbolic.choosing import BEYOND, OWN, Chooser
+from retainlint.symbolic.machine import DEFINING
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Symbol
 
@@ -102,3 +103,15 @@ def test_what_any_two_of_many_options_break_is_found(pair: tuple[int, int]) -> N
 
 def test_what_no_option_breaks_stays_silent() -> None:
     assert explored("options.flag0 and not options.flag0").incidents == ()
+
+
+def test_a_body_that_only_defines_things_is_followed_in_few_ways() -> None:
+    adding = "def add(name):\n    if name in flags:\n        kept.append(torch.nn.Linear(2, 2))\n"
+    registered = "".join(f"add('{n}')\n" for n in range(250))
+    walked_twice = (
+        "def train(x):\n    loss = torch.nn.Linear(2, 2)(x).sum()\n    loss.backward()\n    loss.backward()\n"
+    )
+    text = f"import torch\nfrom elsewhere import flags\nkept = []\n{adding}{registered}{walked_twice}"
+    found = explore(lower(Source("registry.py", text)))
+    assert found.steps < 2 * DEFINING
+    assert [incident.primary.row for incident in found.incidents] == [text.count("\n")]

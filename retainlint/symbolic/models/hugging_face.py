@@ -32,7 +32,7 @@ def function(state: State, path: str, args: Args, span: Span) -> Results | None:
 
 def is_trainer(path: str) -> bool:
     """Whether a class walks what its `compute_loss` returns."""
-    return path.startswith(("transformers.", "trl.")) and path.endswith("Trainer")
+    return path.startswith("transformers.") and path.endswith("Trainer")
 
 
 def is_derived(state: State, value: Value) -> bool:
