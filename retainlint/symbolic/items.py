@@ -39,6 +39,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         if indices.may_tell(index, obj.items):
             return indices.ways(state, index, indices.numbered(obj.items))
         return [(state, _from_sequence(state, obj.items, index, span, tuple_=True))]
+    if isinstance(obj, Const) and isinstance(obj.value, str | bytes):
+        return [(state, _letter(obj, obj.value, index))]
     if isinstance(obj, Term) and facts.is_scalar(index):
         return [(state, Term("item", (obj, index)))]
     if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
@@ -78,6 +80,13 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         case UnknownObj():
             return [(state, unknown.item(machine, state, obj, span, index))]
     return [(state, unknown.fresh(state, span, plain=True))]
+
+
+def _letter(obj: Const, text: str | bytes, index: Value) -> Value:
+    """An item of a text, or of bytes: a text or a number, never a tensor."""
+    if isinstance(index, Const) and isinstance(index.value, int) and -len(text) <= index.value < len(text):
+        return Const(text[index.value])
+    return Term("item", (obj, index))
 
 
 def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: Span, *, tuple_: bool = False) -> Value:
