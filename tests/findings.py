@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,15 +33,16 @@ def finding(
 def fake_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every `bad.backward()` becomes an RTL101, found twice; `BUG` is a bug of ours; `((` can't be lowered."""
 
-    def lower(source: Source, *_: object, **__: object) -> Source:
+    def lower(source: Source, *_: object, **__: object) -> Any:
         if "((" in source.text:
             raise LoweringError(source, "never closed", source.text.index("(("))
-        return source
+        return SimpleNamespace(source=source, module=SimpleNamespace(walks=True))
 
-    def explore(program: Source, **_: object) -> Exploration:
-        if "BUG" in program.text:
+    def explore(program: Any, **_: object) -> Exploration:
+        source: Source = program.source
+        if "BUG" in source.text:
             raise RecursionError("too deep")
-        places = [span(program, "bad.backward()", nth) for nth in range(program.text.count("bad.backward()"))]
+        places = [span(source, "bad.backward()", nth) for nth in range(source.text.count("bad.backward()"))]
         incidents: Any = (*places[::-1], *places)
         return Exploration(Verdict.UNKNOWN, incidents, ())
 
@@ -51,5 +53,6 @@ def fake_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
         return Diagnostic("RTL101", "backward-in-loop", Severity.ERROR, "it is walked twice", labels, witness=witness)
 
     monkeypatch.setattr("retainlint.lowering.lower", lower, raising=False)
+    monkeypatch.setattr("retainlint.shelf.Shelf.keep", lambda *_: None)
     monkeypatch.setattr("retainlint.symbolic.explore", explore, raising=False)
     monkeypatch.setattr("retainlint.rules.diagnose", diagnose, raising=False)

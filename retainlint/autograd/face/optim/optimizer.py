@@ -79,7 +79,8 @@ class Optimizer:
             for group in self.param_groups:
                 for param in group["params"]:
                     if param.grad_ is not None:
-                        self.update(param, param.grad_.detach(), group, self.state[param])
+                        moved = param.data if group.get("fused") else param  # a fused kernel raises no version
+                        self.update(moved, param.grad_.detach(), group, self.state[param])
         for hook in list(self._after.values()):
             hook(self, (), {})
         return loss
