@@ -117,18 +117,22 @@ def _module(machine: Interpreter) -> State:
 
 
 def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
-    """Run what took too many steps once more, if calls into other modules are to blame, and leave these unseen. A name
-    that is imported costs nothing that would be found without it; where no walk stands, that is nothing."""
-    imports, code = machine.imports, machine.running
-    try:
-        if imports.spent and code.walks:
-            imports.closed, imports.wasted = True, imports.wasted + machine.steps
-            machine.steps, machine.budget = 0, machine.full
+    """Run what took too many steps once more, if calls into other modules are to blame: along few paths, that come to its
+    end, and if that doesn't help, with those calls left unseen. A name that is imported costs nothing that would be found
+    without it; where no walk stands, that is nothing."""
+    imports, chooser, code = machine.imports, machine.chooser, machine.running
+    own = chooser.breadth
+    ways = ((choosing.BEYOND, False), (own, True)) if imports.spent and code.walks else ()
+    for breadth, closed in ways[own == choosing.BEYOND :]:
+        chooser.breadth, imports.closed = breadth, closed
+        imports.spent, imports.wasted = 0, imports.wasted + machine.steps
+        machine.steps, machine.budget = 0, machine.full
+        try:
             return run()
-    except OutOfSteps:
-        pass
-    finally:
-        imports.closed = False
+        except OutOfSteps:
+            continue
+        finally:
+            chooser.breadth, imports.closed = own, False
     _say_spent(machine, code)
     return None
 
