@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from retainlint.files import NO_LISTINGS, THERE, Listings, is_absent, stamp
 
 if TYPE_CHECKING:
+    from retainlint.answers import Answers
     from retainlint.config import Settings
     from retainlint.packs import Pack, Texts
     from retainlint.shelf import Shelf
 
 YOUNG = 2_000_000_000
 """Nanoseconds in which a file may change twice without a change of its times: coarse file systems count in two seconds."""
-
-_NOTHING = ("", "", "")
 
 Lookups: TypeAlias = "Mapping[str, str | None]"
 
@@ -35,7 +34,7 @@ class Cache:
         self._begin(NO_LISTINGS)
 
     def _begin(self, listings: Listings) -> None:
-        self._begun = time.time_ns()
+        self._begun, self._here = time.time_ns(), os.path.join(os.getcwd(), "")
         self._listings = listings
         self._stamps: dict[str, str | None] = {}
 
@@ -43,15 +42,16 @@ class Cache:
         """Forget what is known of the disk: a new run begins, with `listings` of what is in some directories."""
         self._begin(listings)
         for pack in self._packs.values():
-            pack.doubt()
+            pack.places.doubt(listings)
 
-    def get(self, name: str, settings: Settings) -> Texts | None:
-        """What is known of a file, if nothing has changed on which that depends."""
+    def get(self, name: str, settings: Settings, gaps: bool = True) -> Texts | None:
+        """What is known of a file, if nothing has changed on which that depends; without `gaps`, nothing of what
+        couldn't be followed."""
         pack = self._packs.get(settings) or self._pack(settings)
         entry = pack.entries.get(name)
         if entry is None:
             return None
-        now = stamp(name)
+        now = self._stamp(name if os.path.isabs(name) else self._here + name)
         if not now:
             return None
         if now != entry.stamp:
@@ -60,11 +60,11 @@ class Cache:
             entry.stamp = self._old(now)
             pack.changed = pack.changed or bool(entry.stamp)
         if entry.needs:
-            for number in pack.doubtful.intersection(entry.needs):
-                pack.settle(number, self._holds(pack, number))
-            if not pack.broken.isdisjoint(entry.needs):
+            for number in pack.places.doubtful_in(entry.needs):
+                pack.places.settle(number, self._holds(pack, number))
+            if not pack.places.hold(entry.needs):
                 return None
-        return _NOTHING if entry.texts is None else pack.texts_of(entry)
+        return pack.texts_of(entry, gaps)
 
     def put(self, name: str, settings: Settings, digest: str, lookups: Lookups, texts: Texts) -> None:
         """Keep what a check gave that began after this object did, or after the last `fresh`."""
@@ -98,14 +98,19 @@ class Cache:
         if not now or (now != stamp and _digest(place) != state):
             return False
         if now != stamp and self._old(now):
-            pack.places[number] = (place, state, now)
+            pack.places.renew(number, now)
             pack.changed = True
         return True
 
     @property
     def modules(self) -> set[str]:
         """The files that were read for others' sake."""
-        return {place for pack in self._packs.values() for place, state, _ in pack.places if state not in (None, THERE)}
+        return {
+            place
+            for pack in self._packs.values()
+            for place, state, _ in pack.places.present
+            if state not in (None, THERE)
+        }
 
     def shelf(self) -> Shelf | None:
         """Where lowered modules are kept; None without a directory."""
@@ -114,6 +119,12 @@ class Cache:
         from retainlint.shelf import Shelf
 
         return Shelf(self._directory, self._version)
+
+    def answers(self, tree: str) -> Answers:
+        """What is known of what is ignored in a tree, by its absolute path."""
+        from retainlint.answers import Answers
+
+        return Answers(self._directory, self._version, tree)
 
     @cached_property
     def _version(self) -> str:
@@ -125,7 +136,8 @@ class Cache:
 
             codes = "ALL" if settings.codes is None else ",".join(sorted(settings.codes))
             header = "\n".join((self._version, os.getcwd(), codes, repr(settings._replace(codes=None))))
-            self._packs[settings] = opened(self._directory, header)
+            self._packs[settings] = pack = opened(self._directory, header)
+            pack.places.doubt(self._listings)
         return self._packs[settings]
 
     def save(self) -> None:
@@ -154,7 +166,7 @@ def tool(version: str) -> str:
     package = os.path.dirname(os.path.abspath(__file__))
     is_copy = os.path.exists(os.path.join(os.path.dirname(package), "pyproject.toml"))
     state = _newest(package) if is_copy else stamp(os.path.join(package, "__init__.py"))
-    return f"{version} {state} {sys.version_info[:3]} {_parser()}"
+    return f"{version} {state} {sys.version_info[:3]} {_library('libcst')} {_library('pathspec')}"
 
 
 def _newest(package: str) -> str:
@@ -174,7 +186,7 @@ def _newest(package: str) -> str:
     return f"{newest} {count}"
 
 
-def _parser() -> str:
-    """Which libcst there is, without importing it."""
-    places = (os.path.join(place, "libcst", "_version.py") for place in sys.path)
+def _library(name: str) -> str:
+    """Which version of a library there is, without importing it."""
+    places = (os.path.join(place, name, "_version.py") for place in sys.path)
     return next(filter(None, map(stamp, places)), "")

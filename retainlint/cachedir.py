@@ -12,8 +12,8 @@ _MARKS = {
     TAG: b"Signature: 8a477f597d28d172789f06886806bc55\n# What retainlint found in earlier runs; it may be removed.\n",
     ".gitignore": b"*\n",
 }
-_PACK = re.compile(r"[0-9a-f]{8}\.pack(\.json)?(\.[0-9]+\.new)?$")
-"""The names of packs, also as older versions called them, and of what a run left that was killed."""
+_PACK = re.compile(r"[0-9a-f]{8}\.(pack(\.json)?|ignored)(\.[0-9]+\.new)?$")
+"""The names of packs and of answers about what is ignored, also as older versions called them, and of what a run left that was killed."""
 
 _SHELF = re.compile(r"[0-9a-f]{8}\.lowered$")
 _SHELVED = re.compile(r"[0-9a-f]{64}\.ir(\.[0-9]+\.new)?$|used$")

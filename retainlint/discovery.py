@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from retainlint import ignores as patterns
+from retainlint.ignores import Ignores
 
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from pathspec import GitIgnoreSpec
+    from retainlint.answers import Answers
 
     class Choice(Protocol):
         """What is chosen among the files and directories of one directory, by absolute path."""
@@ -48,19 +51,16 @@ class Found:
         self.unlisted: list[tuple[str, str]] = []
 
 
-class _Ignores:
-    """The patterns of one directory's .gitignore, and those of the directories above it; `root` ends in a separator."""
-
-    def __init__(self, root: str, spec: GitIgnoreSpec, above: _Ignores | None) -> None:
-        self.root, self.spec, self.above = root, spec, above
+_Asking: TypeAlias = "Callable[[Ignores, str, list[str]], Collection[str]]"
+"""Tells which of the names in a directory are ignored, as `ignores.ignored` does."""
 
 
-def discover(paths: Iterable[str], choices: Choices) -> Found:
+def discover(paths: Iterable[str], choices: Choices, answers: Callable[[str], Answers] | None = None) -> Found:
     """All files that `paths` name, and those of the trees that they name which are chosen there.
 
     A file that is named is taken whatever it is called and whoever ignores it, unless exclusion is forced; so is a
-    directory, for itself. In a tree, links to directories are not followed. Raises MissingPath, before anything is
-    listed.
+    directory, for itself. In a tree, links to directories are not followed. `answers` gives what earlier runs know of
+    a tree by its absolute path. Raises MissingPath, before anything is listed.
     """
     asked = list(dict.fromkeys(os.fspath(path) for path in paths))
     missing = [path for path in asked if not os.path.exists(path)]
@@ -77,8 +77,11 @@ def discover(paths: Iterable[str], choices: Choices) -> Found:
             continue
         shown = _shown(path)
         above, first = "" if shown == "." else os.path.join(shown, ""), len(os.path.join(place, ""))
-        for file in _tree(place, choices, found):
+        known = answers(place) if answers is not None else None
+        for file in _tree(place, choices, found, patterns.ignored if known is None else known.ignored):
             shown_by_place.setdefault(file, above + file[first:])
+        if known is not None:
+            known.save()
     found.files = [shown_by_place[place] for place in sorted(shown_by_place)]
     return found
 
@@ -96,10 +99,10 @@ def _shown(path: str) -> str:
     return place[len(here) :] if place.startswith(here) else os.path.normpath(path)
 
 
-def _tree(directory: str, choices: Choices, found: Found) -> Iterator[str]:
+def _tree(directory: str, choices: Choices, found: Found, ask: _Asking) -> Iterator[str]:
     """The files below an absolute directory. One with a repository of its own starts afresh, as for git."""
     gitignore = choices.respect_gitignore
-    pending = [(directory, _ignores_above(directory) if gitignore else None)]
+    pending = [(directory, _ignores_above(directory, ask) if gitignore else None)]
     while pending:
         directory, ignores = pending.pop()
         try:
@@ -112,20 +115,26 @@ def _tree(directory: str, choices: Choices, found: Found) -> Iterator[str]:
         choice = choices.of_directory(directory, names)
         if gitignore:
             ignores = _ignores_in(directory, names, ignores)
+        inner: dict[str, str] = {}
+        files: dict[str, str] = {}
         for entry in entries:
             place = entry.path
             if _is_directory(entry):
-                if not choice.excludes(place) and not (ignores and _ignored(place + "/", ignores)):
-                    pending.append((place, ignores))
+                if not choice.excludes(place):
+                    inner[entry.name + "/"] = place
             elif choice.includes(place) and not choice.excludes(place) and _is_file(entry):
-                if not (ignores and _ignored(place, ignores)):
-                    yield place
+                files[entry.name] = place
+        if ignores is not None and (inner or files):
+            for name in ask(ignores, directory, [*inner, *files]):
+                (inner if name.endswith("/") else files).pop(name, None)
+        pending += [(place, ignores) for place in inner.values()]
+        yield from files.values()
 
 
-def _ignores_in(directory: str, names: Collection[str], ignores: _Ignores | None) -> _Ignores | None:
+def _ignores_in(directory: str, names: Collection[str], ignores: Ignores | None) -> Ignores | None:
     if ".git" in names:
-        ignores = _with_patterns(directory, _EXCLUDE_FILE, None)
-    return _with_patterns(directory, ".gitignore", ignores) if ".gitignore" in names else ignores
+        ignores = patterns.read(directory, _EXCLUDE_FILE, None)
+    return patterns.read(directory, ".gitignore", ignores) if ".gitignore" in names else ignores
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
@@ -143,7 +152,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _ignores_above(place: str) -> _Ignores | None:
+def _ignores_above(place: str, ask: _Asking) -> Ignores | None:
     """The patterns in force where the absolute `place` lies: those from its repository's root down to its parent.
 
     A file of patterns that ignores the place itself doesn't count, for the place was named.
@@ -154,55 +163,11 @@ def _ignores_above(place: str) -> _Ignores | None:
         if above == (above := os.path.dirname(above)):
             return None
         parents.append(above)
-    ignores: _Ignores | None = None
+    directory, name = os.path.split(place)
+    ignores: Ignores | None = None
     files = [(parent, ".gitignore") for parent in reversed(parents)]
-    for root, name in [(parents[-1], _EXCLUDE_FILE), *files] if parents else []:
-        added = _with_patterns(root, name, ignores)
-        if added is not None and not _matches(added, place + "/"):
-            ignores = added
+    for root, file in [(parents[-1], _EXCLUDE_FILE), *files] if parents else []:
+        alone = patterns.read(root, file, None)
+        if alone is not None and not ask(alone, directory, [name + "/"]):
+            ignores = Ignores(alone.root, alone.text, ignores)
     return ignores
-
-
-def _with_patterns(root: str, name: str, above: _Ignores | None) -> _Ignores | None:
-    """The ignores with a file of patterns added, if there is such a file with patterns in it."""
-    try:
-        with open(os.path.join(root, name), encoding="utf-8", errors="surrogateescape") as file:
-            lines = [line for line in file.read().split("\n") if line.strip() and not line.startswith("#")]
-    except (OSError, ValueError):
-        return above
-    return _Ignores(os.path.join(root, ""), _spec(lines), above) if lines else above
-
-
-def _spec(lines: list[str]) -> GitIgnoreSpec:
-    """The patterns compiled; one that git would find wrong is left out, as git does."""
-    from pathspec import GitIgnoreSpec
-
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError:
-        return GitIgnoreSpec.from_lines(line for line in lines if _is_pattern(line))
-
-
-def _is_pattern(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
-
-
-def _ignored(path: str, ignores: _Ignores | None) -> bool:
-    """Whether git would ignore a path: the nearest .gitignore that has an opinion decides."""
-    while ignores is not None:
-        opinion = _matches(ignores, path)
-        if opinion is not None:
-            return opinion
-        ignores = ignores.above
-    return False
-
-
-def _matches(ignores: _Ignores, path: str) -> bool | None:
-    """True to ignore, False to take (`!pattern`), None if no pattern speaks of the path; a directory ends in `/`."""
-    return ignores.spec.check_file(path[len(ignores.root) :]).include

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -108,6 +108,14 @@ def is_absent(place: str, listings: Listings) -> bool:
     at = place.rfind(os.sep)
     names = listings.get(place[:at])
     return names is not None and place[at + 1 :] not in names and EXACT
+
+
+def are_absent(directory: str, names: Iterable[str], listings: Listings) -> bool:
+    """Whether it is known from listings that a directory has none of these names in it."""
+    found = listings.get(directory)
+    return (
+        found is not None and EXACT and (found if isinstance(found, frozenset) else frozenset(found)).isdisjoint(names)
+    )
 
 
 def ancestors(place: str) -> Iterator[str]:

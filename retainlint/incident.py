@@ -47,10 +47,12 @@ class Walk:
 
 @record
 class Condition:
-    """A branch that the failing path took and that we could not decide: the text, and which way."""
+    """A branch that the failing path took and that we could not decide: the text, and which way; and within how many
+    calls it stands."""
 
     span: Span
     taken: bool
+    depth: int = field(default=0, compare=False)
 
 
 @record

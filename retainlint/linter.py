@@ -11,6 +11,7 @@ from retainlint.files import Disk, Listings
 from retainlint.walks import may_hold_walk, may_lead_to_walks, may_start_walks
 
 if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
+    from retainlint.answers import Answers
     from retainlint.config import Configs, Settings
     from retainlint.diagnostic import Diagnostic
     from retainlint.files import Files
@@ -64,13 +65,14 @@ def check(
     configs: Configs,
     progress: Callable[[int, int], None] | None = None,
     running: Callable[[Sequence[str], Mapping[str, Settings], Listings], Iterable[FileResult]] | None = None,
+    answers: Callable[[str], Answers] | None = None,
 ) -> Result:
     """Check files and trees. `progress` is told after each file how many are done, of how many.
 
     `running` gives the results of files in any order, by `check_file` or as that would; by default it is one by one.
-    Raises MissingPath and ConfigError, before anything is checked.
+    `answers` gives what is known of what is ignored in a tree. Raises MissingPath and ConfigError, before anything is checked.
     """
-    found = discover(paths, configs)
+    found = discover(paths, configs, answers)
     result = Result(found.files)
     settings = {name: configs.settings(name) for name in found.files}
     for name, reason in found.unlisted:

@@ -7,83 +7,64 @@ import json
 import os
 import zlib
 from collections.abc import Iterable
-from typing import TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 
 from retainlint.cachedir import prepared, read, replace, tidy
 from retainlint.files import stamp
+from retainlint.places import Needs, Places, Row, needs_of, numbers_in
 
 Texts: TypeAlias = "tuple[str, str, str]"
 """What one file's check gave, packed: its findings, those beyond it, and what couldn't be followed."""
 
-NOTHING: Texts = ("", "", "")
-
 
 class Entry:
-    """What is known of a file: its SHA-256; its stamp, "" if that proves nothing; the numbers of the places that were
-    looked up for its sake; and what was found, by its number among the pack's texts if it hasn't been read yet."""
+    """What is known of a file: its SHA-256; its stamp, "" if that proves nothing; what was looked up for its sake; and
+    what was found: its texts, or by number where a pack that was read has them, None for nothing."""
 
-    __slots__ = ("digest", "needs", "stamp", "texts")
+    __slots__ = ("digest", "gaps", "needs", "stamp", "texts", "told")
 
-    def __init__(self, stamp: str, digest: str, needs: list[int], texts: Texts | int | None) -> None:
-        self.stamp, self.digest, self.needs, self.texts = stamp, digest, needs, texts
+    def __init__(
+        self,
+        stamp: str,
+        digest: str,
+        needs: Needs,
+        told: int | None = None,
+        gaps: int | None = None,
+        texts: Texts | None = None,
+    ) -> None:
+        self.stamp, self.digest, self.needs = stamp, digest, needs
+        self.told, self.gaps, self.texts = told, gaps, texts
 
 
 class Pack:
-    """The entries of all files checked with one choice of settings, which the `header` tells from others.
-
-    `places` are what was looked up: the path, what was there (None for nothing), and its stamp. Of those in `doubtful`
-    it isn't known yet whether they are as they were; those in `broken` aren't.
-    """
+    """The entries of all files checked with one choice of settings, which the `header` tells from others."""
 
     def __init__(self, header: str, path: str = "") -> None:
         self.header, self.path = header, path
         self.entries: dict[str, Entry] = {}
-        self.places: list[tuple[str, str | None, str]] = []
+        self.places = Places()
         self.read_at: str | None = None
         self.changed = False
-        self._numbers: dict[tuple[str, str | None], int] = {}
-        self._unread = b""
-        self._texts: list[Texts] = []
-        self.doubt()
+        self._told = _Lines(b"[]")
+        self._gaps = _Lines(b"[]")
 
-    def doubt(self) -> None:
-        """Forget which places are as they were."""
-        self.doubtful = set(range(len(self.places)))
-        self.broken: set[int] = set()
-
-    def settle(self, number: int, holds: bool) -> None:
-        self.doubtful.discard(number)
-        if not holds:
-            self.broken.add(number)
-
-    def put(
-        self, name: str, stamp: str, digest: str, needs: Iterable[tuple[str, str | None, str]], texts: Texts
-    ) -> None:
-        """Enter a file; `needs` are rows of `places`."""
-        self.entries[name] = Entry(stamp, digest, [self._number(*need) for need in needs], texts)
+    def put(self, name: str, stamp: str, digest: str, needs: Iterable[Row], texts: Texts) -> None:
+        """Enter a file; `needs` is what was looked up for its sake."""
+        numbers = needs_of(self.places.add(*need) for need in needs)
+        self.entries[name] = Entry(stamp, digest, numbers, texts=texts)
         self.changed = True
 
-    def _number(self, place: str, state: str | None, stamp: str) -> int:
-        if not self._numbers:
-            self._numbers = {(place, state): number for number, (place, state, _) in enumerate(self.places)}
-        number = self._numbers.setdefault((place, state), len(self.places))
-        if number == len(self.places):
-            self.places.append((place, state, stamp))
-            self.doubtful.add(number)
-        elif stamp:
-            self.places[number] = (place, state, stamp)
-        return number
-
-    def texts_of(self, entry: Entry) -> Texts | None:
-        """What was found in a file; None if the pack doesn't hold what we wrote."""
-        if not isinstance(entry.texts, int):
-            return entry.texts or NOTHING
+    def texts_of(self, entry: Entry, gaps: bool = True) -> Texts | None:
+        """What was found in a file; None if the pack doesn't hold what we wrote. What couldn't be followed is read only
+        if `gaps` are asked for."""
+        if entry.texts is not None:
+            return entry.texts
         try:
-            if self._unread:
-                self._texts = [(str(own), str(beyond), str(gaps)) for own, beyond, gaps in json.loads(self._unread)]
-                self._unread = b""
-            return self._texts[entry.texts]
-        except (ValueError, TypeError, IndexError, RecursionError):
+            own, beyond = ("", "") if entry.told is None else self._told[entry.told]
+            unseen = "" if entry.gaps is None or not gaps else self._gaps[entry.gaps]
+            return str(own), str(beyond), str(unseen)
+        except (ValueError, TypeError, LookupError, RecursionError):
             return None
 
     def load(self) -> None:
@@ -93,20 +74,17 @@ class Pack:
         try:
             if checksum != b"%08x" % zlib.crc32(body):
                 return
-            header, places, entries, texts = body.split(b"\n")
+            header, rows, entries, told, gaps = body.split(b"\n")
             if json.loads(header) != self.header:
                 return
-            rows = [
-                (str(place), None if state is None else str(state), str(stamp))
-                for place, state, stamp in json.loads(places)
-            ]
+            places = Places.loaded(json.loads(rows))
             found = {str(name): Entry(*row) for name, row in json.loads(entries).items()}
-            if not {number for entry in found.values() for number in entry.needs} <= set(range(len(rows))):
+            numbers = set[object]().union(*(entry.needs for entry in found.values()))
+            if not all(isinstance(number, int) and 0 <= number <= len(places) for number in numbers):
                 return
         except (ValueError, TypeError, AttributeError, RecursionError):
             return
-        self.places, self.entries, self._unread = rows, found, texts
-        self.doubt()
+        self.places, self.entries, self._told, self._gaps = places, found, _Lines(told), _Lines(gaps)
 
     def merge(self) -> None:
         """Take over what another run has written since this one read the file."""
@@ -117,29 +95,46 @@ class Pack:
         for name, entry in other.entries.items():
             texts = other.texts_of(entry)
             if name not in self.entries and texts is not None:
-                self.put(name, entry.stamp, entry.digest, [other.places[number] for number in entry.needs], texts)
+                needs = [other.places[number] for number in numbers_in(entry.needs)]
+                self.put(name, entry.stamp, entry.digest, needs, texts)
 
     def dumped(self) -> bytes:
         """The pack as bytes, without files that are gone and places that nobody needs: a line of JSON each for the
-        header, the places, the entries, and the texts, which few runs need."""
-        lean = Pack(self.header)
-        rows: dict[str, tuple[str, str, list[int], int | None]] = {}
-        told: list[Texts] = []
-        for name, entry in self.entries.items():
-            texts = self.texts_of(entry)
-            if texts is not None and os.path.exists(name):
-                lean.put(name, entry.stamp, entry.digest, [self.places[number] for number in entry.needs], texts)
-                rows[name] = (
-                    entry.stamp,
-                    entry.digest,
-                    lean.entries[name].needs,
-                    None if texts == NOTHING else len(told),
-                )
-                told += [texts] if texts != NOTHING else []
-        body = b"\n".join(
-            json.dumps(part, separators=(",", ":")).encode() for part in (self.header, lean.places, rows, told)
-        )
+        header, the places, the entries, and what was found and couldn't be followed, which few runs need."""
+        found = [
+            (name, entry, texts)
+            for name, entry in self.entries.items()
+            if (texts := self.texts_of(entry)) is not None and os.path.exists(name)
+        ]
+        places, needed = self.places.packed([entry.needs for _, entry, _ in found])
+        rows: dict[str, tuple[str, str, Needs, int | None, int | None]] = {}
+        told: list[tuple[str, str]] = []
+        unseen: list[str] = []
+        for (name, entry, (own, beyond, gaps)), needs in zip(found, needed, strict=True):
+            numbers = len(told) if own or beyond else None, len(unseen) if gaps else None
+            rows[name] = (entry.stamp, entry.digest, needs, *numbers)
+            told += [(own, beyond)] if own or beyond else []
+            unseen += [gaps] if gaps else []
+        parts = (self.header, places, rows, told, unseen)
+        body = b"\n".join(json.dumps(part, separators=(",", ":")).encode() for part in parts)
         return b"%08x\n%s" % (zlib.crc32(body), body)
+
+
+class _Lines:
+    """The elements of a list written as JSON, which is read when one is asked for."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+
+    @cached_property
+    def _elements(self) -> list[Any]:
+        elements = json.loads(self._text)
+        if not isinstance(elements, list):
+            raise TypeError("no list")
+        return elements
+
+    def __getitem__(self, number: int) -> Any:
+        return self._elements[number]
 
 
 def opened(directory: str, header: str) -> Pack:

@@ -81,7 +81,7 @@ class Running:
     # -- what needs no check ----------------------------------------------------------------------------------------
 
     def _kept(self, name: str, settings: Settings) -> FileResult | None:
-        texts = self.cache.get(name, settings) if self.cache is not None else None
+        texts = self.cache.get(name, settings, self.gaps) if self.cache is not None else None
         return self._unpacked(name, texts) if texts is not None else None
 
     def _unpacked(self, name: str, texts: Texts) -> FileResult | None:

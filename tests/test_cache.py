@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -166,9 +167,13 @@ def test_settings_versions_and_directories_are_told_apart(checked: list[str], mo
         lambda data: b"\0" * len(data),
         lambda data: sealed(b"[]"),
         lambda data: sealed(b"[" * 100_000),
-        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b"[" * 100_000])),
-        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b"[]"])),
-        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b'[["", ""]]'])),
+        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b"[" * 100_000, b"[]"])),
+        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b"[]", b"[]"])),
+        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b'[[""]]', b"[]"])),
+        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b"{}", b"[]"])),
+        lambda data: sealed(re.sub(rb"\[0,\d+\],", b"[0,1000000000000],", data.partition(b"\n")[2])),
+        lambda data: sealed(re.sub(rb"\[0,\d+\],", b'["0",{}],', data.partition(b"\n")[2])),
+        lambda data: sealed(re.sub(rb"\[0,\d+\],", b"[-9,-8],", data.partition(b"\n")[2])),
         lambda data: sealed(b'{"a": 1}'),
         lambda data: sealed(data.partition(b"\n")[2].replace(b"Diagnostic", b"Settings__")),
         lambda data: sealed(data.partition(b"\n")[2].replace(b"DropWalk", b"Severity")),

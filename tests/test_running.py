@@ -285,3 +285,27 @@ def test_dask_with_workers_that_are_killed(plain: str, tmp_path: Path, monkeypat
             result = linter.check(PATHS, CONFIGS, kill, Running(pool=pool, gaps=True))
         assert killed
         assert json.dumps(list(entries(result.diagnostics, Run()))) == json.dumps(json.loads(plain)[0])
+
+
+def test_one_process_many_and_dask_over_one_shelf(plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever lowered a module that is kept, and whoever reads it; and the results that are kept of each."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    cache = tmp_path / "cache"
+
+    def kept() -> Cache:
+        return Cache(str(cache), str)
+
+    with cluster() as found, named(found.scheduler_address.replace("tcp://", executor.DASK)) as pool:
+        ways = {
+            "one": lambda: Running(kept(), 1, gaps=True),
+            "many": lambda: many(cache=kept()),
+            "dask": lambda: Running(kept(), pool=pool, gaps=True),
+        }
+        for way in ("dask", "many", "one", "dask"):
+            assert told(ways[way]()) == plain, way
+            with monkeypatch.context() as patch:
+                patch.setattr(linter, "check_source", lambda *_: pytest.fail("checked again"))
+                assert told(Running(kept(), 1, gaps=True)) == plain, way
+            for pack in cache.glob("*.pack"):
+                pack.unlink()
+        assert list(cache.glob("*.lowered/*.ir"))

@@ -82,7 +82,8 @@ def _wants_fixes(options: Options, configs: Configs) -> bool:
 def _checked(options: Options, configs: Configs, progress: Callable[[int, int], None] | None = None) -> linter.Result:
     if options.given is None:
         with working(options.means, configs, options.show_unknown) as running:
-            return linter.check(options.paths, configs, progress, running)
+            answers = running.cache.answers if running.cache is not None else None
+            return linter.check(options.paths, configs, progress, running, answers)
     return linter.check_given(options.given.name, options.given.data, configs)
 
 

@@ -99,10 +99,10 @@ def _told(raw: object) -> str:
 
 EXCLUDED = tuple(
     """.bzr .direnv .eggs .git .git-rewrite .hg .ipynb_checkpoints .mypy_cache .nox .pants.d .pyenv .pytest_cache .pytype
-    .ruff_cache .svn .tox .venv .vscode __pypackages__ _build buck-out build dist node_modules site-packages
-    venv""".split()
+    .retainlint_cache .ruff_cache .svn .tox .venv .vscode __pypackages__ _build buck-out build dist node_modules
+    site-packages venv""".split()
 )
-"""Ruff's defaults."""
+"""Ruff's defaults, and our own cache."""
 
 SETTINGS: tuple[Setting, ...] = (
     Setting(

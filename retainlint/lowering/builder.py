@@ -180,4 +180,4 @@ def _asks_one(span: Span, name: str) -> bool:
     return name == "vars" and _ASKED.match(span.source.text, span.end) is not None
 
 
-_ASKED = re.compile(r"\s*\(\s*[^\s)]")
+_ASKED = re.compile(r"\s*\(\s*[^\s)#]")

@@ -147,7 +147,10 @@ class _Places:
 
 
 def names_used(text: str) -> set[str] | None:
-    """The module's names, and builtins, that the functions of a text use; None where this Python won't say."""
+    """The module's names, and builtins, that the functions of a text use; None where this Python won't say.
+
+    A `vars` that is only asked for the names of an object (`vars(obj)`) isn't among them.
+    """
     found: set[str] = set()
     try:
         with warnings.catch_warnings():
@@ -162,4 +165,15 @@ def names_used(text: str) -> set[str] | None:
             if not of_module:
                 found.update(table.get_globals())
         pending += [(inner, of_module) for inner in table.get_children()]
+    if "vars" in found and _only_asks_objects(text):
+        found.discard("vars")
     return found
+
+
+def _only_asks_objects(text: str) -> bool:
+    """Whether each `vars` in a text is called with an object, and so reads no names of the code around it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        nodes = list(ast.walk(ast.parse(text)))
+    asking = {id(node.func) for node in nodes if isinstance(node, ast.Call) and (node.args or node.keywords)}
+    return all(id(node) in asking for node in nodes if isinstance(node, ast.Name) and node.id == "vars")

@@ -52,6 +52,16 @@ def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
         state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
 
+def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
+    """Forget what a method that isn't followed sets anew on its object."""
+    held = state.get(receiver)
+    if isinstance(held, Instance) and isinstance(receiver, Ref):
+        lost = {name for text in texts([method]) for name in _SET_ANEW.findall(text)}
+        if lost & held.attrs.keys():
+            state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+
+
+_SET_ANEW = re.compile(r"\bself\.(\w+)(?=\s*(?:,[^=\n(]*)?=(?!=))")
 _OWN = re.compile(r"\b(?:self|super\(\))\.(\w+)")
 _SET = re.compile(r"\bself\.(\w+)\s*=\s*(?:None\b|\[\]|\(\)|\{\}|0|torch\.|[^\n]*\.detach\(|[^\n]*\.data\b)")
 """What a method names of its own object, and what it sets to something that has no graph."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from typing import TypeAlias
 
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Const, Symbol, Term, Value
@@ -12,7 +13,11 @@ from retainlint.symbolic.values import Const, Symbol, Term, Value
 _COMPARE: dict[str, Callable[[int, int], bool]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
 
 
-def linear(value: Value) -> tuple[Value | None, int]:
+Linear: TypeAlias = "tuple[Value | None, int]"
+"""A number as its unknown part, None where it is known, and what is added to that."""
+
+
+def linear(value: Value) -> Linear:
     """A number as (unknown base, known offset); the base is None where the number is known."""
     if isinstance(value, Const) and isinstance(value.value, int):
         return None, int(value.value)
@@ -25,7 +30,11 @@ def linear(value: Value) -> tuple[Value | None, int]:
 
 def by_bounds(op: str, left: Value, right: Value) -> bool | None:
     """Decide where both are numbers over the same unknown, or where a loop index has bounds that tell."""
-    (lbase, loff), (rbase, roff) = linear(left), linear(right)
+    return _ordered(op, linear(left), linear(right))
+
+
+def _ordered(op: str, left: Linear, right: Linear) -> bool | None:
+    (lbase, loff), (rbase, roff) = left, right
     if lbase == rbase:
         return _COMPARE[op](loff, roff)
     if isinstance(lbase, Term) and lbase.op == "positive" and rbase is None and op == "<" and roff - loff <= 0:
@@ -49,6 +58,70 @@ def by_bounds(op: str, left: Value, right: Value) -> bool | None:
     return None
 
 
+def by_others(state: State, op: str, left: Value, right: Value) -> bool | None:
+    """Decide where this path has chosen that a number, or a text, is the same as another, or at most that."""
+    sides = linear(left), linear(right)
+    bases = [base for base, _ in sides if base is not None]
+    for known, truth in state.truths.items():
+        if not truth or type(known) is not Term or known.op not in ("==", "<="):
+            continue
+        ways = linear(known.args[0]), linear(known.args[1])
+        if ways[0][0] not in bases and (ways[1][0] not in bases or known.op == "<="):
+            continue
+        for (base, offset), (obase, ooff) in (ways, ways[::-1])[: 2 if known.op == "==" else 1]:
+            for at, (asked, ahead) in enumerate(sides):
+                if base is None or asked != base:
+                    continue
+                there = sides[1 - at]
+                if isinstance(obase, Const) and op == "==" and known.op == "==":  # a text
+                    return bool(obase.value == there[0].value) if isinstance(there[0], Const) else None
+                moved = obase, ooff + ahead - offset
+                told = _moved(state, op, moved, there, at) if known.op == "==" else _below(op, moved, there, at)
+                if told is not None:
+                    return told
+    return None
+
+
+def _moved(state: State, op: str, known: Linear, other: Linear, at: int) -> bool | None:
+    """A comparison, with what one side is known to be in its place."""
+    told = _ordered(op, known, other) if at == 0 else _ordered(op, other, known)
+    if told is not None or known[0] is not None:
+        return told
+    if op == "==" or at == 1:
+        return _within(state, op, other, known[1])
+    told = _within(state, "<=" if op == "<" else "<", other, known[1])
+    return None if told is None else not told
+
+
+def _below(op: str, most: Linear, other: Linear, at: int) -> bool | None:
+    """A comparison of what is at most some number."""
+    return op != "==" and at == 0 if _ordered("<", most, other) else None
+
+
+def latest(a: State, b: State) -> dict[Value, bool]:
+    """That a number is at most a turn's, where it is that turn's by one path's choice, and an earlier one's by the
+    other's."""
+    ours, theirs = _turns_named(a, b), _turns_named(b, a)
+    return {
+        Term("<=", (number, index)): True
+        for named, others in ((ours, theirs), (theirs, ours))
+        for number, index, is_most in named
+        if not is_most and any(number == of and by_bounds("<=", before, index) for of, before, _ in others)
+    }
+
+
+def _turns_named(state: State, other: State) -> list[tuple[Value, Value, bool]]:
+    """The numbers that this path has chosen to be a turn's, or at most that, and the other hasn't; which turn it is."""
+    found: list[tuple[Value, Value, bool]] = []
+    for known, truth in state.truths.items():
+        if truth and isinstance(known, Term) and known.op in ("==", "<=") and not other.truths.get(known):
+            is_most = known.op == "<="
+            for number, index in (known.args,) if is_most else (known.args, known.args[::-1]):
+                if not isinstance(number, Const | Symbol):
+                    found.append((number, index, is_most))
+    return found
+
+
 def at_most(state: State, number: Value) -> int | None:
     """The largest that a number may be, by the comparisons that this path has chosen."""
     base, offset = linear(number)
@@ -69,12 +142,17 @@ def at_most(state: State, number: Value) -> int | None:
 
 def within(state: State, op: str, left: Value, right: Value) -> bool | None:
     """Decide the comparison of an unknown with a number by what this path has chosen of other numbers."""
-    base, offset = linear(left)
-    if base is None or not isinstance(right, Const) or not isinstance(right.value, int | float):
+    if not isinstance(right, Const) or not isinstance(right.value, int | float):
+        return None
+    return _within(state, op, linear(left), right.value)
+
+
+def _within(state: State, op: str, left: Linear, number: float) -> bool | None:
+    base, offset = left
+    if base is None:
         return None
     low, high = _bounds(state, base)
     low, high = (low[0] + offset, low[1]), (high[0] + offset, high[1])
-    number = right.value
     below = high[0] < number or (high[0] == number and not high[1])
     above = low[0] > number or (low[0] == number and not low[1])
     if op == "==":

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import attributes, heirs, keeping, recursion
+from retainlint.symbolic import attributes, between, heirs, keeping, recursion
 from retainlint.symbolic.classes import ancestry, find, is_module
 from retainlint.symbolic.context import Args, Machine, OutOfSteps, Results
 from retainlint.symbolic.merge import join
@@ -288,6 +288,7 @@ def _leads_to_walks(machine: Machine, code: ir.Code) -> bool:
 def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
     """A call that we could run, and don't."""
     made = args.pos[0] if args.pos else NONE
+    between.forget_set(state, made, func.code)
     if func.code.name in ("forward", "__call__") and is_module(state, made):
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
         return [(state, unknown.called(machine, state, made, rest, span))]

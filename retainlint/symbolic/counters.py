@@ -91,7 +91,7 @@ def _attempt(
         going, _ = sort_turn(machine.run(loop.body, begun))
         going = machine.thin([each for each in going if (len(each.walks) > before) is walking], loop.span)
         for each in going:
-            sizes.widen(each, places)
+            sizes.widen(each, places - sizes.reset(each, places) if walking else places)
         return [following for each in going for following in again(each)]
 
     try:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable
 from typing import Any
 
-from retainlint.symbolic import outside, remainders
-from retainlint.symbolic.bounds import by_bounds, linear, within
+from retainlint.symbolic import options, outside, remainders
+from retainlint.symbolic.arithmetic import DEEPEST, is_scalar, sum_of
+from retainlint.symbolic.bounds import by_bounds, by_others, linear, within
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
-    COUNT,
+    TOTAL,
     Bound,
     ClassObj,
     Closure,
@@ -39,103 +39,23 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
 }  # fmt: skip
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "%": operator.mod, "**": operator.pow, "&": operator.and_, "|": operator.or_, "^": operator.xor,
-    "<<": operator.lshift, ">>": operator.rshift,
-}  # fmt: skip
 _NEGATED = {"!=": "==", "is not": "is", "not in": "in", ">": "<=", ">=": "<"}
-_MASKS = (1, 3, 7, 15, 31)
-_DEEPEST, _WIDEST = 6, 10_000
 
 
-def binary(op: str, left: Value, right: Value) -> Value | None:
-    """The result on numbers and texts, known or not; None if a value is neither."""
-    if isinstance(left, Const) and isinstance(right, Const):
-        return _fold(op, left.value, right.value, left.loop or right.loop)
-    if not (is_scalar(left) and is_scalar(right)):
-        return None
-    if op == "%" and left == Const(0):
-        return left
-    if op == "&" and isinstance(right, Const) and right.value in _MASKS:
-        return binary("%", left, Const(right.value + 1))
-    if op in ("+", "-") and isinstance(right, Const) and isinstance(right.value, int):
-        base, offset = linear(left)
-        total = offset + (right.value if op == "+" else -right.value)
-        return base if total == 0 and base is not None else _term("+", base or left, Const(total))
-    if op == "+" and isinstance(left, Const) and isinstance(left.value, int):
-        return binary("+", right, left)
-    return _term(op, left, right)
-
-
-def _fold(op: str, left: Any, right: Any, loop: int) -> Value | None:
-    try:
-        if _swells(op, left, right):
-            return Term(op, (Const(left), Const(right)))
-        result = _BINARY[op](left, right)
-        if isinstance(result, str | bytes) and len(result) > _WIDEST:
-            return Term(op, (Const(left), Const(right)))
-        return Const(result, loop)
-    except (ArithmeticError, TypeError, ValueError):
-        return Term(op, (Const(left), Const(right)))
-
-
-def _swells(op: str, left: Any, right: Any) -> bool:
-    """Whether a result may be too large to be worked out. Raises TypeError for what has no size."""
-    if op in ("**", "<<"):
-        return bool(abs(left) > _WIDEST or abs(right) > 64)
-    if op == "*" and isinstance(right, str | bytes):
-        left, right = right, left
-    if isinstance(left, str | bytes):
-        return len(left) * right > _WIDEST if op == "*" else op == "%" and is_wide(left, right)
-    return False
-
-
-def is_wide(text: str | bytes, *values: object) -> bool:
-    """Whether a text may ask for columns too wide to be filled, where values are written into it."""
-    shown = text if isinstance(text, str) else text.decode("latin-1")
-    given = any(isinstance(value, int) and abs(value) > _WIDEST for value in values)
-    return re.search(r"[0-9]{5}", shown) is not None or (given and re.search(r"\*|:[^{}]*\{", shown) is not None)
-
-
-def _term(op: str, *args: Value) -> Value:
-    term = Term(op, args)
-    return term if _depth(term) <= _DEEPEST else Term("opaque", (Const(hash(term)),))
-
-
-def _depth(value: Value) -> int:
-    return 1 + max(map(_depth, value.args), default=0) if isinstance(value, Term) else 0
-
-
-def is_scalar(value: Value) -> bool:
-    """A number, a text or a truth, known or not."""
-    return isinstance(value, Const | Term | Symbol)
-
-
-def is_count(state: State, value: Value) -> bool:
-    """A number, or an unknown that others were divided by."""
+def _total(state: State, value: Value) -> Value:
+    """The number that an unknown sum is; any other value is itself."""
     held = state.get(value)
-    return is_scalar(value) or (isinstance(held, UnknownObj) and held.hint == COUNT)
-
-
-def sum_of(op: str, left: Value, right: Value) -> Value:
-    """The sum, or the difference, of two counts, known or not."""
-    if (folded := binary(op, left, right)) is not None or right == Const(0):
-        return folded or left
-    if isinstance(right, Const) and isinstance(right.value, int):
-        return _term("+", left, Const(right.value if op == "+" else -right.value))
-    if op == "+" and isinstance(left, Const):
-        return _term("+", right, left)
-    return _term(op, left, right)
+    return held.attrs.get(TOTAL, value) if isinstance(held, UnknownObj) else value
 
 
 def compare(state: State, op: str, left: Value, right: Value) -> Value:
     """The truth of a comparison, as a constant or a term."""
+    left, right = _total(state, left), _total(state, right)
     if op in _NEGATED:
         return negate(compare(state, _NEGATED[op], left, right))
     if op == "is" or (op == "==" and all(isinstance(state.get(each), ClassObj) for each in (left, right))):
         same = _identical(state, left, right)
-        return Const(same) if same is not None else _spelt("is", left, right)
+        return Const(same) if same is not None else _spelt(state, "is", left, right)
     if isinstance(left, Const) and isinstance(right, Const):
         try:
             return Const(bool(_COMPARE[op](left.value, right.value)), left.loop or right.loop)
@@ -151,14 +71,18 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             left, right = right, left
     if op == "in":
         return _contains(state, left, right)
-    return _spelt(op, left, right)
+    return _spelt(state, op, left, right)
 
 
-def _spelt(op: str, left: Value, right: Value) -> Value:
+def _spelt(state: State, op: str, left: Value, right: Value) -> Value:
     """A comparison as a term, the same one for all ways to write it: `a < b` and `b > a`, `i + 1 == n` and `i == n - 1`."""
+    (lbase, loff), (rbase, roff) = linear(left), linear(right)
+    if op in ("==", "<", "<=") and rbase is None and (parts := _difference(lbase)):
+        return compare(state, op, parts[0], sum_of("+", parts[1], Const(roff - loff)))
+    if op in ("==", "<", "<=") and lbase is None and (parts := _difference(rbase)):
+        return compare(state, op, sum_of("+", parts[1], Const(loff - roff)), parts[0])
     if isinstance(left, Const) or op not in ("==", "is", "<", "<="):
         return Term(op, (left, right))
-    (lbase, loff), (rbase, roff) = linear(left), linear(right)
     if loff and lbase is not None and op != "is":
         if isinstance(right, Const) and rbase is None:
             return Term(op, (lbase, Const(roff - loff, right.loop)))
@@ -167,7 +91,7 @@ def _spelt(op: str, left: Value, right: Value) -> Value:
     if isinstance(right, Const):
         return Term(op, (left, right))
     if op == "<":
-        return negate(_spelt("<=", right, left))
+        return negate(_spelt(state, "<=", right, left))
     if op in ("==", "is") and _order(right) < _order(left):
         (base, offset), (other, ahead) = linear(right), linear(left)
         if base is None or other is None or op == "is":
@@ -176,9 +100,14 @@ def _spelt(op: str, left: Value, right: Value) -> Value:
     return Term(op, (left, right))
 
 
+def _difference(base: Value | None) -> tuple[Value, ...]:
+    """What an unknown number is the difference of."""
+    return base.args if isinstance(base, Term) and base.op == "-" and len(base.args) == 2 else ()
+
+
 def _order(value: Value) -> tuple[int, str]:
     """A place among the values that a comparison may hold."""
-    return (value.id, "") if isinstance(value, Ref) else (-1, _shown(linear(value)[0], _DEEPEST))
+    return (value.id, "") if isinstance(value, Ref) else (-1, _shown(linear(value)[0], DEEPEST))
 
 
 def _shown(value: Value | None, depth: int) -> str:
@@ -295,13 +224,10 @@ def _decide_term(state: State, value: Term) -> bool | None:
     if value.op == "not":
         inner = decide(state, value.args[0])
         return None if inner is None else not inner
-    if value.op == "==":
-        left, right = value.args
-        for known, truth in state.truths.items():
-            if isinstance(known, Term) and known.op == "==" and known.args[0] == left and truth:
-                other = known.args[1]
-                if isinstance(other, Const) and isinstance(right, Const):
-                    return bool(other.value == right.value)
+    if value.op in ("==", "<", "<=") and (told := by_others(state, value.op, *value.args)) is not None:
+        return told
+    if value.op == "==" and (told := options.decide(state, *value.args)) is not None:
+        return told
     if value.op in ("%", "==", "<", "<=") and (told := remainders.decide(state, value)) is not None:
         return told
     if value.op in ("==", "<", "<="):

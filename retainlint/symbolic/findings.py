@@ -19,7 +19,7 @@ from retainlint.incident import (
     Verdict,
     Witness,
 )
-from retainlint.source import Source
+from retainlint.source import Source, Span
 from retainlint.symbolic import witness
 from retainlint.symbolic.machine import Interpreter, Report
 
@@ -29,7 +29,8 @@ CLAUSES = 200
 
 def told(machine: Interpreter, steps: int) -> Exploration:
     """What an exploration of so many steps comes to."""
-    incidents = tuple(_distinct(report for report in machine.reports if not _is_unlikely(machine, report.incident)))
+    likely = (report for report in machine.reports if not _adds_nothing(machine, report.incident))
+    incidents = tuple(one for one in _distinct(likely) if not _is_option_of_called(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     wasted = _distinct(Report(incident, _proof(incident)) for incident in machine.waste.incidents(machine.program))
     waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
@@ -59,12 +60,26 @@ def _distinct(reports: Iterable[Report]) -> list[Incident]:
     return [_simplest(found) for found in places.values()]
 
 
-def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
-    """A walk without a graph on a path that chose so, where others have one: a total to which that path adds nothing,
-    an option that cuts. Such a path is rarely one that the program takes to train."""
-    if not isinstance(incident, NoGraph) or not incident.conditions:
+def _adds_nothing(machine: Interpreter, incident: Incident) -> bool:
+    """A walk of what was begun as zeros, on a path that adds nothing to it, where others do: such a path is rarely one
+    that the program can take."""
+    if not isinstance(incident, NoGraph) or incident.reason != "leaf" or not incident.conditions:
         return False
-    return any(record.walk.moment.span == incident.primary for _, record in machine.waste.walks)
+    return _is_walked(machine, incident.primary)
+
+
+def _is_option_of_called(machine: Interpreter, incident: Incident) -> bool:
+    """A walk of what a called function has cut, by an option of its own, where other paths have a graph: who trains
+    doesn't take that option."""
+    if not isinstance(incident, NoGraph):
+        return False
+    calls = len(incident.walk.moment.frames)
+    return any(each.depth > calls for each in incident.conditions) and _is_walked(machine, incident.primary)
+
+
+def _is_walked(machine: Interpreter, place: Span) -> bool:
+    """Whether a walk there had a graph on some path."""
+    return any(record.walk.moment.span == place for _, record in machine.waste.walks)
 
 
 def _simplest(reports: list[Report]) -> Incident:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import facts, heirs, indices, iteration, keeping
+from retainlint.symbolic import arithmetic, heirs, indices, iteration, keeping
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import containers, operations, reflection, unknown, weights
@@ -41,7 +41,7 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         return [(state, _from_sequence(state, obj.items, index, span, tuple_=True))]
     if isinstance(obj, Const) and isinstance(obj.value, str | bytes):
         return [(state, _letter(obj, obj.value, index))]
-    if isinstance(obj, Term) and facts.is_scalar(index):
+    if isinstance(obj, Term) and arithmetic.is_scalar(index):
         return [(state, Term("item", (obj, index)))]
     if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
         return machine.attribute(state, obj.obj, str(index.value), span)

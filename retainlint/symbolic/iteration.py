@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import facts, heirs, indices
+from retainlint.symbolic import arithmetic, heirs, indices
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import operations, unknown, weights
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
+    NONE,
     Const,
     DictObj,
     GeneratorObj,
@@ -167,18 +168,14 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> S
             size = inner.size or Term("len", (obj.parts[0],))
 
             def numbered(current: State, index: Value) -> Results:
-                number = facts.binary("+", index, obj.start) or index
+                number = arithmetic.binary("+", index, obj.start) or index
                 return [(s, Tuple((number, item))) for s, item in inner.at(current, index)]
 
             return replace(inner, at=numbered, size=size)
         case "zip":
             return _zip(parts, obj.parts)
         case "reversed":
-            inner = parts[0]
-            if inner.length is None:
-                return inner
-            last = inner.length - 1
-            return replace(inner, at=lambda s, i: inner.at(s, facts.binary("-", Const(last), i) or i), size=None)
+            return _backwards(parts[0], obj.parts[0])
         case "chain":
             return _chain(parts, span)
         case "cycle":
@@ -198,6 +195,15 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> S
             return Source(inner.length, mapped, inner.size, indexed=inner.indexed)
         case _:
             return parts[0] if parts else Source(None, lambda s, i: [(s, unknown.fresh(s, span))])
+
+
+def _backwards(inner: Source, iterable: Value) -> Source:
+    """The same items from the last to the first."""
+    length = inner.length
+    if length is not None:
+        return replace(inner, at=lambda s, i: inner.at(s, arithmetic.binary("-", Const(length - 1), i) or i), size=None)
+    size = inner.size or Term("len", (iterable,))
+    return replace(inner, at=lambda s, i: inner.at(s, indices.mirrored(i, size)), size=size, span=None)
 
 
 def _zip(parts: list[Source], iterables: tuple[Value, ...]) -> Source:
@@ -244,7 +250,7 @@ def _cycle(inner: Source) -> Source:
         return replace(inner, length=None, size=None, endless=True)
 
     def at(state: State, index: Value) -> Results:
-        within = facts.binary("%", index, Const(length)) or index
+        within = arithmetic.binary("%", index, Const(length)) or index
         ways = indices.ways(state, within, indices.numbered(map(Const, range(length))))
         return [found for each, number in ways for found in inner.at(each, number)]
 
@@ -252,19 +258,22 @@ def _cycle(inner: Source) -> Source:
 
 
 def _counted(index: Value, start: Value, step: Value) -> Value:
-    scaled = index if step == Const(1) else facts.binary("*", index, step)
-    return facts.sum_of("+", scaled or index, start)
+    scaled = index if step == Const(1) else arithmetic.binary("*", index, step)
+    return arithmetic.sum_of("+", scaled or index, start)
 
 
 def _range(obj: IteratorObj) -> Source:
     start, stop, step = obj.parts
+    if step == Const(-1) and not (isinstance(start, Const) and isinstance(stop, Const)):
+        up = (arithmetic.sum_of("+", stop, Const(1)), arithmetic.sum_of("+", start, Const(1)), Const(1))
+        return _backwards(_range(IteratorObj("range", up)), NONE)
     numbers = [part.value for part in obj.parts if isinstance(part, Const) and isinstance(part.value, int)]
     length: int | None = None
     if len(numbers) == 3 and numbers[2] != 0:
         length = len(range(numbers[0], numbers[1], numbers[2]))
-    size = facts.sum_of("-", stop, start) if step == Const(1) else None
-    last = None if size is None or length is not None else facts.sum_of("-", size, Const(1))
-    before_stop = facts.sum_of("-", stop, Const(1))
+    size = arithmetic.sum_of("-", stop, start) if step == Const(1) else None
+    last = None if size is None or length is not None else arithmetic.sum_of("-", size, Const(1))
+    before_stop = arithmetic.sum_of("-", stop, Const(1))
 
     def at(state: State, index: Value) -> Results:
         return [(state, before_stop if index == last else _counted(index, start, step))]

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
-from retainlint.symbolic import facts, reach
+from retainlint.symbolic import arithmetic, reach
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.merge import forget_dead
 from retainlint.symbolic.plans import Plan
@@ -47,7 +47,7 @@ def cross(
     waiting = states
     for step in range(1, NEAR + 1):
         following: list[State] = []
-        index = facts.binary("+", at, Const(step)) or at
+        index = arithmetic.binary("+", at, Const(step)) or at
         for each in waiting:
             most = plan.most(each)
             if (most is not None and most < 4) or not (lost := _lost(machine, instr, plan, each, first)):

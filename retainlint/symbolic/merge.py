@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from retainlint.ir import Live
-from retainlint.symbolic import deeds, remainders
+from retainlint.symbolic import deeds, options, remainders
 from retainlint.symbolic.alike import Hint, equivalent
+from retainlint.symbolic.bounds import latest
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.state import Choice, State, Unbound
 from retainlint.symbolic.values import Term, Value, symbols
@@ -99,7 +100,7 @@ def _shared(a: State, b: State) -> dict[Value, bool]:
         for term, truth in one.truths.items():
             if term not in other.truths and isinstance(term, Term) and remainders.decide(other, term) is truth:
                 found[term] = truth
-    return found
+    return found | latest(a, b) | options.shared(a, b)
 
 
 def _blurred(a: State, b: State) -> frozenset[int]:

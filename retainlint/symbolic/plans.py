@@ -7,10 +7,10 @@ from dataclasses import field
 
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import bounds, facts, iteration
+from retainlint.symbolic import arithmetic, bounds, facts, iteration
 from retainlint.symbolic.context import Machine, Results
 from retainlint.symbolic.state import State, ticket
-from retainlint.symbolic.values import Const, Symbol, Term, Value
+from retainlint.symbolic.values import Const, Ref, Symbol, Term, Value
 
 TURNS = 4
 PARTS = 2_000
@@ -48,7 +48,7 @@ class Plan:
         number = min(number, 3)
         most = self.most(state)
         if most is None and self.span is not None:
-            begun = facts.sum_of("+", self.span[0], Const(number - 1))
+            begun = arithmetic.sum_of("+", self.span[0], Const(number - 1))
             return facts.decide(state, facts.compare(state, "<", begun, self.span[1])) is False
         return most is not None and most < number
 
@@ -59,12 +59,15 @@ class Plan:
 
     def most(self, state: State) -> int | None:
         """So many turns there are at most, as far as the path has chosen."""
-        return None if self.size is None else bounds.at_most(state, self.size)
+        if self.size is None:
+            return None
+        found = (bounds.at_most(state, size) for size in (self.size, *self.sizes))
+        return min((most for most in found if most is not None), default=None)
 
     def is_last(self, state: State, index: Value) -> bool:
         """Whether the path has chosen that a turn which was run as one between the others is the last."""
         known = self.loop in state.deciding
-        behind = facts.sum_of("+", index, Const(1))
+        behind = arithmetic.sum_of("+", index, Const(1))
         sizes = () if self.size is None else (self.size, *self.sizes)
         found = any(
             facts.decide(state, facts.compare(state, "==", behind, size)) is True
@@ -76,10 +79,15 @@ class Plan:
         return found
 
     def presume(self, state: State, number: int) -> None:
-        """Note, while the loop runs, how long it must be for this turn to come."""
+        """Note, while the loop runs, how long it must be for this turn to come, and what else is as long."""
+        if not isinstance(self.size, Term | Ref):
+            return
         least = {2: 1, 3: 3, 4: 2}.get(number)
-        if least is not None and isinstance(self.size, Term):
-            asked = facts.compare(state, "<", Const(least), self.size)
+        sizes = () if least is None else (self.size, *self.sizes)
+        known = [facts.compare(state, "<", Const(least or 0), size) for size in sizes]
+        if number == 1:
+            known += [facts.compare(state, "==", each, self.size) for each in self.sizes]
+        for asked in known:
             if isinstance(asked, Term) and facts.decide(state, asked) is None:
                 self.presumed.add(asked)
                 state.truths[asked] = True
@@ -105,8 +113,8 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int 
     if length is not None and (length <= iteration.EXACT or (source.parts and length * body <= PARTS)):
         return Plan(length, True, source.at, loop, source.indexed)
     size: Value = Const(length) if length is not None else source.size or Term("len", (iterable,))
-    middle = Symbol(ticket(), 2, facts.sum_of("-", size, Const(2)), loop)
-    last = facts.sum_of("-", size, Const(1))
+    middle = Symbol(ticket(), 2, arithmetic.sum_of("-", size, Const(2)), loop)
+    last = arithmetic.sum_of("-", size, Const(1))
     sure = length is not None or not source.counted
     return Plan(
         TURNS, False, source.at, loop, source.indexed, sure, size, middle, last, source.span, sizes=source.sizes

@@ -10,7 +10,7 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import Walk
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import proof, retaining, story
+from retainlint.symbolic import proof, remainders, retaining, story
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.graphs import UNSEEN
 from retainlint.symbolic.state import Change, State, WalkRecord
@@ -75,6 +75,8 @@ class Watch(engine.Observer):
             self.reach.get(node, GUESS), record.reach.get(node, GUESS), birth.exists, min(birth.slots, default=PROVEN)
         )
         if record.hoped and self.request.seeds:  # it may have failed for want of them
+            return GUESS
+        if remainders.is_out_of_step(self.state, record.walk.moment.span):
             return GUESS
         return min(level, self._proven(node, record)) if level == GUESS else level
 

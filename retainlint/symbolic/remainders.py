@@ -8,6 +8,7 @@ from itertools import product
 from math import lcm
 from typing import TypeGuard
 
+from retainlint.source import Span
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Const, Symbol, Term, Value
 
@@ -47,6 +48,22 @@ def decide(state: State, value: Term) -> bool | None:
         if len(answers) > 1:
             return None
     return answers.pop() if answers else None
+
+
+def is_out_of_step(state: State, walk: Span) -> bool:
+    """Whether this path has answered, now so and now otherwise, a condition on the remainder of a number that it doesn't
+    follow: of a tensor, or of what an unseen object counts. It may have missed the turn in which it was so again, where
+    `walk` frees its graph by such a choice."""
+    answers: dict[Span, bool] = {}
+    places = [choice.condition.span for choice in state.choices]
+    if not any(each.source == walk.source and walk.start <= each.start and each.end <= walk.end for each in places):
+        return False
+    return any(
+        answers.setdefault(choice.condition.span, choice.condition.taken) is not choice.condition.taken
+        and "%" in choice.condition.span.text
+        and not _has_remainder(choice.term)
+        for choice in state.choices
+    )
 
 
 def _ranges(unknowns: tuple[Value, ...], terms: list[Value]) -> list[list[int]] | None:

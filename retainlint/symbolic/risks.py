@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint import ir
-from retainlint.symbolic import facts, raised
+from retainlint.symbolic import arithmetic, raised
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
@@ -82,7 +82,7 @@ def _call(state: State, func: Value) -> bool:
 def _is_known(state: State, obj: Value) -> bool:
     held = state.get(obj)
     known = TensorObj | ListObj | DictObj | LayerObj | OptimizerObj | IteratorObj | GeneratorObj | Instance | ClassObj
-    return isinstance(held, known) or facts.is_scalar(obj) or isinstance(obj, Tuple)
+    return isinstance(held, known) or arithmetic.is_scalar(obj) or isinstance(obj, Tuple)
 
 
 def _item(state: State, obj: Value, index: Value) -> bool:

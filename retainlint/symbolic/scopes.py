@@ -23,8 +23,10 @@ def frame_of(machine: Machine, state: State, name: str, scope: ir.Scope) -> Fram
 
 def load(machine: Machine, state: State, name: str, scope: ir.Scope, span: Span) -> Value | None:
     """The value of a name; None where this path has not bound a name of its own, and so can't come here."""
-    if state.unless and _is_unbound(state, name):
-        return None
+    if state.unless:
+        if _is_unbound(state, name):
+            return None
+        _learn(state, name)
     found = _bound(machine, state, name, scope, span)
     return imports.resolve(machine, state, found, span) if type(found) is Imported else found
 
@@ -47,6 +49,15 @@ def _is_unbound(state: State, name: str) -> bool:
         each.name == name and each.frame == id and all(truths.get(term) is truth for term, truth in each.answers)
         for each in state.unless
     )
+
+
+def _learn(state: State, name: str) -> None:
+    """Where a name is read that only some answers leave unbound, others were given."""
+    for each in state.unless:
+        if each.name == name and each.frame == state.stack[-1]:
+            left = [(term, truth) for term, truth in each.answers if term not in state.truths]
+            if len(left) == 1 and all(state.truths.get(term, truth) is truth for term, truth in each.answers):
+                state.truths[left[0][0]] = not left[0][1]
 
 
 def bind(machine: Machine, state: State, name: str, scope: ir.Scope, value: Value) -> None:

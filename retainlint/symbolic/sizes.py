@@ -54,6 +54,18 @@ def _begun(state: State, place: Place, size: int) -> int:
     return size
 
 
+def reset(state: State, places: set[Place]) -> set[Place]:
+    """Those that a turn has set to a known number, though it began with none."""
+    found: set[Place] = set()
+    for place in places:
+        held = state.frame.names.get(place) if isinstance(place, str) else None
+        owner = state.heap.get(place[0]) if isinstance(place, tuple) else None
+        value = owner.attrs.get(place[1]) if isinstance(owner, Instance) and isinstance(place, tuple) else held
+        if isinstance(value, Const):
+            found.add(place)
+    return found
+
+
 def widen(state: State, places: set[Place]) -> None:
     """Let each be as large as it is, or larger by any number."""
     for place in places:

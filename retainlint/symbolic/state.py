@@ -312,4 +312,4 @@ class State:
     def assume(self, term: Value, answer: bool, span: Span, taken: bool) -> None:
         """Take a side of a condition that can't be decided: its term's answer, and what then holds of its text."""
         self.truths[term] = answer
-        self.choices += (Choice(Condition(span, taken), term),)
+        self.choices += (Choice(Condition(span, taken, len(self.calls)), term),)

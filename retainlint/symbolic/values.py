@@ -220,6 +220,8 @@ class UnknownObj:
 
 COUNT = "count"
 """The hint of an unknown that a counter was divided by."""
+TOTAL = "(total)"
+"""Under this name the sum of an unknown and a number holds both, as a term: what it is, should the unknown be a number."""
 
 
 @record
@@ -320,9 +322,9 @@ HeapObj: TypeAlias = (
 
 
 def symbols(value: Value) -> Iterator[int]:
-    """The unknown numbers that a value is computed from, by what tells them apart."""
+    """The unknown numbers that a value is computed from, by what tells them apart, counted from whichever end."""
     if isinstance(value, Symbol):
-        yield value.id
+        yield abs(value.id)
     elif isinstance(value, Term):
         for arg in value.args:
             yield from symbols(arg)

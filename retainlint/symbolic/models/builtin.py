@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from retainlint.source import Span
-from retainlint.symbolic import facts, heirs, iteration
+from retainlint.symbolic import arithmetic, facts, heirs, iteration
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import operations, reflection, unknown
 from retainlint.symbolic.state import Flow, State
@@ -69,8 +69,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, _extreme(machine, state, name, args, span))]
         case "bool" if args.pos and (truth := facts.decide(state, args.pos[0])) is not None:
             return [(state, Const(truth))]
-        case "divmod" if len(args.pos) == 2 and all(map(facts.is_scalar, args.pos[:1])):
-            parts = (facts.binary(op, *args.pos) or Term(op, args.pos) for op in ("//", "%"))
+        case "divmod" if len(args.pos) == 2 and all(map(arithmetic.is_scalar, args.pos[:1])):
+            parts = (arithmetic.binary(op, *args.pos) or Term(op, args.pos) for op in ("//", "%"))
             return [(state, Tuple(tuple(parts)))]
         case "abs":
             return _abs(machine, state, args, span)
@@ -103,7 +103,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if name in ("int", "float", "str", "bool") and args.pos and _is_number(state, args.pos[0]):
         return [(state, _cast(name, args.pos[0]))]
     if name in _PLAIN:
-        return [(state, Term(name, args.pos) if all(map(facts.is_scalar, args.pos)) and args.pos else
+        return [(state, Term(name, args.pos) if all(map(arithmetic.is_scalar, args.pos)) and args.pos else
                  unknown.fresh(state, span, plain=True))]  # fmt: skip
     return [(state, unknown.called(machine, state, External(path), args, span))]
 
@@ -140,7 +140,7 @@ def _named_tuple(state: State, args: Args, span: Span) -> Value:
 def _is_number(state: State, value: Value) -> bool:
     """Whether a value is a number or a text, or an option that was read somewhere: each time it is the same."""
     held = state.get(value)
-    return facts.is_scalar(value) or (isinstance(held, UnknownObj) and held.edge is None and held.hint == "")
+    return arithmetic.is_scalar(value) or (isinstance(held, UnknownObj) and held.edge is None and held.hint == "")
 
 
 def _cast(name: str, value: Value) -> Value:
@@ -149,7 +149,7 @@ def _cast(name: str, value: Value) -> Value:
             return Const({"int": int, "float": float, "str": str, "bool": bool}[name](value.value))
         except (TypeError, ValueError):
             return Term(name, (value,))
-    return value if name == "int" and facts.is_scalar(value) else Term(name, (value,))
+    return value if name == "int" and arithmetic.is_scalar(value) else Term(name, (value,))
 
 
 def lazy(state: State, name: str, args: Args, span: Span) -> Value:
@@ -157,9 +157,8 @@ def lazy(state: State, name: str, args: Args, span: Span) -> Value:
         return unknown.fresh(state, span)
     match name:
         case "range":
-            for value in args.pos:
-                unknown.counted(state, value)
-            bounds = {1: (Const(0), *args.pos, Const(1)), 2: (*args.pos, Const(1)), 3: args.pos}.get(len(args.pos))
+            ends = tuple(unknown.counted(state, value) for value in args.pos)
+            bounds = {1: (Const(0), *ends, Const(1)), 2: (*ends, Const(1)), 3: ends}.get(len(ends))
             return state.new(IteratorObj("range", bounds)) if bounds else unknown.fresh(state, span)
         case "enumerate":
             return state.new(IteratorObj("enumerate", args.pos[:1], args.get(1, "start", Const(0))))
@@ -230,7 +229,7 @@ def _sum(machine: Machine, state: State, args: Args, span: Span) -> Results:
             return [(state, unknown.called(machine, state, External("builtins.sum"), args, span))]
     if not known:
         return [(state, Const(0))]
-    if all(map(facts.is_scalar, known)):
+    if all(map(arithmetic.is_scalar, known)):
         return [(state, Term("sum", tuple(known)[:4]))]
     total: Value = operations.operate(machine, state, "add", known, span, spans=args.spans[:1] * len(known))
     return [(state, total)]
@@ -243,7 +242,7 @@ def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) 
     numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, int | float)]
     if values and len(numbers) == len(values):
         return Const(max(numbers) if name == "max" else min(numbers))
-    if values and all(map(facts.is_scalar, values)):
+    if values and all(map(arithmetic.is_scalar, values)):
         return Term(name, tuple(values))
     return values[0] if values else unknown.fresh(state, span)
 
@@ -252,7 +251,7 @@ def _abs(machine: Machine, state: State, args: Args, span: Span) -> Results:
     value = args.get(0, "x")
     if isinstance(state.get(value), TensorObj):
         return [(state, operations.operate(machine, state, "abs", (value,), span, spans=args.spans))]
-    return [(state, Term("abs", (value,)) if facts.is_scalar(value) else unknown.fresh(state, span))]
+    return [(state, Term("abs", (value,)) if arithmetic.is_scalar(value) else unknown.fresh(state, span))]
 
 
 def _super(state: State, args: Args) -> Value:
@@ -303,11 +302,11 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
         try:
             named = {key: a.value for key, a in args.named if isinstance(a, Const)}
             values = [a.value for a in args.pos if isinstance(a, Const)]
-            if not facts.is_wide(text := str(obj.value), *values, *named.values()):
+            if not arithmetic.is_wide(text := str(obj.value), *values, *named.values()):
                 return [(state, Const(text.format(*values, **named)))]
             return [(state, Term(name, (obj, *args.pos)))]
         except (ValueError, IndexError, KeyError, AttributeError):
             return [(state, Term(name, (obj, *args.pos)))]
-    if all(map(facts.is_scalar, args.pos)):
+    if all(map(arithmetic.is_scalar, args.pos)):
         return [(state, Term(name, (obj, *args.pos)))]
     return [(state, unknown.fresh(state, span, plain=True))]

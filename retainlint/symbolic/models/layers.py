@@ -244,7 +244,8 @@ def _container(machine: Machine, state: State, kind: str, args: Args, span: Span
     for number, value in enumerate(args.pos):
         held = state.get(value)
         if isinstance(held, DictObj):
-            entries |= {str(key.value): item for key, item in held.items.items() if isinstance(key, Const)}
+            texts = ((key.value if isinstance(key, Const) else f"?{n}") for n, key in enumerate(held.items))
+            entries |= {str(text): item for text, item in zip(texts, held.items.values(), strict=True)}
             open_ |= held.open
         elif kind in ("ModuleList", "ParameterList"):
             known = iteration.known_items(machine, state, value, span)
@@ -254,7 +255,7 @@ def _container(machine: Machine, state: State, kind: str, args: Args, span: Span
             entries |= {str(i): item for i, item in enumerate(known)}
         else:
             entries[str(number)] = value
-    if open_ and not entries:
+    if open_ and (not entries or kind == "Sequential"):  # what isn't known of it computes as well
         return unknown.fresh(state, span, hint="module", name=kind)
     if not kind.startswith("Parameter"):
         for value in entries.values():
@@ -284,8 +285,9 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
                 told = isinstance(rate, Const)
                 return [(state, _changed(machine, state, "dropout", args, span) if told else args.pos[0])]
         case "CrossEntropyLoss":
-            scores = operate(machine, state, "log_softmax", args.pos[:1], span, spans=args.spans)
-            operands = (scores, *args.pos[1:2])
+            given = _inputs(args)
+            scores = operate(machine, state, "log_softmax", given[:1], span, spans=args.spans)
+            operands = (scores, *given[1:2])
             return [(state, _result(machine, state, layer, "nll_loss", operands, span, args.spans))]
     if layer.kind in attention.KINDS:
         return attention.call(machine, state, layer, args, span)
@@ -298,14 +300,27 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
         row = "adaptive_pool_1"
     made = (modules.weight(machine, state, ref, name, span) for name in known.parameters)
     weights = tuple(value for value in made if value != NONE)
-    inputs = (*args.pos[:2], *(value for name, value in args.named if name in ("input", "target")))
+    inputs = _inputs(args)
     if not weights and args.pos and _in_place(layer):
         return [(state, _changed(machine, state, row, args, span))]
     if row == "embedding":
         return [(state, operate(machine, state, row, weights[:1], span))]
-    count = 2 if not weights or row == "bilinear" else 1
+    count = 3 if layer.kind in _OF_THREE else 2 if not weights or row == "bilinear" else 1
     operands = (*inputs[:count], *weights)
     return [(state, _result(machine, state, layer, row, operands, span, args.spans[:count]))]
+
+
+_INPUTS = (
+    "input", "input1", "x1", "anchor", "log_probs", "input2", "x2", "positive", "target", "targets", "negative", "var",
+)  # fmt: skip
+"""What the inputs of layers and losses are called, in their order."""
+_OF_THREE = frozenset(("TripletMarginLoss", "TripletMarginWithDistanceLoss", "GaussianNLLLoss"))
+
+
+def _inputs(args: Args) -> tuple[Value, ...]:
+    """What a layer computes from, given by place or by name."""
+    named = dict(args.named)
+    return (*args.pos, *(named[name] for name in _INPUTS if name in named))
 
 
 _IN_PLACE = {

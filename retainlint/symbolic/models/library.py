@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from retainlint.source import Span
-from retainlint.symbolic import facts, iteration
+from retainlint.symbolic import arithmetic, iteration
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import stacks, unknown
 from retainlint.symbolic.models.builtin import lazy, make_dict
@@ -114,7 +114,7 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
     if path.startswith("itertools."):
         return [(state, unknown.fresh(state, span, hint="iterator"))]
     if path.partition(".")[0] in _LIBRARY_PLAIN:
-        scalars = bool(args.pos) and all(map(facts.is_scalar, args.all)) and path.startswith("math.")
+        scalars = bool(args.pos) and all(map(arithmetic.is_scalar, args.all)) and path.startswith("math.")
         return [(state, Term(path, args.all) if scalars else unknown.fresh(state, span, plain=True, name=name))]
     return [(state, unknown.called(machine, state, External(path), args, span))]
 
@@ -194,7 +194,7 @@ def _accumulate(machine: Machine, state: State, args: Args, span: Span) -> Resul
 def _operator(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
     """`operator.add` and its like, on numbers and tensors."""
     sign, torchs = _OPERATORS[name]
-    folded = facts.binary(sign, *args.pos) if sign and len(args.pos) == 2 else None
+    folded = arithmetic.binary(sign, *args.pos) if sign and len(args.pos) == 2 else None
     if folded is not None:
         return [(state, folded)]
     if any(isinstance(state.get(value), TensorObj) for value in args.pos):

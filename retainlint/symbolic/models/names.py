@@ -118,6 +118,11 @@ _ANYTHING = frozenset(
     "angle diff dist frac fix fill index values indices lu normal poisson convolution quantile".split()
 )
 """Methods whose names are often attributes of something else."""
+_RARE = frozenset(
+    "storage untyped_storage storage_type layout name nbytes itemsize retains_grad volatile reinforce creator stft istft"
+    " grad_dtype dim_order geqrf ormqr smm symeig solve output_nr data_ptr".split()
+)
+"""What tensors have, or had, that computes nothing."""
 
 
 def is_method(name: str) -> bool:
@@ -125,6 +130,12 @@ def is_method(name: str) -> bool:
     if name in _ANYTHING or name in FUNCTIONAL:
         return False
     return name in OPERATIONS or name in CUTS or name in NUMBERS or name in KEEPS or name in SPECIAL or in_place(name)
+
+
+def is_foreign(name: str) -> bool:
+    """Whether no tensor has an attribute of that name, so that what has it is an object of another kind."""
+    known = is_method(name) or is_attribute(name) or name in _ANYTHING or name in FUNCTIONAL
+    return not known and name.isidentifier() and not name.startswith(("_", "is_", "to_", "q_")) and name not in _RARE
 
 
 def in_place(name: str) -> bool:

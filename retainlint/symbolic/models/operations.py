@@ -8,7 +8,7 @@ from dataclasses import replace
 from retainlint import ir
 from retainlint.incident import LeafModified
 from retainlint.source import Span
-from retainlint.symbolic import facts, keeping, witness
+from retainlint.symbolic import arithmetic, facts, keeping, witness
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
@@ -140,24 +140,36 @@ def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span)
 def _is_basic(key: Value) -> bool:
     """Whether an index is made of integers and slices alone."""
     parts = key.items if isinstance(key, Tuple) else (key,)
-    return all(isinstance(part, Slice) or facts.is_scalar(part) for part in parts)
+    return all(isinstance(part, Slice) or arithmetic.is_scalar(part) for part in parts)
+
+
+def _filled(text: str, given: Value) -> Value:
+    """`text % given`: a text, which another value makes another one."""
+    parts = given.items if isinstance(given, Tuple) else (given,)
+    values = tuple(part.value for part in parts if isinstance(part, Const))
+    if len(values) == len(parts) and not arithmetic.is_wide(text, *values):
+        try:
+            return Const(text % values)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    return Term("format", (Const(text), given))
 
 
 def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     """`left op right`, or the augmented assignment."""
     left, right, span = state.read(instr.left), state.read(instr.right), instr.span
     if isinstance(left, Const) and isinstance(left.value, str) and instr.op == "%":
-        return [(state, Term("%", (left,)))]
-    folded = facts.binary(instr.op, left, right)
+        return [(state, _filled(left.value, right))]
+    folded = arithmetic.binary(instr.op, left, right)
     if folded is not None:
         return [(state, folded)]
     lheld, rheld = state.get(left), state.get(right)
     is_option = isinstance(rheld, UnknownObj) or isinstance(right, External)
-    if instr.op in ("%", "//") and facts.is_scalar(left) and is_option:  # a turn by an option
-        unknown.counted(state, right)
+    if instr.op in ("%", "//") and arithmetic.is_scalar(left) and is_option:  # a turn by an option
+        right = unknown.counted(state, right)
         return [(state, left if left == Const(0) else Term(instr.op, (left, right)))]
-    if instr.op in ("+", "-") and facts.is_count(state, left) and facts.is_count(state, right):
-        return [(state, facts.sum_of(instr.op, left, right))]
+    if instr.op in ("+", "-") and arithmetic.is_count(state, left) and arithmetic.is_count(state, right):
+        return [(state, arithmetic.sum_of(instr.op, left, right))]
     spans = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
     sequence = _concatenate(machine, state, instr, left, right)
     if sequence is not None:
@@ -174,7 +186,7 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         row = "pow_tensor" if isinstance(lheld, TensorObj | UnknownObj) else "rpow"
         operands: tuple[Value, ...] = (left, right) if row == "pow_tensor" else (right,)
         return [(state, _numeric(machine, state, row, operands, span, spans))]
-    if instr.op == "/" and facts.is_scalar(left) and isinstance(rheld, TensorObj):
+    if instr.op == "/" and arithmetic.is_scalar(left) and isinstance(rheld, TensorObj):
         turned = _numeric(machine, state, "reciprocal", (right,), span, spans[1:])
         return [(state, _numeric(machine, state, "mul", (turned, left), span, ()))]
     if instr.in_place and isinstance(lheld, TensorObj):
@@ -182,6 +194,8 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         total = left
     else:
         total = _numeric(machine, state, row, (left, right), span, spans)
+        if instr.op in ("+", "-"):
+            unknown.totalled(state, total, instr.op, left, right)
     return [(state, total)]
 
 
@@ -238,7 +252,7 @@ def unary(machine: Machine, state: State, op: str, value: Value, span: Span) -> 
         if op == "~":
             return Const(~number) if isinstance(number, int) else value
         return Const(-number if op == "-" else +number)
-    if facts.is_scalar(value):
+    if arithmetic.is_scalar(value):
         return Term(op, (value,))
     if op == "-":
         return _numeric(machine, state, "neg", (value,), span, ())

@@ -10,7 +10,7 @@ from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import UNSEEN
 from retainlint.symbolic.models import frameworks, operations, unknown
 from retainlint.symbolic.models.named_operations import operands, operation, uncertain
-from retainlint.symbolic.models.names import CUTS, KEEPS, NUMBERS, OPERATIONS, OVERWRITES, in_place
+from retainlint.symbolic.models.names import CUTS, KEEPS, NUMBERS, OPERATIONS, OVERWRITES, in_place, is_foreign
 from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
@@ -200,14 +200,20 @@ def _of_plain(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: 
     return [(state, unknown.fresh(state, span))]
 
 
+_BACKWARD = frozenset(("gradient", "retain_graph", "create_graph", "inputs", "retain_variables"))
+"""What a tensor's `backward` may be given by name."""
+
+
 def _unknown_backward(
     machine: Machine, state: State, obj: Ref, held: UnknownObj, args: Args, span: Span
 ) -> Results | None:
     """`x.backward()` on something unknown is a walk, unless it is given what a layer of one's own is given, or the file
     is written for another library than torch."""
-    if frameworks.speaks_another(span.source):
+    if frameworks.speaks_another(span.source) or any(name not in _BACKWARD for name, _ in args.named):
         return [(state, unknown.fresh(state, span, plain=True))]
-    if args.pos and held.hint != "tensor":
+    nowhere = held.made in machine.slips and held.made.text == held.name
+    foreign = held.edge is None and (nowhere or any(map(is_foreign, held.attrs)))
+    if held.hint != "tensor" and (args.pos or foreign):  # an object of another kind, or a name that nothing binds
         machine.gap(span, f"`{span.text.partition('(')[0]}` may be a method that is not torch's")
         return [(state, unknown.fresh(state, span))]
     return walking.backward(machine, state, obj, args, span)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from retainlint.autograd.graph import Edge
 from retainlint.source import Span
-from retainlint.symbolic import deeds, keeping
+from retainlint.symbolic import arithmetic, deeds, keeping
 from retainlint.symbolic.classes import is_module
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.graphs import PART
@@ -19,6 +19,7 @@ from retainlint.symbolic.values import (
     CONVENTIONAL,
     COUNT,
     GUESS,
+    TOTAL,
     TRUE,
     Bound,
     Closure,
@@ -33,6 +34,7 @@ from retainlint.symbolic.values import (
     Ref,
     Slice,
     TensorObj,
+    Term,
     Tuple,
     UnknownObj,
     Value,
@@ -346,8 +348,27 @@ def forget(machine: Machine, state: State, ref: Ref) -> None:
         state.set(ref, Instance(held.cls, kept))
 
 
-def counted(state: State, value: Value) -> None:
-    """Note that something unknown is a number: turns are counted by it."""
+def counted(state: State, value: Value) -> Value:
+    """Note that something unknown is a number, since turns are counted by it; the number, where it is a sum."""
     held = state.get(value)
-    if isinstance(held, UnknownObj) and isinstance(value, Ref) and not (held.hint or held.edge or held.attrs):
+    if not isinstance(held, UnknownObj) or not isinstance(value, Ref):
+        return value
+    total = held.attrs.get(TOTAL)
+    if isinstance(total, Term):
+        for part in total.args:
+            summed = state.get(part)
+            if isinstance(part, Ref) and isinstance(summed, UnknownObj) and not (summed.hint or summed.attrs):
+                state.set(part, replace(summed, hint=COUNT, plain=True, edge=None))
+        return total
+    if not (held.hint or held.edge or held.attrs):
         state.set(value, replace(held, hint=COUNT, plain=True))
+    return value
+
+
+def totalled(state: State, total: Value, op: str, left: Value, right: Value) -> None:
+    """Note of what number an unknown sum is made, or difference, and of what other unknown."""
+    held, summed = state.get(total), state.get(left)
+    if isinstance(held, UnknownObj) and isinstance(summed, UnknownObj) and isinstance(total, Ref):
+        if not (held.hint or summed.hint or summed.attrs) and isinstance(right, Const) and isinstance(right.value, int):
+            number = arithmetic.sum_of(op, left, right)
+            state.set(total, replace(held, attrs={**held.attrs, TOTAL: number}))

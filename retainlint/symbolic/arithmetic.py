@@ -1,0 +1,103 @@
+"""Numbers and texts that are computed from others, known or not."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from retainlint.symbolic.bounds import linear
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import COUNT, Const, Symbol, Term, UnknownObj, Value
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
+_MASKS = (1, 3, 7, 15, 31)
+_WIDEST = 10_000
+DEEPEST = 6
+"""A number that is computed from others in more steps is one of its own."""
+
+
+def binary(op: str, left: Value, right: Value) -> Value | None:
+    """The result on numbers and texts, known or not; None if a value is neither."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _fold(op, left.value, right.value, left.loop or right.loop)
+    if not (is_scalar(left) and is_scalar(right)):
+        return None
+    if op == "%" and left == Const(0):
+        return left
+    if op == "&" and isinstance(right, Const) and right.value in _MASKS:
+        return binary("%", left, Const(right.value + 1))
+    if op in ("+", "-") and isinstance(right, Const) and isinstance(right.value, int):
+        base, offset = linear(left)
+        total = offset + (right.value if op == "+" else -right.value)
+        return base if total == 0 and base is not None else _term("+", base or left, Const(total))
+    if op == "+" and isinstance(left, Const) and isinstance(left.value, int):
+        return binary("+", right, left)
+    (base, offset), (other, ahead) = linear(left), linear(right)
+    return Const(offset - ahead) if op == "-" and base == other else _term(op, left, right)
+
+
+def _fold(op: str, left: Any, right: Any, loop: int) -> Value | None:
+    try:
+        if _swells(op, left, right):
+            return Term(op, (Const(left), Const(right)))
+        result = _BINARY[op](left, right)
+        if isinstance(result, str | bytes) and len(result) > _WIDEST:
+            return Term(op, (Const(left), Const(right)))
+        return Const(result, loop)
+    except (ArithmeticError, TypeError, ValueError):
+        return Term(op, (Const(left), Const(right)))
+
+
+def _swells(op: str, left: Any, right: Any) -> bool:
+    """Whether a result may be too large to be worked out. Raises TypeError for what has no size."""
+    if op in ("**", "<<"):
+        return bool(abs(left) > _WIDEST or abs(right) > 64)
+    if op == "*" and isinstance(right, str | bytes):
+        left, right = right, left
+    if isinstance(left, str | bytes):
+        return len(left) * right > _WIDEST if op == "*" else op == "%" and is_wide(left, right)
+    return False
+
+
+def is_wide(text: str | bytes, *values: object) -> bool:
+    """Whether a text may ask for columns too wide to be filled, where values are written into it."""
+    shown = text if isinstance(text, str) else text.decode("latin-1")
+    given = any(isinstance(value, int) and abs(value) > _WIDEST for value in values)
+    return re.search(r"[0-9]{5}", shown) is not None or (given and re.search(r"\*|:[^{}]*\{", shown) is not None)
+
+
+def _term(op: str, *args: Value) -> Value:
+    term = Term(op, args)
+    return term if _depth(term) <= DEEPEST else Term("opaque", (Const(hash(term)),))
+
+
+def _depth(value: Value) -> int:
+    return 1 + max(map(_depth, value.args), default=0) if isinstance(value, Term) else 0
+
+
+def is_scalar(value: Value) -> bool:
+    """A number, a text or a truth, known or not."""
+    return isinstance(value, Const | Term | Symbol)
+
+
+def is_count(state: State, value: Value) -> bool:
+    """A number, or an unknown that others were divided by."""
+    held = state.get(value)
+    return is_scalar(value) or (isinstance(held, UnknownObj) and held.hint == COUNT)
+
+
+def sum_of(op: str, left: Value, right: Value) -> Value:
+    """The sum, or the difference, of two counts, known or not."""
+    if (folded := binary(op, left, right)) is not None or right == Const(0):
+        return folded or left
+    if isinstance(right, Const) and isinstance(right.value, int):
+        return _term("+", left, Const(right.value if op == "+" else -right.value))
+    if op == "+" and isinstance(left, Const):
+        return _term("+", right, left)
+    return _term(op, left, right)

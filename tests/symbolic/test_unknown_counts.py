@@ -1,0 +1,128 @@
+"""Turns that are counted by numbers nobody knows: what such a function can't do is not told, what it does is."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+HEAD = "import torch\nfrom torch import nn\n"
+NET = "net, xs = nn.Sequential(nn.Linear(3, 3), nn.Tanh()), torch.randn(9, 2, 3)\n"
+FROM_ONE = """def f(net, xs, n):
+    h = net(xs[0])
+    for i in range(1, n + 1):
+        (h * i).sum().backward(retain_graph={})
+"""
+DOWN = FROM_ONE.replace("1, n + 1", "n - 1, -1, -1")
+REVERSED = FROM_ONE.replace("range(1, n + 1)", "reversed(range(n))")
+ONE_OF_ALL = """def f(net, xs, n):
+    h = net(xs[0])
+    for i, x in enumerate(xs):
+        if {}:
+            (h * x).sum().backward()
+"""
+ONE_EPOCH = """def f(net, xs, n):
+    total = 0
+    for epoch in range(n + 4):
+        for x in xs:
+            total = total + net(x).pow(2).mean()
+        if {}:
+            total.backward()
+"""
+SHORTEST = """def f(net, xs, n):
+    h, ys = net(xs[0]), xs[:n]
+    last = min(len(xs), len(ys)) - 1
+    for i, (x, y) in enumerate(zip(xs, ys)):
+        (h * x * y).sum().backward(retain_graph={})
+"""
+STAGES = """def f(net, xs, n):
+    held = {{}}
+    def start(x):
+        held["h"] = net(x)
+        held["h"].sum().backward(retain_graph=True)
+    def finish(x):
+        held["h"].pow(2).sum().backward()
+    stages = [{}]
+    for i, x in enumerate(xs):
+        stages[i % len(stages)](x)
+"""
+REBUILT = """def f(net, xs, n):
+    for i, x in enumerate(xs, 1):
+        if i % n == 1:
+            h = net(x)
+        h.sum().backward(retain_graph={})
+"""
+REFRESHED = """def f(net, xs, n):
+    last = None
+    for t, x in enumerate(xs):
+        if last is None or t - last >= 3:
+            h = net(x)
+            last = t
+        h.sum().backward(retain_graph={})
+"""
+GATHERED = """def f(net, xs, n):
+    total, count = None, 0
+    for x in xs:
+        loss = net(x).pow(2).mean()
+        total = loss if count == 0 else total + loss
+        count += 1
+        if count < n:
+            continue
+        (total / count).backward()
+        {}
+    if count:
+        (total / max(count, 1)).backward()
+"""
+TENSOR = """class Model(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+        self.register_buffer("step", torch.tensor(0))
+    def loss(self, x):
+        if self.step % 4 == 0:
+            self.h = self.net(x)
+        self.step += 1
+        return self.h.sum()
+def f(net, xs, n):
+    model = Model(net)
+    for x in xs:
+        loss = model.loss(x)
+        loss.backward({})
+"""
+PAIRS = {
+    "counted from one": (FROM_ONE, "i != n", "i < n - 1"),
+    "counted down": (DOWN, "i > 0", "i > 1"),
+    "counted backwards": (REVERSED, "i != 0", "i > 1"),
+    "one turn of all": (ONE_OF_ALL, "i == n", "i >= n"),
+    "one epoch of all": (ONE_EPOCH, "epoch == n", "epoch >= n"),
+    "as long as the shorter": (SHORTEST, "i < last", "i < last - 1"),
+    "functions in turn": (STAGES, "start, finish", "start, finish, finish"),
+    "rebuilt by a remainder that a bound name proves": (REBUILT, "i % n != 0", "i % n != n - 1"),
+    "rebuilt some turns later": (REFRESHED, "t - last < 2", "t - last < 1"),
+    "what is left at the end": (GATHERED, "count = 0", "pass"),
+    "a counter in a tensor": (TENSOR, "retain_graph=bool(model.step % 4)", ""),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_no_number_of_turns_can_do_is_not_told(name: str) -> None:
+    text, runs, _ = PAIRS[name]
+    assert explore(lower(Source("main.py", HEAD + text.format(runs)))).incidents == ()
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_some_number_of_turns_does_is_told(name: str) -> None:
+    text, _, raises = PAIRS[name]
+    assert explore(lower(Source("main.py", HEAD + text.format(raises)))).incidents != ()
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_torch_agrees(name: str) -> None:
+    pytest.importorskip("torch")
+    text, runs, raises = PAIRS[name]
+    for number in (2, 3, 4, 5):
+        exec(HEAD + NET + text.format(runs) + f"f(net, xs, {number})\n", {"__name__": "main"})
+    with pytest.raises(RuntimeError, match="second time"):
+        exec(HEAD + NET + text.format(raises) + "f(net, xs, 4)\n", {"__name__": "main"})
