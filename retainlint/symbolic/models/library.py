@@ -71,27 +71,10 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return [(state, Partial(External(path), (), ()))]
         case "functools.reduce":
             return _reduce(machine, state, args, span)
-        case "itertools.accumulate":
-            return _accumulate(machine, state, args, span)
-        case "itertools.count":
-            return [
-                (
-                    state,
-                    state.new(IteratorObj("count", (args.get(1, "step", Const(1)),), args.get(0, "start", Const(0)))),
-                )
-            ]
-        case "itertools.cycle" if args.pos:
-            return [(state, state.new(IteratorObj("cycle", args.pos[:1])))]
-        case "itertools.starmap":
-            return [(state, state.new(IteratorObj("starmap", args.pos[1:], args.get(0, "function"))))]
-        case "itertools.pairwise":
-            return [(state, _pairs(machine, state, args.get(0, "iterable"), span))]
         case "operator.attrgetter":
             return [(state, Partial(External("operator.attribute_of"), (Tuple(args.pos),), ()))]
         case "operator.attribute_of":
             return _attributes(machine, state, args, span)
-        case "itertools.chain":
-            return [(state, state.new(IteratorObj("chain", args.pos)))]
         case "copy.copy" | "copy.deepcopy":
             return [(state, _copy(machine, state, args.get(0, "x"), span, deep=name == "deepcopy"))]
         case "random.sample" | "random.choices":
@@ -112,11 +95,29 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
     if path.startswith("operator.") and name in _OPERATORS:
         return _operator(machine, state, name, args, span)
     if path.startswith("itertools."):
-        return [(state, unknown.fresh(state, span, hint="iterator"))]
+        return _itertools(machine, state, name, args, span)
     if path.partition(".")[0] in _LIBRARY_PLAIN:
         scalars = bool(args.pos) and all(map(arithmetic.is_scalar, args.all)) and path.startswith("math.")
         return [(state, Term(path, args.all) if scalars else unknown.fresh(state, span, plain=True, name=name))]
     return [(state, unknown.called(machine, state, External(path), args, span))]
+
+
+def _itertools(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
+    match name:
+        case "accumulate":
+            return _accumulate(machine, state, args, span)
+        case "count":
+            begin, step = args.get(0, "start", Const(0)), args.get(1, "step", Const(1))
+            return [(state, state.new(IteratorObj("count", (step,), begin)))]
+        case "cycle" if args.pos:
+            return [(state, state.new(IteratorObj("cycle", args.pos[:1])))]
+        case "starmap":
+            return [(state, state.new(IteratorObj("starmap", args.pos[1:], args.get(0, "function"))))]
+        case "pairwise":
+            return [(state, _pairs(machine, state, args.get(0, "iterable"), span))]
+        case "chain":
+            return [(state, state.new(IteratorObj("chain", args.pos)))]
+    return [(state, unknown.fresh(state, span, hint="iterator"))]
 
 
 def _pairs(machine: Machine, state: State, iterable: Value, span: Span) -> Value:

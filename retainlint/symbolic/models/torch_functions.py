@@ -52,7 +52,6 @@ _MODES = {"torch.no_grad": False, "torch.inference_mode": False, "torch.enable_g
 
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
     """Call `path`; None if it is not known here."""
-    name = path.rpartition(".")[2]
     match path:
         case "torch.autograd.backward":
             return walking.autograd_backward(machine, state, args, span)
@@ -92,8 +91,12 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return _init(machine, state, args, span)
     if path.startswith("torch.nn.utils.") or path.startswith(_NO_GRAPH):
         return [(state, unknown.fresh(state, span, plain=True))]
-    if path.rpartition(".")[0] not in _HEADS:
-        return None
+    return _of_tensors(machine, state, path, args, span) if path.rpartition(".")[0] in _HEADS else None
+
+
+def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """What makes a tensor of tensors, or of numbers."""
+    name = path.rpartition(".")[2]
     if name in FACTORIES:
         return [(state, make(machine, state, name, args, span))]
     if name in names.CUTS or name in names.NUMBERS:
