@@ -32,9 +32,9 @@ class _Loss(Module):
             else:
                 setattr(self, name, value)
 
-    def forward(self, *inputs: Tensor) -> Any:
+    def forward(self, *inputs: Tensor, **named: Tensor) -> Any:
         options = {name: getattr(self, name) for name, _ in self.options}
-        return type(self).function(*inputs, reduction=self.reduction, **options)
+        return type(self).function(*inputs, **named, reduction=self.reduction, **options)
 
 
 def _loss(name: str, function: Callable[..., Any], **options: Any) -> type[_Loss]:
