@@ -25,6 +25,7 @@ class Turn:
     depth: int = field(default=0, compare=False)
     sure: bool = field(default=True, compare=False)
     few: bool = field(default=False, compare=False)
+    begun: int = field(default=0, compare=False)  # what was made since the loop began has a higher number; 0: not known
 
 
 @record
@@ -48,11 +49,12 @@ class Walk:
 @record
 class Condition:
     """A branch that the failing path took and that we could not decide: the text, and which way; and within how many
-    calls it stands."""
+    calls it stands. A `fleeting` one asks anew in each turn of the loop that fails, of what nobody sees."""
 
     span: Span
     taken: bool
     depth: int = field(default=0, compare=False)
+    fleeting: bool = field(default=False, compare=False)
 
 
 @record
@@ -115,6 +117,7 @@ class Freed(Found):
     in_closure: bool = False  # walked inside a closure that an optimiser calls again, built outside
     in_init: bool = False  # built in `__init__` or at module level, walked in later calls
     foreign: bool = False  # the shared graph belongs to a network that the first walk's optimiser doesn't own
+    scheduled: bool = False  # something unseen was asked, in each turn anew, whether the first walk keeps its graph
 
     @property
     def primary(self) -> Span:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import warnings
 from collections.abc import Collection
@@ -39,6 +40,12 @@ _NO_ROW_END = re.compile(r"[^\r\n]")
 _WHOLE_ROW = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t][^\r\n]*", re.M)
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_BUILTINS = frozenset(dir(builtins))
+_BOUND = re.compile(
+    r"^[ \t]*(?:[\w.]+[ \t]*,[ \t]*)*(?P<left>[^\W\d]\w*)[ \t]*=(?!=)|\b(?:def|class|as|for|import)[ \t]+(?P<new>\w+)",
+    re.M,
+)
+"""Where even a builtin's name is bound: elsewhere a cell that calls `len` leaves it what it is."""
 
 
 def as_python(text: str) -> str | None:
@@ -79,11 +86,13 @@ def imported(text: str) -> frozenset[str]:
 
 
 def unread(text: str, known: Collection[str] = ()) -> str:
-    """As many rows of the same lengths, for a cell that nobody can read: each name in it that isn't `known` is bound to
-    nobody knows what."""
+    """As many rows of the same lengths, for a cell that nobody can read: each name in it that isn't `known`, nor a
+    builtin that is only used, is bound to nobody knows what."""
     found = _CELL_MAGIC.match(text)
     if found is not None and found["name"] in _BINDS_NOTHING:
         return blank(text)
+    bound = {match["left"] or match["new"] for match in _BOUND.finditer(text)}
+    known = {*known, *(_BUILTINS - bound)}
     pieces: list[str] = []
     names: list[str] = []
     for row in _WHOLE_ROW.findall(text):

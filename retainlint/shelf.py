@@ -47,14 +47,9 @@ class Shelf(NamedTuple):
         _File(self, digest).keep(program)
 
     @property
-    def mark(self) -> bytes:
-        """What each file begins with."""
-        return self.tool.encode(errors="surrogateescape")
-
-    @property
     def name(self) -> str:
         """The shelf's own directory in that of the cache."""
-        return f"{zlib.crc32(self.mark):08x}.lowered"
+        return f"{zlib.crc32(_bytes(self.tool)):08x}.lowered"
 
 
 class _File:
@@ -62,6 +57,7 @@ class _File:
 
     def __init__(self, shelf: Shelf, digest: str) -> None:
         self._shelf = shelf
+        self._mark = _bytes(f"{shelf.tool} {digest}")  # what its module begins with
         self._path = os.path.join(shelf.cache, shelf.name, f"{digest}.ir")
         self._bodies: dict[int, bytes] = {}
 
@@ -74,8 +70,8 @@ class _File:
 
         try:
             self._bodies = dict(_records(data))
-            tool, _, line = zlib.decompress(self._bodies.pop(_MODULE)).partition(b"\n")
-            if tool != self._shelf.mark:
+            mark, _, line = zlib.decompress(self._bodies.pop(_MODULE)).partition(b"\n")
+            if mark != self._mark:
                 return None
             return encoded.read_module(line, source, partial(self._body, source))
         except _UNUSABLE:
@@ -101,7 +97,7 @@ class _File:
             if not prepared_shelf(self._shelf.cache, self._shelf.name):
                 return
             line, waiting = encoded.module(program)
-            replace(self._path, _record(_MODULE, self._shelf.mark + b"\n" + line))
+            replace(self._path, _record(_MODULE, self._mark + b"\n" + line))
             for each in waiting:
                 each.through(self._added)
 
@@ -117,6 +113,10 @@ class _File:
             finally:
                 os.close(file)
         return code
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
 
 
 def _record(number: int, data: bytes) -> bytes:

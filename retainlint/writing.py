@@ -11,12 +11,18 @@ import tempfile
 def replace(path: str, data: bytes) -> None:
     """Write `data` in place of what is at `path`, or where a link there leads. Its mode stays, and its owner if we may.
 
+    A pipe or a device (/dev/stdout, /dev/null) is written to, never replaced.
+
     Raises OSError, and then all is as it was: if the file or its directory may not be written, or the disk is full.
     """
-    place = os.path.realpath(path)
     there: os.stat_result | None = None
     with contextlib.suppress(FileNotFoundError):
-        there = os.stat(place)
+        there = os.stat(path)
+    if there is not None and not (stat.S_ISREG(there.st_mode) or stat.S_ISDIR(there.st_mode)):
+        with open(path, "wb") as stream:
+            stream.write(data)
+        return
+    place = os.path.realpath(path)
     if there is not None:
         with open(place, "r+b"):  # a file that is read-only is meant to be, though its directory would let us
             pass

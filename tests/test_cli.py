@@ -206,8 +206,29 @@ def test_a_full_disk_is_told() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(command("rules"), stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith(b"error: ")
+    assert done.stderr.startswith(b"error: No space left on device")
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-"])
+def test_a_stream_that_is_closed_is_no_reason_to_fail(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "a.py").write_text("loss.backward((\n")
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *command("check", "--no-cache", str(tmp_path))],
+        capture_output=True, env=ENVIRONMENT, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize("asked", [("check", "-"), ("why",)])
+def test_no_standard_input_is_not_an_empty_one(asked: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *command(*asked)], capture_output=True, env=ENVIRONMENT, check=False
+    )
+    assert done.returncode == 2
+    assert b"Standard input is closed." in done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")

@@ -101,6 +101,8 @@ def test_any_text_keeps_its_length_and_python_stays(cell: str) -> None:
         ("%%bash\necho loss\n", "      \n         \n"),
         ("a b\nreturn 3 +\n", "a=_\nb=_       \n"),
         ("torch.ones(y,\r\n", "y=_          \r\n"),
+        ("n = len(x) +\n", "n=x=_       \n"),
+        ("sum = len(x) +\n", "sum=x=_       \n"),
     ],
 )
 def test_a_cell_that_nobody_can_read_may_have_bound_its_names(cell: str, python: str) -> None:

@@ -143,6 +143,15 @@ def test_a_file_of_another_version_with_the_same_number_is_not_used(parsed: list
     assert run("2") == first and parsed == ["a.py", "nets.py"] * 2
 
 
+def test_a_file_under_the_name_of_another_is_not_used(parsed: list[str]) -> None:
+    first = run()
+    one, other = kept()
+    data = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(data)
+    assert run() == first and parsed == ["a.py", "nets.py"] * 2
+
+
 @pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.9, 0.999])
 @pytest.mark.parametrize("harm", ["cut", "changed", "doubled", "emptied"])
 def test_what_is_not_whole_is_replaced(share: float, harm: str, parsed: list[str]) -> None:
@@ -163,8 +172,8 @@ def test_what_is_not_whole_is_replaced(share: float, harm: str, parsed: list[str
     assert {file: file.read_bytes() for file in kept()} == whole or harm == "doubled"
 
 
-def forged(line: bytes, tool: bytes = b"1") -> bytes:
-    data = zlib.compress(tool + b"\n" + line)
+def forged(line: bytes, digest: str) -> bytes:
+    data = zlib.compress(b"1 " + digest.encode() + b"\n" + line)
     return b"%08x %d %d\n%s" % (zlib.crc32(data), -1, len(data), data)
 
 
@@ -174,7 +183,7 @@ def forged(line: bytes, tool: bytes = b"1") -> bytes:
 def test_what_we_did_not_write_is_not_used(line: bytes) -> None:
     first = run()
     for file in kept():
-        file.write_bytes(forged(line))
+        file.write_bytes(forged(line, file.stem))
     assert run() == first
 
 

@@ -43,6 +43,22 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "room" / "a").read_bytes() == b"new"
 
 
+@posix
+def test_a_pipe_or_a_device_is_written_to_and_stays_what_it_is(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    replace(f"/dev/fd/{writing}", b"into a pipe that has no name")
+    assert os.read(reading, 100) == b"into a pipe that has no name"
+    named = tmp_path / "named"
+    os.mkfifo(named)
+    reader = os.open(named, os.O_RDONLY | os.O_NONBLOCK)
+    replace(str(named), b"into one that has")
+    assert os.read(reader, 100) == b"into one that has"
+    assert stat.S_ISFIFO(named.stat().st_mode)
+    assert os.listdir(tmp_path) == ["named"]
+    for descriptor in (reading, writing, reader):
+        os.close(descriptor)
+
+
 @pytest.mark.parametrize("name", ["fsync", "replace", "chmod"])
 def test_when_it_fails_all_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     path = tmp_path / "a"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -10,7 +11,8 @@ from typing import NoReturn
 import click
 
 from retainlint import process
-from retainlint.cli.screen import silence_output
+from retainlint.cli.group import printable
+from retainlint.cli.screen import open_closed_streams, silence_output
 from retainlint.cli.words import cli
 
 INTERRUPTED, FAILED = 130, 2
@@ -24,6 +26,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0, 1 with findings, 2 on an error, 130 when interrupted."""
     process.ours = True
     gc.set_threshold(MANY)
+    open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that can't show a character gets its number
@@ -43,7 +46,8 @@ def _outcome(args: Sequence[str] | None) -> int:
         return INTERRUPTED
     except OSError as error:
         silence_output()
-        click.echo(f"error: {error}", err=True)
+        where = f"{printable(os.fspath(error.filename))}: " if isinstance(error.filename, str) else ""
+        click.echo(f"error: {where}{error.strerror or error}", err=True)
         return FAILED
 
 

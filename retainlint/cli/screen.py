@@ -8,7 +8,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 import click
 
@@ -48,7 +48,22 @@ def progress(quiet: bool) -> Iterator[Progress | None]:
             bar.close()
 
 
-def is_piped(stream: TextIO) -> bool:
+def open_closed_streams() -> None:
+    """Give standard output and error, where whoever started us closed them, somewhere to go."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+
+
+def standard_input() -> BinaryIO:
+    """Raises UsageError if whoever started us closed it: that there is no text isn't an empty one."""
+    if sys.stdin is None:
+        raise click.UsageError("Standard input is closed.")
+    return sys.stdin.buffer
+
+
+def is_piped(stream: BinaryIO) -> bool:
     """Whether a stream is another program's, which may still be running."""
     try:
         return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)

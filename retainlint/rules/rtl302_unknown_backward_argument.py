@@ -19,6 +19,8 @@ _NEW = {
 
 
 def _meant(function: str, name: str) -> str:
+    if name == "variables" and function == "torch.autograd.backward":
+        return "tensors"
     new = _NEW.get(name, "")
     if new == "gradient" and function != "Tensor.backward":
         return "grad_tensors" if function.endswith("backward") else "grad_outputs"

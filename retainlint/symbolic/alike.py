@@ -232,7 +232,7 @@ class Comparison:
         negated = False
         while isinstance(value, Term) and value.op == "not":
             value, negated = value.args[0], not negated
-        truth = state.truths.get(value) if isinstance(value, Term) else None
+        truth = state.truths.get(value) if isinstance(value, Term | Ref) else None
         return None if truth is None else truth != negated
 
     def plain(self, state: State, value: Value, depth: int = 0) -> bool:
@@ -298,6 +298,8 @@ class Comparison:
     def refs(self, a: int, b: int) -> bool:
         left, right = self.a.heap[a], self.b.heap[b]
         if self.bare(self.a, left) and self.bare(self.b, right):
+            if a != b and self.told(self.a, Ref(a)) != self.told(self.b, Ref(b)):
+                return False
             return not (_is_cut_where(left, right) or _is_cut_where(right, left))
         if a in self.ids or b in self.back:
             return self.ids.get(a) == b and self.back.get(b) == a

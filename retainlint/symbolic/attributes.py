@@ -100,7 +100,8 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     if name == "module" and is_module(state, obj) and not is_open(state, held.cls):
         return [(state, obj)]  # what DataParallel and its kin wrap, and we don't
     assert isinstance(obj, Ref)
-    hint = "submodule" if is_module(state, obj) and not heirs.derives(state, obj) else ""
+    called = name in unknown.LOOKS or heirs.derives(state, obj)
+    hint = "submodule" if is_module(state, obj) and not called else ""
     missing = layers.inherited(machine, state, ancestry(state, held.cls), name, span)
     if missing is None:
         missing = unknown.fresh(state, span, name=name, hint=hint)

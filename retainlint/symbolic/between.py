@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from retainlint import ir
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import DictObj, Instance, ListObj, Ref, TensorObj, Value
+from retainlint.symbolic.values import Const, DictObj, Instance, ListObj, Ref, TensorObj, Value
 
 
 def open_empty(state: State) -> None:
@@ -50,6 +50,18 @@ def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
     lost = {name for text in texts(others) for name in _SET.findall(text)}
     if lost & held.attrs.keys():
         state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+
+
+def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code]) -> None:
+    """Forget the constants that an object was made with where another method than the entry sets the attribute: that may
+    have been called before."""
+    held = state.get(receiver)
+    if isinstance(held, Instance) and isinstance(receiver, Ref):
+        others = [method for method in methods if method.name != entry.name]
+        lost = {name for text in texts(others) for name in _SET_ANEW.findall(text)}
+        lost = {name for name in lost if isinstance(held.attrs.get(name), Const)}
+        if lost:
+            state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
 
 def forget_set(state: State, receiver: Value, method: ir.Code) -> None:

@@ -220,7 +220,8 @@ def run_body(
     code = func.code
     sizes = tuple(recursion.size(state, value) for value in args.all)
     if recursion.too_deep(machine, state, code, sizes):
-        machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed")
+        machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed", spoils=False)
+        _leave_unseen(machine, state, code, args)
         return [(state, unknown.called(machine, state, func, args, span))]
     if consumer is not None or not _crosses(machine, state, code):
         return _joined(machine, _entered(machine, state, func, args, span, consumer))
@@ -243,7 +244,8 @@ def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Sp
     spent = imports.closed or (not imports.crossing and _is_spent(imports, state, code))
     if code in imports.endless or (spent and not imports.is_cheap(code, machine.running)):
         if code not in imports.told:
-            machine.gap(span, f"`{code.qualname}` was not followed: calls into other modules take too many steps")
+            why = f"`{code.qualname}` was not followed: calls into other modules take too many steps"
+            machine.gap(span, why, spoils=False)
         imports.told.add(code)
         return _unseen(machine, state, func, args, span)
     outer, before, start, budget = imports.crossing, state.fork(), machine.steps, machine.budget
@@ -267,7 +269,7 @@ def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Sp
     if entered is not None:
         machine.entered.intersection_update(entered)  # what was left unseen covers nothing
     imports.told.add(code)
-    machine.gap(span, f"`{code.qualname}` was not followed: it takes more than {allowance} steps")
+    machine.gap(span, f"`{code.qualname}` was not followed: it takes more than {allowance} steps", spoils=False)
     return _unseen(machine, before, func, args, span)
 
 
@@ -281,12 +283,26 @@ def _leads_to_walks(machine: Machine, code: ir.Code) -> bool:
     """Whether a walk may be reached from a function of another module, by its name, or its class's where it has none."""
     project = machine.imports.project
     assert project is not None
+    return project.reaches(_known_as(code))
+
+
+def _known_as(code: ir.Code) -> str:
+    """The name by which a function is called: that of its class, for what has no other."""
     *_, cls, name = ("", *code.qualname.rsplit(".", 2))
-    return project.reaches(cls if name == "forward" or name.startswith("__") else name)
+    return cls if name == "forward" or name.startswith("__") else name
+
+
+def _leave_unseen(machine: Machine, state: State, code: ir.Code, args: Args) -> None:
+    """A function of the program is not followed: it may walk, if its name leads to a walk, or keep what it is given, also
+    in its object."""
+    held = [each for each in map(state.get, args.all) if isinstance(each, Instance)]
+    around = (*args.all, *(value for each in held for value in each.attrs.values()))
+    machine.waste.leave_unseen(_known_as(code), unknown.edges_in(machine, state, around))
 
 
 def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
     """A call that we could run, and don't."""
+    _leave_unseen(machine, state, func.code, args)
     made = args.pos[0] if args.pos else NONE
     between.forget_set(state, made, func.code)
     if func.code.name in ("forward", "__call__") and is_module(state, made):
@@ -308,7 +324,8 @@ def _entered(
 ) -> Results:
     """Run a function's body, and leave it."""
     code = func.code
-    machine.entered.add(code)
+    if not _is_refused(func, args):
+        machine.entered.add(code)
     frame_id = state.push(code, func.frame, span)
     frame = state.frames[frame_id]
     frame.cls = func.owner
@@ -373,6 +390,14 @@ def bind(machine: Machine, state: State, frame: Frame, func: Closure, args: Args
             names[param.name] = unknown.fresh(state, param.span or span, name=param.name)
     first = next(iter(func.code.params), None)
     frame.receiver = names[first.name] if first is not None else None
+
+
+def _is_refused(func: Closure, args: Args) -> bool:
+    """Whether Python refuses a call for want of an argument; what it would have run is then run with unknown ones."""
+    named, defaults = {name for name, _ in args.named}, {name for name, _ in func.defaults}
+    needed = [each for each in func.code.params if each.kind not in ("star", "doublestar")]
+    lacking = [each for each in needed[len(args.pos) :] if each.name not in named | defaults]
+    return bool(lacking) and bool(args.all) and not args.open
 
 
 def _is_optimiser(default: Value) -> bool:

@@ -54,8 +54,8 @@ class Chooser:
         widest = self.breadth.widest // (1 if spent < TIRED else 2 if spent < WEARY else 4)
         return max(widest // self.beside, self.breadth.narrowest if self.beside <= widest else 1)
 
-    def few(self, states: list[State], most: int, span: Span) -> list[State]:
-        """At most `most` of these states, in their order."""
+    def few(self, states: list[State], most: int, span: Span) -> tuple[list[State], bool]:
+        """At most `most` of these states, in their order; and whether each answer to a condition is among theirs."""
         answers = self._answers(states)
         common = frozenset[int]().union(*answers[:1]).intersection(*answers[1:])
         single = [several - common for several in answers]
@@ -77,7 +77,7 @@ class Chooser:
             tried |= single[best] | double[best]
             left.remove(best)
             kept.append(best)
-        return [states[i] for i in sorted(kept)]
+        return [states[i] for i in sorted(kept)], not singles
 
     def _answers(self, states: list[State]) -> list[frozenset[int]]:
         """What each state has answered otherwise than another, as numbers."""

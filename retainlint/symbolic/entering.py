@@ -26,32 +26,47 @@ Objects: TypeAlias = "dict[ir.Code, tuple[list[State], Value]]"
 """The objects that were made of the program's classes, each with the states in which it may be."""
 
 
-def enter(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
-    """Run an entry, and the methods of classes that it made for others to use."""
+def enter(
+    machine: Interpreter,
+    start: State,
+    code: ir.Code,
+    owner: ir.Code | None,
+    objects: Objects,
+    *,
+    anyhow: bool = False,
+) -> None:
+    """Run an entry, and the methods of classes that it made for others to use; `anyhow`, with other values than a caller
+    who says nothing gives it, or than its object has when it is made."""
     state = start.fork()
     state.choices, state.deeds = (), ()
     state.grad = not _finds_gradients_off(code)
     machine.waste.begin()
-    results = _function(machine, state, code) if owner is None else _method(machine, state, code, owner, objects)
+    given = Args(open=anyhow)
+    if owner is None:
+        results = _function(machine, state, code, given)
+    else:
+        results = _method(machine, state, code, owner, objects, given)
     made: Objects = {}
     for method, cls in list(of_local_classes(code)):
         after = next((s for s, _ in results if s.flow is None and class_of(s, cls) is not None), None)
         if after is not None and method not in machine.entered:
-            _method(machine, after.fork(), method, cls, made)
+            _method(machine, after.fork(), method, cls, made, Args())
 
 
-def _function(machine: Interpreter, state: State, code: ir.Code) -> Results:
+def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) -> Results:
     between.open_empty(state)
     func = _held(state, machine, code)
     if func is None:
         return []
-    results = machine.call(state, func, Args(), code.span)
+    results = machine.call(state, func, given, code.span)
     machine.waste.leave(results)
     _inner(machine, results, code)
     return results
 
 
-def _method(machine: Interpreter, state: State, code: ir.Code, owner: ir.Code, objects: Objects) -> Results:
+def _method(
+    machine: Interpreter, state: State, code: ir.Code, owner: ir.Code, objects: Objects, given: Args
+) -> Results:
     """Call a method again and again on one object; how the last call ended."""
     cls = class_of(state, owner)
     if cls is None or _is_autograd_function(state, cls):
@@ -70,13 +85,16 @@ def _method(machine: Interpreter, state: State, code: ir.Code, owner: ir.Code, o
         for each in states:
             each.turns = (Turn(code.span, number, is_call=True),)
             _forget_unset(machine, each, receiver)
+            if given.open:
+                between.forget_given(each, receiver, code, list(_methods_of_heirs(each, cls)))
             between.forget_changed(each, receiver, [one for one, _ in entries(owner, owner) if one is not code])
             if number > 1:
                 between.forget_reset(each, receiver, code, list(_methods(each, cls)))
             between.open_empty(each)
-        results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number)]
+        results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number, given)]
         machine.waste.leave(results, receiver)
         states = [s for s, _ in results if s.flow is None][:6]
+    _inner(machine, results, code)
     return results
 
 
@@ -95,6 +113,14 @@ def _methods(state: State, cls: Ref) -> Iterator[ir.Code]:
                 yield func.code
 
 
+def _methods_of_heirs(state: State, cls: Ref) -> Iterator[ir.Code]:
+    """The methods of a class, of its bases, and of the classes that derive from it."""
+    yield from _methods(state, cls)
+    for id, held in list(state.heap.items()):
+        if isinstance(held, ClassObj) and Ref(id) != cls and cls in list(ancestry(state, Ref(id))):
+            yield from _methods(state, Ref(id))
+
+
 def _forget_unset(machine: Interpreter, state: State, receiver: Value) -> None:
     """Between two calls, others may have set the tensors that nothing seen so far has set; options stay as they are."""
     held = state.get(receiver)
@@ -105,13 +131,13 @@ def _forget_unset(machine: Interpreter, state: State, receiver: Value) -> None:
 
 
 def _invoke(
-    machine: Interpreter, state: State, method: Value, receiver: Value, code: ir.Code, number: int
+    machine: Interpreter, state: State, method: Value, receiver: Value, code: ir.Code, number: int, given: Args
 ) -> list[tuple[State, Value]]:
     if isinstance(method, Wrapped) and method.kind == "staticmethod":
-        return machine.call(state, method.func, Args(), code.span)
+        return machine.call(state, method.func, given, code.span)
     if lightning.is_step(state, receiver, code.name):
         return lightning.step(machine, state, receiver, method, code, number)
-    return machine.call(state, Bound(method, receiver), Args(), code.span)
+    return machine.call(state, Bound(method, receiver), given, code.span)
 
 
 def _inner(machine: Interpreter, results: list[tuple[State, Value]], code: ir.Code) -> None:

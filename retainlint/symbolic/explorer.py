@@ -68,6 +68,7 @@ def _explore(machine: Interpreter) -> Exploration:
     steps += machine.steps
     for code, owner in list(entries(program.module, None)):
         missed = machine.thinned and code.walks and unreached.has_walks(code, machine.walked)
+        missed = missed or (code.walks and unreached.makes_walks(code, machine.entered))
         if (code in machine.entered and not missed) or not code.walks:
             continue
         machine.steps, machine.budget = 0, machine.full
@@ -152,6 +153,8 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
         if machine.gpu_asked and len(machine.walked) == reached:  # perhaps it runs on a GPU alone
             machine.gpu_open = True
             enter(machine, start, code, owner, objects)
+        elif unreached.has_walks(code, machine.walked):
+            enter(machine, start, code, owner, objects, anyhow=True)
     except OutOfSteps:
         machine.waste.spoil()
         _again(machine, lambda: enter(machine, start, code, owner, objects))

@@ -135,12 +135,16 @@ def _contains(state: State, item: Value, container: Value) -> Value:
             return Const(True)
         if all(answer is False for answer in answers):
             return Const(False)
+        if (is_scalar(item) or isinstance(item, Ref | External | Method)) and all(
+            isinstance(each, Const) for each in known
+        ):
+            return Term("among", (item, Tuple(known)))
     return Term("in", (item, container))
 
 
 def is_cast(value: Term) -> bool:
     """Whether a term is the truth of another that has one of its own."""
-    return value.op == "bool" and isinstance(value.args[0], Term | Symbol)
+    return value.op == "bool" and isinstance(value.args[0], Term | Symbol | Ref)
 
 
 def negate(value: Value) -> Value:
@@ -226,7 +230,7 @@ def _decide_term(state: State, value: Term) -> bool | None:
         return None if inner is None else not inner
     if value.op in ("==", "<", "<=") and (told := by_others(state, value.op, *value.args)) is not None:
         return told
-    if value.op == "==" and (told := options.decide(state, *value.args)) is not None:
+    if value.op in ("==", "among") and (told := options.decide(state, value)) is not None:
         return told
     if value.op in ("%", "==", "<", "<=") and (told := remainders.decide(state, value)) is not None:
         return told
@@ -234,8 +238,31 @@ def _decide_term(state: State, value: Term) -> bool | None:
         return within(state, value.op, *value.args)
     if value.op == "bool":
         return decide(state, value.args[0])
+    if value.op in ("any", "all"):
+        return _decide_many(value.op == "any", [decide(state, each) for each in value.args])
     if value.op == "is" and value.args[1] == Const(None):
         truth_of = state.truths.get(value.args[0])
         if truth_of:
             return False
     return None
+
+
+def _decide_many(asked: bool, answers: list[bool | None]) -> bool | None:
+    """Whether any of some truths holds (asked: True), or all of them do (False)."""
+    if asked in answers:
+        return asked
+    return None if None in answers else not asked
+
+
+def follow(state: State, value: Value, truth: bool) -> None:
+    """Note what else a path knows that has chosen so: where none of several holds, each of them doesn't."""
+    if not (isinstance(value, Term) and value.op == ("all" if truth else "any")):
+        return
+    for each in value.args:
+        answer = truth
+        while isinstance(each, Term) and (each.op == "not" or is_cast(each)):
+            answer ^= each.op == "not"
+            each = each.args[0]
+        if not isinstance(each, Const):
+            state.truths[each] = answer
+            follow(state, each, answer)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from retainlint import ir
 from retainlint.incident import Condition
 from retainlint.symbolic.context import Machine
@@ -10,10 +13,13 @@ from retainlint.symbolic.state import Choice, Flow, State, ticket
 from retainlint.symbolic.turns import settled
 from retainlint.symbolic.values import (
     Failure,
+    ListObj,
+    Ref,
     Symbol,
     Value,
 )
 
+_FILLED = re.compile(r"\b(\w+)\.(?:append|extend|insert|add)\(")
 EXPECTED = ("RuntimeError", "Exception", "BaseException", "GraphError")
 
 
@@ -34,8 +40,19 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     if entry is not None and risky:
         entry.truths = dict(entry.truths)
         entry.choices += (Choice(Condition(instr.handlers[0].span, True), Symbol(ticket())),)
+        _fill(entry, instr.body)
         after += _enter(machine, instr.handlers[0], entry, Failure(GROUPS[0] if instr.is_group else ""))
     return settled(machine, _finally(machine, instr, after), instr.live)
+
+
+def _fill(state: State, body: ir.Block) -> None:
+    """What raised may have done so behind some turns: the lists that are filled before it may hold more."""
+    text = body[0].span.source.text[body[0].span.start : max(each.span.end for each in body)]
+    for name in set(_FILLED.findall(text)):
+        value = state.frame.names.get(name)
+        held = state.get(value) if value is not None else None
+        if isinstance(held, ListObj) and isinstance(value, Ref):
+            state.set(value, replace(held, open=True))
 
 
 def _watched(machine: Machine, body: ir.Block, state: State) -> tuple[list[State], bool]:

@@ -32,7 +32,9 @@ def told(machine: Interpreter, steps: int) -> Exploration:
     likely = (report for report in machine.reports if not _adds_nothing(machine, report.incident))
     incidents = tuple(one for one in _distinct(likely) if not _is_option_of_called(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
-    wasted = _distinct(Report(incident, _proof(incident)) for incident in machine.waste.incidents(machine.program))
+    project = machine.imports.project
+    found = machine.waste.incidents(machine.program, None if project is None else project.reaches)
+    wasted = _distinct(Report(incident, _proof(incident)) for incident in found)
     waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
     return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine))
 
@@ -57,7 +59,27 @@ def _distinct(reports: Iterable[Report]) -> list[Incident]:
     for report in reports:
         place = report.incident.primary
         places.setdefault((place.source, place.start, type(report.incident)), []).append(report)
-    return [_simplest(found) for found in places.values()]
+    return [_simplest(likely) for found in places.values() if (likely := _unscheduled(found))]
+
+
+def _unscheduled(reports: list[Report]) -> list[Report]:
+    """Those that don't need two answers which the program asks for anew in each turn, one of them whether to keep a graph:
+    such a program has a schedule, by which the graph is built again where it wasn't kept."""
+    if not any(_is_scheduled(report.incident) for report in reports):
+        return reports
+    clauses = _clauses([frozenset(report.incident.conditions) for report in reports])
+    found: list[Report] = []
+    for report in reports:
+        asked = frozenset(report.incident.conditions)
+        needed = next((clause for clause in clauses if clause <= asked), asked)
+        fleeting = {each.span for each in report.incident.conditions if each.fleeting and each in needed}
+        if not (_is_scheduled(report.incident) and len(fleeting) > 1):
+            found.append(report)
+    return found
+
+
+def _is_scheduled(incident: Incident) -> bool:
+    return isinstance(incident, Freed) and incident.scheduled
 
 
 def _adds_nothing(machine: Interpreter, incident: Incident) -> bool:
@@ -84,7 +106,7 @@ def _is_walked(machine: Interpreter, place: Span) -> bool:
 
 def _simplest(reports: list[Report]) -> Incident:
     """The incident that needs the fewest conditions, once those are dropped that don't matter, with its witness."""
-    clauses = _clauses(reports)
+    clauses = _clauses([_undivided(report.incident) for report in reports])
     best = min(reports, key=lambda r: (len(_needed(r.incident, clauses)), len(r.incident.conditions)))
     needed = _needed(best.incident, clauses)
     conditions = tuple(c for c in dict.fromkeys(best.incident.conditions) if c in needed)
@@ -93,10 +115,10 @@ def _simplest(reports: list[Report]) -> Incident:
     return replace(best.incident, conditions=conditions, witness=witness)
 
 
-def _clauses(reports: list[Report]) -> list[frozenset[Condition]]:
+def _clauses(asked: list[frozenset[Condition]]) -> list[frozenset[Condition]]:
     """What leads to a place: the conditions of each report, and what is left of these where both a condition and its
     opposite do, other things being equal; the fewest first."""
-    found = dict.fromkeys(_undivided(report.incident) for report in reports)
+    found = dict.fromkeys(asked)
     waiting = list(found)
     while waiting and len(found) < CLAUSES:
         clause = waiting.pop()

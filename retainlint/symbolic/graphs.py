@@ -50,6 +50,10 @@ class Graphs:
         """Such leaves of networks of which some path has frozen a part, nobody knows which."""
         self.listed: dict[Ref, frozenset[Value]] = {}
         """Modules whose parameters somebody listed: those that are known."""
+        self.modules: set[str] = set()
+        """Imported things that were used as modules are, by their paths."""
+        self.items: dict[tuple[Edge, Value], Edge] = {}
+        """Items of what nobody sees: of which graph, at which place, unknown too."""
 
     def edge(self, state: State, value: Value) -> Edge | None:
         """Where the gradients of a value are sent. An unknown gets a graph that it may have, once."""
@@ -135,6 +139,16 @@ class Graphs:
             in_init=state.in_init,
         )
         return Edge(node)
+
+    def item(self, state: State, whole: Edge, moment: Moment, index: Value | None, operation: str) -> Edge:
+        """An item of what nobody sees: at one place, it is the same whenever a path asks for it."""
+        known = self.items.get((whole, index)) if index is not None else None
+        if known is not None and known.node.order <= state.ledger.created:
+            return known
+        edge = self.part(state, whole, moment, operation=operation)
+        if index is not None:
+            self.items[whole, index] = edge
+        return edge
 
     def build(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from retainlint import ir
@@ -14,7 +15,7 @@ from retainlint.symbolic.generators import over_generator
 from retainlint.symbolic.merge import forget_dead
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.reach import sweep
-from retainlint.symbolic.state import State
+from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.turns import leave_loop, new_states, settled, sort_turn
 from retainlint.symbolic.values import (
     Bound,
@@ -65,7 +66,7 @@ class _Turns:
         for each in states:
             before = each.turns[len(outer)].number if len(each.turns) > len(outer) else 0
             turn = max(number, before + 1)
-            each.turns = (*outer, Turn(span, turn, depth=len(each.calls), sure=plan.sure, few=plan.exact))
+            each.turns = (*outer, Turn(span, turn, False, len(each.calls), plan.sure, plan.exact, plan.loop))
             plan.presume(each, number)
             for current, item in plan.at(each, index):
                 if current.flow is None:
@@ -140,7 +141,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
 
 
 def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
-    outer = state.turns
+    outer, begin = state.turns, ticket()
     ended: list[State] = []
     finished: list[State] = []
     seen: list[State] = []
@@ -154,7 +155,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
         number += 1
         begun: list[State] = []
         for each in live:
-            each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls)))
+            each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls), begun=begin))
         for tested in machine.run(instr.test, live):
             if tested.flow is not None:
                 ended.append(tested)
@@ -186,8 +187,8 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
 
 def _again(machine: Machine, instr: ir.While, outer: tuple[Turn, ...], state: State) -> list[State]:
     """Begin a turn behind the one that was tried."""
-    number = state.turns[len(outer)].number + 1
-    state.turns = (*outer, Turn(instr.span, number, depth=len(state.calls)))
+    before = state.turns[len(outer)]
+    state.turns = (*outer, replace(before, number=before.number + 1, depth=len(state.calls)))
     tested = [each for each in machine.run(instr.test, [state]) if each.flow is None]
     return [each for each in tested if facts.decide(each, each.read(instr.cond)) is not False]
 

@@ -76,10 +76,12 @@ class Interpreter:
     def drain(self, state: State, generator: Value) -> Value:
         return generators.drain(self, state, generator)
 
-    def gap(self, span: Span, reason: str) -> None:
+    def gap(self, span: Span, reason: str, *, spoils: bool = True) -> None:
+        """What was not followed may raise; and it `spoils` what is said of waste, if it may use any graph."""
         self.gaps[Gap(span, reason)] = None
-        self.risks += 1  # what was not followed may raise
-        self.waste.spoil()
+        self.risks += 1
+        if spoils:
+            self.waste.spoil()
 
     def covered(self, span: Span) -> None:
         self.walked.add(span)
@@ -113,6 +115,8 @@ class Interpreter:
         other = state.fork()
         state.assume(value, not negated, span, True)
         other.assume(value, negated, span, False)
+        facts.follow(state, value, not negated)
+        facts.follow(other, value, negated)
         return [(state, True), (other, False)]
 
     # -- running --------------------------------------------------------------------------------------------------
@@ -166,5 +170,6 @@ class Interpreter:
         if len(states) <= room:
             return states
         self.thinned = True
-        self.gap(span, "too many combinations of conditions: not all were followed")
-        return self.chooser.few(states, room, span)
+        few, whole = self.chooser.few(states, room, span)
+        self.gap(span, "too many combinations of conditions: not all were followed", spoils=not whole)
+        return few

@@ -1,4 +1,4 @@
-"""Which of a few texts an option is, where each of the paths that were merged had found it to be one of them."""
+"""Which of a few values an option is: what a path has chosen of that, and what all paths know that were merged."""
 
 from __future__ import annotations
 
@@ -20,19 +20,34 @@ def shared(a: State, b: State) -> dict[Value, bool]:
     return found
 
 
-def decide(state: State, option: Value, asked: Value) -> bool | None:
-    """Whether an option is that text; None if it may be another one of those that are left."""
-    if not isinstance(asked, Const) or not isinstance(asked.value, str):
+def decide(state: State, asked: Term) -> bool | None:
+    """Whether an option is one of some values, or that one; None if it may be another one of those that are left."""
+    option, wanted = asked.args[0], _values(asked)
+    if wanted is None:
         return None
-    for known in state.truths:
-        if isinstance(known, Term) and known.op == "among" and known.args[0] == option:
-            texts = known.args[1]
-            assert isinstance(texts, Tuple)
-            if asked not in texts.items:
-                return False
-            left = (each for each in texts.items if state.truths.get(Term("==", (option, each))) is not False)
-            return True if all(each == asked for each in left) else None
-    return None
+    left: frozenset[Value] | None = None
+    excluded: frozenset[Value] = frozenset()
+    for known, truth in state.truths.items():
+        if isinstance(known, Term) and known.op in ("==", "among") and known.args[0] == option:
+            values = _values(known)
+            if values is None:
+                continue
+            if truth:
+                left = values if left is None else left & values
+            else:
+                excluded |= values
+    if left is None:
+        return False if wanted <= excluded else None
+    left -= excluded
+    return True if left <= wanted else None if left & wanted else False
+
+
+def _values(known: Term) -> frozenset[Value] | None:
+    """The values of which an option is one, by an answered condition; None if nobody knows one of them."""
+    value = known.args[1]
+    if known.op == "among" and isinstance(value, Tuple):
+        return frozenset(value.items)
+    return frozenset((value,)) if isinstance(value, Const) else None
 
 
 def _texts(state: State) -> dict[Value, frozenset[str]]:
@@ -42,7 +57,10 @@ def _texts(state: State) -> dict[Value, frozenset[str]]:
             continue
         option, text = known.args
         if known.op == "among" and isinstance(text, Tuple):
-            found.setdefault(option, frozenset(str(each.value) for each in text.items if isinstance(each, Const)))
+            if texts := frozenset(
+                each.value for each in text.items if isinstance(each, Const) and isinstance(each.value, str)
+            ):
+                found.setdefault(option, texts)
         elif isinstance(text, Const) and isinstance(text.value, str):
             found[option] = frozenset((text.value,))
     return found

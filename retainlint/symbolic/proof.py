@@ -10,6 +10,12 @@ from retainlint.symbolic.graphs import PART, UNSEEN, Graphs
 from retainlint.symbolic.values import CONVENTIONAL, GUESS
 
 
+_CLASSES = ("nll_loss", "bce_loss", "bce_logits_loss")
+"""Losses that are given classes beside a prediction."""
+_DATA_BEHIND = ("div", *_CLASSES)
+"""Operations whose second operand, if nobody computed it, has no graph by convention."""
+
+
 def certain(graphs: Graphs, roots: Iterable[Edge]) -> frozenset[Node]:
     """The nodes that some roots surely lead to if these require grad."""
     stack, found = [root.node for root in roots], set[Node]()
@@ -24,11 +30,11 @@ def certain(graphs: Graphs, roots: Iterable[Edge]) -> frozenset[Node]:
 
 def needed(graphs: Graphs, root: Edge) -> list[Node]:
     """The nodes that have a graph if a root has one: what it alone was computed from, and what that was. A number that
-    nobody knows, by which something is divided, has none by convention."""
+    nobody knows, by which something is divided, has none by convention, nor have the classes of a loss."""
     found = [root.node]
     while found[-1].op != UNSEEN:
         ways = list(dict.fromkeys(_below(found[-1])))
-        if len(ways) == 2 and graphs.births[found[-1]].operation == "div" and _is_bare(graphs, ways[1]):
+        if len(ways) == 2 and graphs.births[found[-1]].operation in _DATA_BEHIND and _is_bare(graphs, ways[1]):
             del ways[1]
         if len(ways) != 1 or (ways[0].op == UNSEEN and not ways[0].next):  # that may be a leaf
             break
@@ -88,8 +94,11 @@ def _below(node: Node) -> list[Node]:
 
 def _giving(graphs: Graphs, node: Node) -> list[Node]:
     """What a node may have its graph from."""
-    bare = [each for each in _below(node) if _is_bare(graphs, each)] if graphs.births[node].operation == "add" else []
-    return [each for each in _below(node) if each not in bare]
+    operation, below = graphs.births[node].operation, _below(node)
+    if operation in _CLASSES:
+        return below[:1] if len(below) == 2 and _is_bare(graphs, below[1]) else below
+    bare = [each for each in below if _is_bare(graphs, each)] if operation == "add" else []
+    return [each for each in below if each not in bare]
 
 
 def _is_bare(graphs: Graphs, node: Node) -> bool:

@@ -10,7 +10,7 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import Walk
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import proof, remainders, retaining, story
+from retainlint.symbolic import possible, proof, remainders, retaining, story
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.graphs import UNSEEN
 from retainlint.symbolic.state import Change, State, WalkRecord
@@ -30,6 +30,7 @@ class Request:
     accumulate: bool
     seeds: tuple[Edge | None, ...] = ()  # the graphs of the gradients that the walk starts from
     written: retaining.Flags = retaining.UNWRITTEN
+    keeps: Value | None = None
 
 
 class Refused(Exception):
@@ -63,7 +64,8 @@ class Watch(engine.Observer):
             return
         if state.guards:
             raise Refused
-        story.freed(self.machine, state, node, record, self.record())
+        if self.is_possible:
+            story.freed(self.machine, state, node, record, self.record())
         self.failed = True
         state.ledger.revive(record.freed)
         state.reported |= record.freed
@@ -132,16 +134,23 @@ class Watch(engine.Observer):
             return
         if state.guards:
             raise Refused
-        story.modified(self.machine, state, node, saved, self.record())
+        if self.is_possible:
+            story.modified(self.machine, state, node, saved, self.record())
         state.reported |= {key}
+
+    @cached_property
+    def is_possible(self) -> bool:
+        """Whether the program can come here at all, with one choice of the numbers that nobody knows."""
+        return possible.is_possible(self.state.truths)
 
     def record(self) -> WalkRecord:
         request = self.request
         freed = frozenset(self.newly_freed)
         created = self.state.ledger.created
         return WalkRecord(
-            self.walk, self.reach, freed, created, self.roots, request.targets, request.accumulate, request.create
-        )
+            self.walk, self.reach, freed, created, self.roots, request.targets, request.accumulate, request.create,
+            keeps=request.keeps,
+        )  # fmt: skip
 
 
 def _is_behind(change: Change, walk: WalkRecord) -> bool:

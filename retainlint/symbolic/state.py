@@ -43,6 +43,7 @@ class WalkRecord:
     accumulate: bool = True
     creates: bool = False  # the gradients have graphs of their own
     hoped: bool = False  # it ran in a `try`, and is only supposed to have succeeded
+    keeps: Value | None = None  # what was asked for whether it keeps its graph
 
 
 @record

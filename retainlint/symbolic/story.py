@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from retainlint.autograd.graph import Node, SavedTensor
 from retainlint.incident import Condition, Freed, Modified, Moment, Walk
-from retainlint.symbolic import witness
+from retainlint.symbolic import schedules, witness
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.graphs import Birth, Graphs
 from retainlint.symbolic.state import Change, State, WalkRecord
@@ -21,6 +21,7 @@ def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second:
     level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in second.roots if (w := machine.graphs.way(root, node, level))), (node,))
     via, name = _via(machine.graphs, way, first)
+    begun = schedules.begun(first.walk.moment, second.walk.moment)
     incident = Freed(
         op=node.op,
         saved=_saved(machine.graphs, node),
@@ -30,7 +31,8 @@ def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second:
         via=via,
         name=name or (second.walk.root if second.walk.root.isidentifier() and len(way) == 1 else ""),
         same_root=set(first.roots) == set(second.roots),
-        conditions=_conditions(state),
+        conditions=schedules.conditions(state, begun),
+        scheduled=first.keeps is not None and schedules.is_fleeting(state, first.keeps, begun),
         assumptions=(
             *_assumptions(machine.graphs, (*way, node)),
             *_turns(first.walk.moment, second.walk.moment),

@@ -9,6 +9,7 @@ from functools import cached_property
 from retainlint import ir
 from retainlint.source import Span
 from retainlint.symbolic import between
+from retainlint.symbolic.models import frameworks
 from retainlint.symbolic.untaken import blocks
 
 _WALK = re.compile(r".*\.\s*backward\s*\([^()]*\)", re.DOTALL)
@@ -16,8 +17,15 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def has_walks(code: ir.Code, walked: set[Span]) -> bool:
-    """Whether a walk stands in a function's own body that isn't among those that were executed."""
-    return any(span not in walked for span in _walks(code.body))
+    """Whether a walk stands in a function's own body that isn't among those that were executed; one of another library
+    than torch is no walk."""
+    return any(span not in walked for span in _walks(code.body)) and not frameworks.speaks_another(code.span.source)
+
+
+def makes_walks(code: ir.Code, entered: set[ir.Code]) -> bool:
+    """Whether a function makes one that walks, and that nobody called."""
+    inner = [each.code for each in code.body if isinstance(each, ir.MakeFunction) and each.code.walks]
+    return any(each not in entered for each in inner)
 
 
 class Sites:

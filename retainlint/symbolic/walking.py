@@ -68,7 +68,8 @@ def _requested(
     found: Results = []
     for each, retain, create in flags(machine, state, args, at, span):
         written = _written(args, at)
-        request = Request(roots, text, span, retain, create, targets, True, seeds, written)
+        keeps = args.get(at, "retain_graph", args.get(-1, "retain_variables"))
+        request = Request(roots, text, span, retain, create, targets, True, seeds, written, keeps)
         execute(machine, each, request)
         found.append((each, NONE))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from retainlint import ir
 from retainlint.autograd.graph import Edge, Node
@@ -65,6 +65,7 @@ class Account:
         self.claims: list[Claim] = []
         self.denied: set[tuple[type, Span]] = set()
         self.spoilt: set[int] = set()
+        self.unseen: dict[int, set[str]] = {}  # by entry, functions of the program that were not followed
         self.walks: list[tuple[int, WalkRecord]] = []
         self.given_away: dict[Node, None] = {}
         self.opened: set[Node] = set()
@@ -89,6 +90,11 @@ class Account:
     def spoil(self) -> None:
         """This entry was not followed to its end, or something in it was not followed."""
         self.spoilt.add(self.entry)
+
+    def leave_unseen(self, name: str, edges: Iterable[Edge]) -> None:
+        """A function of the program, of this name, was not followed; these graphs are in its hands."""
+        self.unseen.setdefault(self.entry, set()).add(name)
+        self.give(edges)
 
     def give(self, edges: Iterable[Edge]) -> None:
         """Graphs were handed to somebody whom we can't see."""
@@ -129,10 +135,16 @@ class Account:
 
     # -- what came of it ------------------------------------------------------------------------------------------
 
-    def incidents(self, program: ir.Program) -> list[Waste]:
-        """The incidents whose place nothing denies; not in other modules, since who else uses these isn't known."""
+    def incidents(self, program: ir.Program, reaches: Callable[[str], bool] | None) -> list[Waste]:
+        """The incidents whose place nothing denies; not in other modules, since who else uses these isn't known.
+
+        `reaches` says whether a walk may be reached from a function of some name; None where there are no other modules.
+        """
         if not self.claims:
             return []
+        waiting = {claim.entry for claim in self.claims if not claim.settled} - self.spoilt
+        leads = reaches or walkers(program).__contains__
+        self.spoilt |= {entry for entry in waiting if any(map(leads, self.unseen.get(entry, ())))}
         walked: dict[Node, int] = {}
         for at, walk in self.walks:
             walked.update(dict.fromkeys(walk.reach, at))

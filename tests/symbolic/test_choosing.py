@@ -34,7 +34,8 @@ def answered(state: State) -> set[Condition]:
 
 def test_few_paths_take_every_pair_of_answers() -> None:
     states = [path(answers) for answers in product((True, False), repeat=FLAGS)]
-    kept = Chooser().few(states, OWN.widest, PLACE)
+    kept, whole = Chooser().few(states, OWN.widest, PLACE)
+    assert whole
     assert len(kept) <= OWN.widest
     pairs = {pair for state in kept for pair in combinations(sorted(answered(state), key=place), 2)}
     assert len(pairs) == 4 * FLAGS * (FLAGS - 1) // 2
@@ -47,13 +48,13 @@ def place(condition: Condition) -> tuple[int, bool]:
 def test_where_one_may_go_on_siblings_go_different_ways() -> None:
     chooser = Chooser()
     ways = [(True,), (False,)]
-    first, second = (chooser.few([path(way) for way in ways], 1, PLACE)[0] for _ in range(2))
+    first, second = (chooser.few([path(way) for way in ways], 1, PLACE)[0][0] for _ in range(2))
     assert answered(first) != answered(second)
 
 
 def test_the_choice_is_the_same_each_time() -> None:
     states = [path(answers) for answers in product((True, False), repeat=FLAGS)]
-    first, second = (Chooser().few(states, OWN.widest, PLACE) for _ in range(2))
+    first, second = (Chooser().few(states, OWN.widest, PLACE)[0] for _ in range(2))
     assert [states.index(each) for each in first] == [states.index(each) for each in second]
 
 
@@ -74,7 +75,7 @@ def test_a_program_that_only_leads_to_a_walk_follows_few() -> None:
     chooser = Chooser()
     chooser.breadth = BEYOND
     states = [path(answers) for answers in product((True, False), repeat=FLAGS)]
-    kept = chooser.few(states, chooser.room(0), PLACE)
+    kept, _ = chooser.few(states, chooser.room(0), PLACE)
     assert len(kept) == BEYOND.widest
     assert len(frozenset[Condition]().union(*map(answered, kept))) == 2 * FLAGS  # either answer to each condition
 

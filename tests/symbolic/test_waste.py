@@ -288,6 +288,50 @@ for i in range(100):
     loss.backward()
 print(rewards)
 """,
+    "retained for one option among many": """
+import options
+def scale(x, o):
+    if o.a: x = x * 1.1
+    if o.b: x = x * 1.2
+    if o.c: x = x * 1.3
+    if o.d: x = x * 1.4
+    if o.e: x = x * 1.5
+    if o.f: x = x * 1.6
+    if o.g: x = x * 1.7
+    return x
+o = options.read()
+for i in range(100):
+    loss = scale(model(torch.randn(4, 3)), o).mean()
+    optimizer.zero_grad()
+    loss.backward(retain_graph=True)
+    if o.g:
+        (loss * 2).backward()
+    optimizer.step()
+""",
+    "retained for a function that calls itself": """
+def walk(tree, loss):
+    if not tree.children:
+        loss.backward()
+    for each in tree.children:
+        walk(each, loss)
+def train(trees):
+    for tree in trees:
+        loss = w.exp().sum()
+        loss.backward(retain_graph=True)
+        walk(tree, loss)
+""",
+    "retained, and put into a pool by a function that calls itself": """
+import buffers
+def put(tree, loss):
+    buffers.pool.put(loss)
+    for each in tree.children:
+        put(each, loss)
+def train(trees):
+    for tree in trees:
+        loss = w.exp().sum()
+        loss.backward(retain_graph=True)
+        put(tree, loss)
+""",
 }
 
 WASTED = {
@@ -467,6 +511,69 @@ for episode in range(100):
         seen.append(x)
     policy.learn(torch.stack(seen))
 """,
+    "retained, and shown by a writer": """
+import boards
+writer = boards.Writer()
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    optimizer.zero_grad()
+    loss.backward(retain_graph=True)  #~ wasted RTL201
+    optimizer.step()
+    writer.add_scalar("loss", loss, i)
+""",
+    "never zeroed, and shown by a writer": """
+import boards
+writer = boards.Writer()
+for i in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    optimizer.step()  #~ misused RTL303
+    writer.add_scalar("loss", loss, i)
+""",
+    "retained, beside many options": """
+import options
+def scale(x, o):
+    if o.a: x = x * 1.1
+    if o.b: x = x * 1.2
+    if o.c: x = x * 1.3
+    if o.d: x = x * 1.4
+    if o.e: x = x * 1.5
+    if o.f: x = x * 1.6
+    if o.g: x = x * 1.7
+    return x
+o = options.read()
+for i in range(100):
+    loss = scale(model(torch.randn(4, 3)), o).mean()
+    optimizer.zero_grad()
+    loss.backward(retain_graph=True)  #~ wasted RTL201
+    optimizer.step()
+""",
+    "retained, beside a function that calls itself": """
+def depth(tree):
+    return 1 + max([depth(each) for each in tree.children], default=0)
+def train(trees):
+    for tree in trees:
+        print(depth(tree))
+        loss = w.exp().sum()
+        loss.backward(retain_graph=True)  #~ wasted RTL201
+""",
+}
+
+
+SILENT = {
+    "what a module tells its trainer": """
+import pytorch_lightning as pl
+class Learner(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(3, 1)
+    def training_step(self, batch, index):
+        loss = self.net(batch).mean()
+        for n, each in enumerate(loss.flatten()):
+            self.log(f"part {n}", each)
+        self.manual_backward(loss)
+        return loss
+""",
 }
 
 
@@ -479,6 +586,11 @@ def told(program: str) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("name", NEEDED)
 def test_what_is_needed_is_no_waste(name: str) -> None:
     assert [each for each in told(NEEDED[name]) if each[0] != "RTL206"] == []
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_what_builds_no_graph_is_no_waste(name: str) -> None:
+    assert told(SILENT[name]) == []
 
 
 @pytest.mark.parametrize("name", WASTED)

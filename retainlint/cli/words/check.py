@@ -11,7 +11,7 @@ import click
 from retainlint.cli import options as shared
 from retainlint.cli.group import Command, Option
 from retainlint.cli.options import CONFIGURATION, EXIT, FILES, OUTPUT, RULES, FormatName, Place, asked
-from retainlint.cli.screen import progress, wants_colour, width
+from retainlint.cli.screen import progress, standard_input, wants_colour, width
 
 
 @click.command(cls=Command)
@@ -103,7 +103,7 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], quiet: bool, **given: A
             raise click.UsageError("--add-noqa writes files, not standard input.", ctx)
         from retainlint.commands.given import Given
 
-        options.given = Given(name, sys.stdin.buffer.read())
+        options.given = Given(name, standard_input().read())
     if given["show_files"]:
         return command.show_files(options, sys.stdout)
     if given["watch"]:

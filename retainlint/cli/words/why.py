@@ -31,18 +31,19 @@ def why(output: str, output_format: str, quiet: bool, color: str) -> int:
 
     Exit codes: 0 explained, 1 not explained, 2 it could not be done.
     """
-    from retainlint.cli.screen import is_piped
+    from retainlint.cli.screen import is_piped, standard_input
     from retainlint.commands import why as command
 
     as_json = output_format == "json"
     look = command.Look(as_json, wants_colour(color), width())
     if output == "-":
-        if sys.stdin.isatty():
+        stream = standard_input()
+        if stream.isatty():
             raise click.UsageError(
                 "Give a traceback: `python train.py 2>&1 | retainlint why`, or a file that holds it."
             )
-        echo = (sys.stderr if as_json else sys.stdout).buffer if is_piped(sys.stdin) and not quiet else None
-        text = command.overheard(sys.stdin.buffer, echo)
+        echo = (sys.stderr if as_json else sys.stdout).buffer if is_piped(stream) and not quiet else None
+        text = command.overheard(stream, echo)
         if echo is not None and not as_json:
             click.echo()
     elif os.path.isfile(output):

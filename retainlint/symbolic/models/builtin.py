@@ -20,6 +20,7 @@ from retainlint.symbolic.values import (
     Instance,
     IteratorObj,
     ListObj,
+    Ref,
     Super,
     TensorObj,
     Term,
@@ -67,6 +68,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return _sum(machine, state, args, span)
         case "min" | "max":
             return [(state, _extreme(machine, state, name, args, span))]
+        case "any" | "all" if args.pos and (found := _many(machine, state, name, args.pos[0], span)) is not None:
+            return [(state, found)]
         case "bool" if args.pos and (truth := facts.decide(state, args.pos[0])) is not None:
             return [(state, Const(truth))]
         case "divmod" if len(args.pos) == 2 and all(map(arithmetic.is_scalar, args.pos[:1])):
@@ -106,6 +109,16 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, Term(name, args.pos) if all(map(arithmetic.is_scalar, args.pos)) and args.pos else
                  unknown.fresh(state, span, plain=True))]  # fmt: skip
     return [(state, unknown.called(machine, state, External(path), args, span))]
+
+
+def _many(machine: Machine, state: State, name: str, value: Value, span: Span) -> Value | None:
+    """Whether any, or all, of some known truths hold; None if the answer is not theirs alone."""
+    known = iteration.known_items(machine, state, value, span)
+    if known is None or not all(arithmetic.is_scalar(each) or isinstance(each, Ref) for each in known):
+        return None
+    found = Term(name, tuple(known))
+    truth = facts.decide(state, found)
+    return found if truth is None else Const(truth)
 
 
 def _rebound(state: State, span: Span) -> None:

@@ -108,6 +108,9 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return builtin.function(machine, state, path, args, span)
     elif root in library.LIBRARIES:
         return library.function(machine, state, path, path.rpartition(".")[2], args, span)
+    whole, _, name = path.rpartition(".")
+    if name in modules.PROOFS or name == "zero_grad":
+        machine.graphs.modules.add(whole)
     for function in _FRAMEWORKS:
         found = function(machine, state, path, args, span)
         if found is not None:

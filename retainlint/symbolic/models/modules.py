@@ -39,7 +39,8 @@ METHODS = {
     "_modules",
 }  # fmt: skip
 PARAMETRIZED = "(parametrized) "
-_PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
+PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
+"""Methods that prove that their object is a module."""
 _SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
 
 
@@ -284,7 +285,7 @@ def unknown_method(
 ) -> Results | None:
     """What an unknown's method tells of it: `.parameters()`, `.train()` prove a module; `.to()` keeps what it is."""
     if name in ("to", "cuda", "cpu", "float", "double", "half", "train", "eval", "requires_grad_", "apply"):
-        if name in _PROOFS and held.hint in ("", "instance", "submodule"):
+        if name in PROOFS and held.hint in ("", "instance", "submodule"):
             state.set(obj, replace(held, hint="module"))
         elif name == "requires_grad_" and held.plain and args.get(0, "requires_grad", TRUE) != FALSE:
             state.set(obj, replace(held, plain=False))  # a tensor, and from now on one that may have a graph
@@ -293,7 +294,9 @@ def unknown_method(
         elif name == "requires_grad_" and held.hint != "tensor":
             weights.require(machine, state, obj, args.get(0, "requires_grad", TRUE))
         return [(state, obj)]
-    if name not in _PROOFS or held.hint in ("tensor",):
+    if name in ("forward", "__call__") and args.all and unknown.is_network(held):
+        return machine.call(state, obj, args, span)
+    if name not in PROOFS or held.hint in ("tensor",):
         return None
     if held.hint in ("", "instance", "submodule"):
         state.set(obj, replace(held, hint="module"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TypeGuard
 
 from retainlint.autograd.graph import Edge
 from retainlint.source import Span
@@ -42,18 +43,25 @@ from retainlint.symbolic.values import (
 )
 
 _MODULE_NAME = re.compile(
-    r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion|loss_fn|loss_func"
-    r"|loss_function|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
+    r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion"
+    r"|loss_?f(?:n|un|unc|ct|unction)?|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
     re.IGNORECASE,
 )
+_CRITERION = re.compile(r"^(loss|crit|loss_(layer|module|obj))$")
+"""Names of what, if it is called, computes a loss."""
 _OUTPUT = re.compile(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$")
 """Names of fields of what a network returns."""
 _NO_OPERATIONS = ("torch.distributed.", "torch.multiprocessing.", "torch.utils.data.", "torch.utils.tensorboard.")
 _READERS = frozenset(
     """builtins torch numpy math logging torchvision matplotlib tqdm json random time os sys pprint PIL cv2 sklearn scipy
-    pandas warnings""".split()
+    pandas warnings wandb tensorboardX tensorboard_logger visdom mlflow loguru absl""".split()
 )
 """Libraries that only look at what they are given."""
+LOOKS = frozenset(
+    """add_scalar add_scalars add_histogram add_image add_images add_figure add_text set_postfix set_postfix_str
+    set_description set_description_str info debug warning error critical log log_dict print""".split()
+)
+"""Methods of writers, bars, loggers and Lightning's modules, which tell what they are given and keep nothing of it."""
 _PLAIN = frozenset("shape device dtype ndim requires_grad is_leaf grad_fn grad".split())
 """Attributes that hold no part of a tensor's graph."""
 _STATE = re.compile(r"(^|[_.])(hiddens?|hidden_states?|hx|hn|h_n|(lstm|gru|rnn|recurrent)_states?)$")
@@ -117,22 +125,27 @@ def _returned(machine: Machine, state: State, whole: Edge | None, span: Span) ->
     return None if whole is None else machine.graphs.part(state, whole, state.moment(span), CONVENTIONAL, assumed)
 
 
-def _part(machine: Machine, state: State, held: UnknownObj, span: Span, operation: str = "part") -> Edge | None:
+def _part(machine: Machine, state: State, held: UnknownObj, span: Span) -> Edge | None:
     """The graph that a part of an unknown may have."""
     if held.edge is None:
         return None
     state.opened.add(held.edge.node)
-    return machine.graphs.part(state, held.edge, state.moment(span), operation=operation)
+    return machine.graphs.part(state, held.edge, state.moment(span))
 
 
 def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | None = None) -> Value:
     """An item of something that we can't look into."""
     held = state.get(obj)
     if isinstance(held, UnknownObj) and isinstance(obj, Ref):
+        if held.plain and isinstance(index, Const) and isinstance(index.value, str):
+            return fresh(state, span)  # what has names is no tensor: `graph.data["feat"]`
         if isinstance(index, Const):
             return derived(machine, state, obj, f"[{index.value!r}]", span)
         rows = isinstance(index, Slice) or (isinstance(index, Tuple) and any(isinstance(i, Slice) for i in index.items))
-        edge = _part(machine, state, held, span, "slice" if rows else "part")
+        edge = None
+        if held.edge is not None:
+            state.opened.add(held.edge.node)
+            edge = machine.graphs.item(state, held.edge, state.moment(span), index, "slice" if rows else "part")
         return state.new(UnknownObj(span, edge, plain=held.plain, fed=held.fed))
     if isinstance(held, ListObj) and held.items:
         return held.items[-1]
@@ -190,8 +203,10 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
     """What a call that we can't see returns."""
     if isinstance(func, External) and frameworks.is_foreign(func.path):
         return fresh(state, span, plain=True, name=func.path.rpartition(".")[2])
-    level, assumed = _trust(state, func, args)
-    if level == GUESS and not _keeps_nothing(func):
+    if (option := _option(machine, state, func, args, span)) is not None:
+        return option
+    level, assumed = _trust(machine, state, func, args)
+    if level == GUESS and not _keeps_nothing(state, func):
         deeds.hidden(machine.waste, state, span)
         machine.waste.give(edges_in(machine, state, args.all))
         if any(_may_walk(state, value) for value in args.all):
@@ -206,10 +221,10 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
         return fresh(state, span, plain=True)
     if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
         edges.append(receiver.edge)
-    if level == CONVENTIONAL and (isinstance(func, External) or weights.is_frozen(state, func)):
+    if level == CONVENTIONAL and (_is_operation(func) or weights.is_frozen(state, func)):
         level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
     own = _weights(machine, state, func, args, level, edges)
-    if not edges and not own and (level == GUESS or isinstance(func, External)):
+    if not edges and not own and (level == GUESS or _is_operation(func)):
         return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
     edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed, weights=own)
     asked = state.get(func)
@@ -218,6 +233,25 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
         keeping.called(machine.waste, state, result, span)
     return result
+
+
+_TELLING = frozenset(("startswith", "endswith"))
+_ASKING = _TELLING | {"get", "getint", "getfloat", "getboolean"}
+
+
+def _option(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Value | None:
+    """What an unknown that is no tensor's answers when it is asked for the same again, as `options.get("name")`."""
+    held = state.get(func)
+    if isinstance(func, Method) and func.name in _TELLING and all(isinstance(each, Const) for each in args.all):
+        return Term(func.name, (func.obj, *args.pos))
+    if not isinstance(held, UnknownObj) or held.name not in _ASKING or held.edge is not None or args.open:
+        return None
+    if not args.pos or not all(isinstance(each, Const) for each in args.all):
+        return None
+    asked = args.pos if held.name in _TELLING else args.pos[:1]
+    return derived(
+        machine, state, func, f"({', '.join(repr(each.value) for each in asked if isinstance(each, Const))})", span
+    )
 
 
 def _carries(args: Args) -> bool:
@@ -232,7 +266,7 @@ def _weights(
     """The weights that a call saves: of the network that is called; at a guess, of that whose method it is, and of those
     that it is given."""
     found: dict[Edge, int] = {}
-    if not _keeps_nothing(func):
+    if not _keeps_nothing(state, func):
         receiver = (func.obj,) if isinstance(func, Method) else (func,)
         asked = (*receiver, *args.all) if level == GUESS else receiver
         found = dict.fromkeys(weights.given(machine, state, asked), GUESS)
@@ -268,14 +302,21 @@ def _kind(func: Value) -> str:
     return "instance" if isinstance(func, External) and func.path.rpartition(".")[2][:1].isupper() else ""
 
 
-def _trust(state: State, func: Value, args: Args) -> tuple[int, str]:
+def _is_operation(func: Value) -> TypeGuard[External]:
+    """Whether a callee is a function of torch's."""
+    return isinstance(func, External) and func.path.startswith("torch.")
+
+
+def _trust(machine: Machine, state: State, func: Value, args: Args) -> tuple[int, str]:
     """How sure we are that a call builds a graph that saves, and the words for it."""
     held = state.get(func)
     if not args.pos and not args.named and not args.open:
         return GUESS, ""
-    if isinstance(held, UnknownObj) and is_network(held):
+    if isinstance(held, UnknownObj) and (is_network(held) or _is_criterion(held)):
         return CONVENTIONAL, f"calling `{held.name or 'the module'}` builds a graph and saves tensors for it"
-    if isinstance(func, External) and func.path.startswith("torch.") and not func.path.startswith(_NO_OPERATIONS):
+    if isinstance(func, External) and func.path in machine.graphs.modules:
+        return CONVENTIONAL, f"calling `{_name(state, func)}` builds a graph and saves tensors for it"
+    if _is_operation(func) and not func.path.startswith(_NO_OPERATIONS):
         return CONVENTIONAL, f"`{func.path}` saves tensors for its backward"
     if isinstance(held, Instance | LayerObj):
         return CONVENTIONAL, "calling the module builds a graph and saves tensors for it"
@@ -289,8 +330,16 @@ def is_network(held: UnknownObj) -> bool:
     return held.hint in ("", "instance") and _MODULE_NAME.search(held.name) is not None
 
 
-def _keeps_nothing(func: Value) -> bool:
+def _is_criterion(held: UnknownObj) -> bool:
+    """Whether something that is called is called a loss; a method of that name may cut what it is given."""
+    is_method = held.made.text.endswith(f".{held.name}") and not held.made.text.startswith("self.")
+    return not (held.hint or is_method) and _CRITERION.search(held.name) is not None
+
+
+def _keeps_nothing(state: State, func: Value) -> bool:
     """Whether a callee surely keeps no graph that it is given, walks none, and zeroes no gradients."""
+    if not isinstance(func, Closure) and _name(state, func) in LOOKS:
+        return True
     if not isinstance(func, External) or func.path.startswith(_NO_OPERATIONS):
         return False
     return func.path.partition(".")[0] in _READERS

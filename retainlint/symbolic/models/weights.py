@@ -34,7 +34,7 @@ WEIGHTS, NETWORK, OWNER, _SINCE = "(weights)", "(network)", "(owner)", "(since)"
 network the whole, and under the last an item of a list of parameters how much its path had assumed when it was listed."""
 
 _WEIGHTLESS = re.compile(
-    r"(^|_)(criterion|crit|loss|losses|objective|penalty|metrics?|emb(ed(ding|der)?s?)?|act(ivation)?|relu|gelu|silu|tanh|sigmoid"
+    r"(^|_)(criterion|crit|loss|losses|loss_?f(?:n|un|unc|ct|unction)?|loss_(?:layer|module|obj)|objective|penalty|metrics?|emb(ed(ding|der)?s?)?|act(ivation)?|relu|gelu|silu|tanh|sigmoid"
     r"|softmax|drop(out)?|pool(ing)?|flatten|identity|upsample|downsample|interpolate|resize|pad|transforms?|aug\w*"
     r"|preprocess\w*|normali[sz]er?|tokeni[sz]er|\w*processor|scaler|quantizer|\w*scheduler|sampler|\w*loader|logger"
     r"|opt(im\w*)?)(_?\d+|_[a-z\d]{1,2})?$"

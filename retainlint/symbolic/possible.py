@@ -1,0 +1,179 @@
+"""Whether one choice of the unknown numbers allows all that a path has chosen: told by trying small ones."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from retainlint.symbolic.values import Const, Ref, Symbol, Term, Value
+
+HIGHEST = 12
+"""Numbers are tried up to this, and a bit beyond where a condition names a larger one."""
+LARGEST = 64
+"""Where a condition names a larger one than this, nothing is tried."""
+TRIES = 6_000
+"""So many numbers are put into place before it is given up, and the path held for possible."""
+
+Number: TypeAlias = "int | float | bool"
+Case: TypeAlias = "dict[Value, Number]"
+Known: TypeAlias = "tuple[Value, bool]"
+"""A condition, and how it was answered."""
+
+_BINARY: dict[str, Callable[[Number, Number], Number]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
+    "/": operator.truediv, "==": operator.eq, "<": operator.lt, "<=": operator.le,
+}  # fmt: skip
+_UNARY: dict[str, Callable[[Number], Number]] = {
+    "-": operator.neg, "+": operator.pos, "abs": abs, "int": int, "bool": bool, "not": operator.not_,
+}  # fmt: skip
+_MANY: dict[str, Callable[[tuple[Number, ...]], Number]] = {"min": min, "max": max, "any": any, "all": all}
+
+
+class _TooMany(Exception):
+    """More is to be tried than it is worth."""
+
+
+def is_possible(truths: Mapping[Value, bool]) -> bool:
+    """Whether some numbers give all these answers; True too where that can't be told. An unknown that the program counts
+    with is taken for positive, unless a condition of its own says otherwise."""
+    known = [(term, truth) for term, truth in truths.items() if _is_numeric(term)]
+    known += [(term, truths[term]) for term in _leaves_of(known) if term in truths]
+    known += [(Term("<=", (each, each.high)), True) for each in _symbols(known) if each.high is not None]
+    try:
+        return all(_is_solvable(group) for group in _groups(known))
+    except _TooMany:
+        return True
+
+
+def _is_solvable(known: list[Known]) -> bool:
+    """Whether numbers can be found for conditions that hang together."""
+    inside = [(term, truth, set(_leaves(term))) for term, truth in known]
+    leaves = sorted(
+        set[Value]().union(*(each for _, _, each in inside)), key=lambda x: -sum(x in i for _, _, i in inside)
+    )
+    numbers = [abs(each) for term, _ in known for each in _numbers(term)]
+    if len(known) < 2 or max(numbers, default=0) > LARGEST:
+        return True
+    top = max(HIGHEST, *(int(each) + 3 for each in numbers)) if numbers else HIGHEST
+    ranges = [_range(leaf, [each for each in inside if each[2] == {leaf}], top) for leaf in leaves]
+    checks = [
+        [(term, truth) for term, truth, needs in inside if leaf in needs and needs <= set(leaves[: depth + 1])]
+        for depth, leaf in enumerate(leaves)
+    ]
+    left = [TRIES]
+
+    def search(depth: int, case: Case) -> bool:
+        if depth == len(leaves):
+            return True
+        for number in ranges[depth]:
+            left[0] -= 1
+            if left[0] < 0:
+                raise _TooMany
+            case[leaves[depth]] = number
+            if all(_holds(term, case) is truth for term, truth in checks[depth]) and search(depth + 1, case):
+                return True
+        case.pop(leaves[depth], None)
+        return False
+
+    return search(0, {})
+
+
+def _range(leaf: Value, own: list[tuple[Value, bool, set[Value]]], top: int) -> list[Number]:
+    """The numbers to try for one unknown: positive ones, unless a condition on it alone holds for none of these."""
+    if isinstance(leaf, Symbol):
+        return list(range(leaf.low, leaf.low + top + 1))
+    halves = [each + 0.5 for term, _, _ in own for each in _numbers(term) if isinstance(each, float)]
+    positive: list[Number] = [*range(1, top + 1), *(each for each in halves if each > 0)]
+    for more in ((), (0,), (0, *range(-1, -top, -1))):
+        tried = [*positive, *more]
+        if all(any(_holds(term, {leaf: number}) is truth for number in tried) for term, truth, _ in own):
+            return tried
+    return [*positive, *range(0, -top, -1)]
+
+
+def _holds(term: Value, case: Case) -> bool | None:
+    try:
+        return bool(_value(term, case))
+    except ArithmeticError:
+        return None
+
+
+def _value(value: Value, case: Case) -> Number:
+    match value:
+        case Const(int(number)) | Const(float(number)):
+            return number
+        case Term(op=op, args=(left, right)) if op in _BINARY:
+            return _BINARY[op](_value(left, case), _value(right, case))
+        case Term(op=op, args=(one,)) if op in _UNARY:
+            return _UNARY[op](_value(one, case))
+        case Term(op=op, args=args) if op in _MANY:
+            return _MANY[op](tuple(_value(each, case) for each in args))
+    return case[value]
+
+
+def _is_computed(value: Value) -> bool:
+    if not isinstance(value, Term):
+        return False
+    count = len(value.args)
+    return (
+        (value.op in _BINARY and count == 2) or (value.op in _UNARY and count == 1) or (value.op in _MANY and count > 0)
+    )
+
+
+def _is_numeric(value: Value) -> bool:
+    """Whether a condition compares numbers, or may."""
+    return _is_computed(value) and all(isinstance(each.value, int | float) for each in _constants(value))
+
+
+def _constants(value: Value) -> Iterator[Const]:
+    if isinstance(value, Const):
+        yield value
+    elif isinstance(value, Term) and _is_computed(value):
+        for arg in value.args:
+            yield from _constants(arg)
+
+
+def _numbers(value: Value) -> Iterator[Number]:
+    return (each.value for each in _constants(value) if isinstance(each.value, int | float))
+
+
+def _leaves(value: Value) -> Iterator[Value]:
+    """What a condition is computed from, and isn't computed itself."""
+    if isinstance(value, Term) and _is_computed(value):
+        for arg in value.args:
+            yield from _leaves(arg)
+    elif not isinstance(value, Const):
+        yield value
+
+
+def _leaves_of(known: list[Known]) -> list[Value]:
+    return [
+        leaf
+        for leaf in dict.fromkeys(each for term, _ in known for each in _leaves(term))
+        if isinstance(leaf, Ref | Term)
+    ]
+
+
+def _symbols(known: list[Known]) -> list[Symbol]:
+    """The turn numbers that conditions name, those too that only bound others."""
+    found: dict[Symbol, None] = {}
+    waiting = [leaf for term, _ in known for leaf in _leaves(term)]
+    while waiting:
+        leaf = waiting.pop()
+        if isinstance(leaf, Symbol) and leaf not in found:
+            found[leaf] = None
+            waiting += _leaves(leaf.high) if leaf.high is not None else ()
+    return list(found)
+
+
+def _groups(known: list[Known]) -> list[list[Known]]:
+    """The conditions that hang together, by the unknowns that they name."""
+    groups: list[tuple[set[Value], list[Known]]] = []
+    for each in known:
+        names = set(_leaves(each[0]))
+        touching = [group for group in groups if group[0] & names]
+        groups = [group for group in groups if not group[0] & names]
+        merged = names.union(*(group[0] for group in touching))
+        groups.append((merged, [one for group in touching for one in group[1]] + [each]))
+    return [group for _, group in groups]

@@ -1,0 +1,42 @@
+"""What is asked anew in each turn of a loop, of things that nobody sees: two such answers may go together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from retainlint.incident import Condition, Moment
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import Method, Ref, Term, Tuple, UnknownObj, Value
+
+
+def begun(freed: Moment, reused: Moment) -> int:
+    """When the loop began of which one turn freed what a later one needs; 0 if it is none, or nobody knows."""
+    return next((b.begun for a, b in zip(freed.turns, reused.turns, strict=False) if a != b), 0)
+
+
+def conditions(state: State, since: int) -> tuple[Condition, ...]:
+    """What the path has chosen; with that which is asked anew in each turn of the loop that began then."""
+    return tuple(
+        replace(choice.condition, fleeting=True) if is_fleeting(state, choice.term, since) else choice.condition
+        for choice in state.choices
+    )
+
+
+def is_fleeting(state: State, value: Value, since: int) -> bool:
+    """Whether a value comes from something unseen that was made since, and isn't read off what was there before."""
+    match value:
+        case Term(args=args) | Tuple(items=args):
+            return bool(since) and any(is_fleeting(state, each, since) for each in args)
+        case Method(obj=obj):
+            return is_fleeting(state, obj, since)
+        case Ref(id):
+            return bool(since) and id > since and not _is_read(state, value, since)
+    return False
+
+
+def _is_read(state: State, value: Ref, since: int) -> bool:
+    """Whether it is an attribute, or an item under a constant, of something unknown that was there before."""
+    for id, held in state.heap.items():
+        if isinstance(held, UnknownObj) and value in held.attrs.values():
+            return id <= since or _is_read(state, Ref(id), since)
+    return False
