@@ -14,6 +14,9 @@ from retainlint.cachedir import prepared, read, replace, tidy
 from retainlint.files import stamp
 from retainlint.places import Needs, Places, Row, needs_of, numbers_in
 
+_QUICK = 1
+"""How hard zlib tries: a tenth of the size for less time than writing JSON takes."""
+
 Texts: TypeAlias = "tuple[str, str, str]"
 """What one file's check gave, packed: its findings, those beyond it, and what couldn't be followed."""
 
@@ -64,7 +67,7 @@ class Pack:
             own, beyond = ("", "") if entry.told is None else self._told[entry.told]
             unseen = "" if entry.gaps is None or not gaps else self._gaps[entry.gaps]
             return str(own), str(beyond), str(unseen)
-        except (ValueError, TypeError, LookupError, RecursionError):
+        except (ValueError, TypeError, LookupError, RecursionError, zlib.error):
             return None
 
     def load(self) -> None:
@@ -74,7 +77,7 @@ class Pack:
         try:
             if checksum != b"%08x" % zlib.crc32(body):
                 return
-            header, rows, entries, told, gaps = body.split(b"\n")
+            header, rows, entries, told, gaps = body.split(b"\n", 4)
             if json.loads(header) != self.header:
                 return
             places = Places.loaded(json.loads(rows))
@@ -84,7 +87,7 @@ class Pack:
                 return
         except (ValueError, TypeError, AttributeError, RecursionError):
             return
-        self.places, self.entries, self._told, self._gaps = places, found, _Lines(told), _Lines(gaps)
+        self.places, self.entries, self._told, self._gaps = places, found, _Lines(told), _Lines(gaps, is_small=True)
 
     def merge(self) -> None:
         """Take over what another run has written since this one read the file."""
@@ -100,7 +103,8 @@ class Pack:
 
     def dumped(self) -> bytes:
         """The pack as bytes, without files that are gone and places that nobody needs: a line of JSON each for the
-        header, the places, the entries, and what was found and couldn't be followed, which few runs need."""
+        header, the places, the entries, what was found, and what couldn't be followed, which few runs need: made small.
+        """
         found = [
             (name, entry, texts)
             for name, entry in self.entries.items()
@@ -116,19 +120,20 @@ class Pack:
             told += [(own, beyond)] if own or beyond else []
             unseen += [gaps] if gaps else []
         parts = (self.header, places, rows, told, unseen)
-        body = b"\n".join(json.dumps(part, separators=(",", ":")).encode() for part in parts)
+        *lines, gaps = (json.dumps(part, separators=(",", ":")).encode() for part in parts)
+        body = b"\n".join([*lines, zlib.compress(gaps, _QUICK)])
         return b"%08x\n%s" % (zlib.crc32(body), body)
 
 
 class _Lines:
     """The elements of a list written as JSON, which is read when one is asked for."""
 
-    def __init__(self, text: bytes) -> None:
-        self._text = text
+    def __init__(self, text: bytes, *, is_small: bool = False) -> None:
+        self._text, self._is_small = text, is_small
 
     @cached_property
     def _elements(self) -> list[Any]:
-        elements = json.loads(self._text)
+        elements = json.loads(zlib.decompress(self._text) if self._is_small else self._text)
         if not isinstance(elements, list):
             raise TypeError("no list")
         return elements

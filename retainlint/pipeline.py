@@ -186,6 +186,8 @@ def _unsuppressed(found: Found, settings: Settings) -> list[Diagnostic]:
         return []
     from retainlint import suppressions
 
+    if not found.diagnostics and not suppressions.OURS.search(source.text):
+        return []
     comments = suppressions.read(source)
     covered, used = comments.split((d.code, d.name, d.primary.span) for d in found.diagnostics)
     left = [diagnostic for diagnostic, is_covered in zip(found.diagnostics, covered) if not is_covered]

@@ -13,7 +13,7 @@ Row: TypeAlias = "tuple[str, str | None, str]"
 """A path, what was there (None for nothing), and its stamp."""
 
 Needs: TypeAlias = "list[int]"
-"""Numbers as ranges: the first, and the one behind the last, of each."""
+"""Numbers as ranges in their order: the first, and the one behind the last, of each."""
 
 
 def needs_of(numbers: Iterable[int]) -> Needs:
@@ -48,6 +48,7 @@ class Places:
         self._rows: list[Row] = []
         self._numbers: dict[tuple[str, str | None], int] = {}
         self.doubtful: set[int] = set()
+        self._sound = 0  # none below this number is doubtful
         self.broken: set[int] = set()
 
     def __len__(self) -> int:
@@ -90,6 +91,7 @@ class Places:
             if not are_absent(directory, names, listings):
                 self._gone.update(_spelt(start, directory, names))
                 self.doubtful.update(range(start, start + len(names)))
+        self._sound = min(self.doubtful, default=0)
 
     def settle(self, number: int, holds: bool) -> None:
         self.doubtful.discard(number)
@@ -97,7 +99,13 @@ class Places:
             self.broken.add(number)
 
     def doubtful_in(self, needs: Needs) -> list[int]:
-        return [number for each in _ranges(needs) for number in self.doubtful.intersection(each)]
+        found: list[int] = []
+        if self.doubtful:  # which they mostly are but once, and most ranges lie below any that is
+            for last in range(len(needs) - 1, 0, -2):
+                if needs[last] <= self._sound:
+                    break
+                found += self.doubtful.intersection(range(max(needs[last - 1], self._sound), needs[last]))
+        return found
 
     def hold(self, needs: Needs) -> bool:
         """Whether none of these is known to be broken."""

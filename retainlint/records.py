@@ -74,17 +74,19 @@ def _written(cls: type[Any], eq: bool) -> dict[str, Any]:
     """The methods of a class, compiled."""
     every = fields(cls)
     names: dict[str, Any] = {"_set": object.__setattr__}
-    compared = "".join(f"self.{each.name}, " for each in every if each.compare)
-    others = compared.replace("self.", "other.")
+    compared = [f"self.{each.name}" for each in every if each.compare]
+    pairs = [(mine, mine.replace("self.", "other.", 1)) for mine in compared]
     after = "_me.__post_init__()" if hasattr(cls, "__post_init__") else "pass"
     lines = init_lines(every, names, after, in_dict=len(every) >= MANY)
     if eq:
         lines += [
             "def __eq__(self, other):",
             " if self is other: return True",
-            f" return ({compared}) == ({others}) if other.__class__ is self.__class__ else NotImplemented",
+            " if other.__class__ is not self.__class__: return NotImplemented",
+            *(f" if {mine} is not {its} and {mine} != {its}: return False" for mine, its in pairs),
+            " return True",
             "def __hash__(self):",
-            f" return hash(({compared}))",
+            f" return hash(({''.join(f'{mine}, ' for mine in compared)}))",
         ]
     exec("\n".join(lines), names)
     return {name: method for name, method in names.items() if name in ("__init__", "__eq__", "__hash__")}

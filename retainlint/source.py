@@ -65,6 +65,9 @@ class Source:
         bare = data.removeprefix(codecs.BOM_UTF8) if encoding == "utf-8-sig" else data
         try:
             return cls(name, bare.decode("utf-8" if encoding == "utf-8-sig" else encoding))
+        except UnicodeDecodeError as error:
+            row, byte = error.object.count(b"\n", 0, error.start) + 1, error.object[error.start : error.start + 1].hex()
+            raise UnreadableSource(f"not valid {encoding}: byte 0x{byte} in line {row}: {error.reason}") from error
         except (UnicodeError, LookupError) as error:
             raise UnreadableSource(f"not valid {encoding}: {error}") from error
 

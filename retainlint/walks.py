@@ -17,11 +17,16 @@ _TRAINED = rf"\bfrom[ \t]+transformers[ \t]+import\b[^)]*?\b{TRAINER}\b(?=[\s\S]
 _TRAINED += r"|\bfrom[ \t]+skorch[\w.]*[ \t]+import\b(?=[\s\S]*\bdef[ \t]+get_loss\b)"
 """What a file says that has Hugging Face's trainer walk the losses of its own model, or skorch walk losses of its own."""
 
-_BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(WALKERS)})[ \t]*\("
-_NO_WALK = r"save_for_backward\b"
-WALK = (
-    rf"\.\s*(?!{_NO_WALK})\w*backward\b|(?<!def )\b(?!{_NO_WALK})\w*backward\s*\(|\bgrad\s*\(|{_BY_OTHERS}|{_TRAINED}"
+BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(WALKERS)})[ \t]*\("
+_SPEAKING = (
+    r"(?:_*(?:is|has|must|should|can|needs|set|reset|mark|track|save|register)_\w*"
+    r"|\w*_(?:for|in|of|during|before|after)_)"
 )
+"""What stands before `backward` in the names of questions, switches and hooks: `is_backward`, `save_for_backward`,
+`set_is_last_backward`, `on_after_backward`. They walk nothing themselves."""
+
+_ANY = rf"(?=\w*backward\b)(?!{_SPEAKING}backward\b)"
+WALK = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|\bgrad\s*\(|{BY_OTHERS}|{_TRAINED}"
 """`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def backward(...)`, nor `ctx.save_for_backward(x)`.
 Comments and texts count too. So do `STEPS`, `WALKERS` and `_TRAINED`. Most files hold no word of it: patterns are compiled when one does."""
 
@@ -30,6 +35,7 @@ _TRAINING = r"(?m)^(?:\w+[ \t]*=[ \t]*)?\w+\.(?:fit|train|learn)\("
 
 _OPTIMISERS = rb"(?<![A-Za-z])optim(?:izer|iser)?s?(?![A-Za-z])"
 
+_BEFORE = _SPEAKING.replace(r"\w", r"[\w\x80-\xff]").encode()
 _BACKWARD = rb"backward(?![0-9A-Za-z_\x80-\xff])(\s*\()?"
 _OTHERS = tuple(word.encode() for word in STEPS + WALKERS)
 _GRAD = rb"grad\s*\("
@@ -62,19 +68,24 @@ def _trains(data: bytes) -> bool:
     return any(word in data for word in _TRAINS) and re.search(_TRAINING.encode(), data) is not None
 
 
+def only_speaks(name: str) -> bool:
+    """Whether a name that ends in `backward` is that of a question, a switch or a hook."""
+    return re.fullmatch(f"{_SPEAKING}backward", name) is not None
+
+
 def may_walk(data: bytes) -> bool:
     """Whether `WALK` may be found in bytes; several times as fast, since it looks for whole words first."""
     if b"backward" in data:
         for found in re.finditer(_BACKWARD, data):
             start = at = _behind(data, found.start(), _WORD)
-            if data[start : found.start()] == b"save_for_":
+            if start < found.start() and re.fullmatch(_BEFORE, data[start : found.start()]):
                 continue
             if at > 0:
                 at = _behind(data, at, _SPACE)
             if data[at - 1 : at] == b"." or (found[1] is not None and data[max(start - 4, 0) : start] != b"def "):
                 return True
     if any(word in data for word in _OTHERS):
-        if re.search(_BY_OTHERS.encode(), data) is not None:
+        if re.search(BY_OTHERS.encode(), data) is not None:
             return True
     if b"grad" in data:
         for found in re.finditer(_GRAD, data):

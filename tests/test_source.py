@@ -38,7 +38,12 @@ def test_cells_are_one_program() -> None:
 
 @pytest.mark.parametrize(
     ("data", "reason"),
-    [(b"a\0b", "null bytes"), (b"# coding: nonsense\n", "nonsense"), (b"x = '\xe9'\n", "encoding")],
+    [
+        (b"a\0b", "null bytes"),
+        (b"# coding: nonsense\n", "nonsense"),
+        (b"x = '\xe9'\n", "encoding"),
+        (b"\n\n# \xe9\n", "utf-8: byte 0xe9 in line 3: invalid"),
+    ],
 )
 def test_what_is_no_text_is_said(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableSource, match="(?i)" + reason) as caught:

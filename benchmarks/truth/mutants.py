@@ -114,7 +114,8 @@ def _looped(text: Text, site: Site) -> Mutant | None:
         return None
     statement, blank = site.statement, text.indent(site.statement)
     edits = text.without(statement)
-    edits[statement.lineno] = [f"{blank}for _again in range(2):", *(f"    {row}" for row in text.of(statement))]
+    step = "\t" if blank.endswith("\t") else "    "
+    edits[statement.lineno] = [f"{blank}for _again in range(2):", *(f"{step}{row}" for row in text.of(statement))]
     return text.mutant("walk put into a loop", site, edits, (statement.lineno, 1))
 
 

@@ -17,6 +17,8 @@ NETWORK = re.compile(
     re.IGNORECASE,
 )
 """Names under which people call a network. What it saves is conventional: more than one layer, all of which learn."""
+ENGINE = re.compile(r"fabric|accelerator|engine|booster", re.IGNORECASE)
+"""Names of what walks a loss that it is given: each statement may compute that anew."""
 FRESH = {
     "tensor",
     "zeros",
@@ -156,7 +158,7 @@ def walked_root(statement: ast.stmt) -> tuple[str, bool] | None:
         case ast.Expr(ast.Call(ast.Attribute(ast.Name(root), "backward"), args, keywords)):
             named = {each.arg: each.value for each in keywords}
             kept = named.pop("retain_graph", None)
-            if len(args) > 1 or "create_graph" in named or None in named:
+            if len(args) > 1 or "create_graph" in named or None in named or ENGINE.search(root):
                 return None
             if kept is not None and not (isinstance(kept, ast.Constant) and isinstance(kept.value, bool)):
                 return None

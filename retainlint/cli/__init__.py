@@ -30,7 +30,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that can't show a character gets its number
-    sys.exit(_outcome(args))
+    code = _outcome(args)
+    gc.freeze()  # or Python looks through all that there is for circles once more, to end: a tenth of a warm run
+    sys.exit(code)
 
 
 def _outcome(args: Sequence[str] | None) -> int:

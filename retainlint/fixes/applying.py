@@ -120,4 +120,4 @@ def _order(diagnostic: Diagnostic) -> tuple[int, str]:
 
 def is_applied(fix: Fix, unsafe: bool) -> bool:
     """Whether `--fix`, or with `unsafe` also `--unsafe-fixes`, writes it."""
-    return fix.applicability is Applicability.SAFE or (unsafe and fix.applicability is Applicability.UNSAFE)
+    return unsafe or fix.applicability is Applicability.SAFE

@@ -11,11 +11,10 @@ from retainlint.source import Source
 
 
 class Applicability(Enum):
-    """SAFE keeps what the program computes; UNSAFE may change it, or chooses between meanings; DISPLAY is only shown."""
+    """SAFE keeps what the program computes; UNSAFE may change it, or chooses between meanings."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
-    DISPLAY = "display"
 
 
 @dataclass(frozen=True, order=True)

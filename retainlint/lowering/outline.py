@@ -10,10 +10,11 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
+from retainlint.lowering import namesakes
 from retainlint.lowering.depth import too_deep
 from retainlint.records import record
 from retainlint.source import Source
-from retainlint.walks import STEPS, TRAINER, WALK, WALKERS, may_walk
+from retainlint.walks import BY_OTHERS, STEPS, TRAINER, WALK, WALKERS, may_walk, only_speaks
 
 SHORTEST = 20
 """Characters of a body that is worth a parse of its own."""
@@ -24,8 +25,10 @@ _CRASHES = sys.version_info < (3, 11)
 _REFUSED = (SyntaxError, ValueError, IndexError, RecursionError, MemoryError)
 """What this Python raises for a text that it can't read, and what comes of places in f-strings before 3.12."""
 
-_DEFINED = r"\bdef\s+(\w*backward)\b"
-_IMPORTED = r"\bfrom\s+torch\.autograd[\w.]*\s+import\b[^\n]*\b(Function)\b"
+_DEFINED = r"def(?<!\wdef)\s+(\w*backward)\b"  # a pattern is looked for by the letters with which it starts
+_IMPORTED = r"from(?<!\wfrom)\s+torch\.autograd[\w.]*\s+import\b[^\n]*\b(Function)\b"
+_BACKWARD = r"backward\b"
+_GRAD = r"grad(?<!\wgrad)\s*\("
 _FAR = sys.maxsize
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
@@ -54,17 +57,30 @@ def outline(source: Source) -> Outline | None:
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
         places = _Places(source)
-        spoken = re.finditer(WALK, text) if may_walk(text.encode(errors="replace")) else ()
-        rows = sorted({source.place(found.end() - 1)[0] for found in spoken})
+        spoken = _spoken(text) if may_walk(text.encode(errors="replace")) else ()
+        rows = sorted({source.place(end - 1)[0] for end in spoken})
         walks: list[int] = []
         if rows:
-            own = {"backward", "manual_backward", *re.findall(_DEFINED, text)}
+            own = {name for name in re.findall(_DEFINED, text) if not only_speaks(name)} | {
+                "backward",
+                "manual_backward",
+            }
             functions = {"torch.autograd.Function", "autograd.Function", *re.findall(_IMPORTED, text)}
-            walks = sorted({places.end(node) - 1 for node in _walks(tree, rows, own, functions)})
+            spelt = namesakes.without(tree, text, list(_walks(tree, rows, own, functions)))
+            walks = sorted({places.end(node) - 1 for node in spelt})
         bodies = [body for function in _functions(tree) if (body := places.body(function)) is not None]
     except _REFUSED:
         return None
     return Outline(walks, bodies)
+
+
+def _spoken(text: str) -> Iterator[int]:
+    """Where a walk may be spelt, by the end of one of a few words: they are found many times as fast as `WALK`, which is
+    asked only where imports count."""
+    patterns = [WALK] if TRAINER in text or "skorch" in text else [_BACKWARD, _GRAD]
+    if any(word in text for word in STEPS + WALKERS):
+        patterns.append(BY_OTHERS)
+    return (found.end() for pattern in patterns for found in re.finditer(pattern, text))
 
 
 def _walks(tree: ast.AST, rows: list[int], own: set[str], functions: set[str]) -> Iterator[ast.expr | ast.stmt]:
@@ -98,7 +114,7 @@ def _called(func: ast.expr) -> bool:
     """Whether a call of this is a walk: of `backward` and the like, of `autograd.grad`, or of what was imported by such a
     name."""
     name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
-    return name == "grad" or name.endswith(WALKERS) or (name.endswith("backward") and name != "save_for_backward")
+    return name == "grad" or name.endswith(WALKERS) or (name.endswith("backward") and not only_speaks(name))
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -22,6 +22,7 @@ FRAMES = 12_000
 """Python frames that the deepest text which `too_deep` lets through may need."""
 
 _LONE_CARRIAGE = re.compile(r"\r(?!\n)")
+_LONE_BACKSLASH = re.compile(r"(?m)(?<!\\\n)^\\(?=\r?\n)")
 _NOT_GIVEN_BACK = "libcst doesn't give this text back, so no place in it can be told"
 _HOLD = "if 1:\n"
 _ERROR_PLACE = re.compile(r"error at (\d+):(\d+)")
@@ -91,6 +92,7 @@ def _module(source: Source, text: str, at: int) -> tuple[str, cst.Module]:
     if (deep := too_deep(text)) is not None:
         raise LoweringError(source, "the code is nested too deeply to be checked", at + deep)
     text = _LONE_CARRIAGE.sub("\n", text) if "\r" in text else text  # which libcst takes for a blank
+    text = _LONE_BACKSLASH.sub(" ", text) if "\n\\" in text else text  # a row that joins nothing, and stops libcst
     try:
         return text, cst.parse_module(text)
     except UnicodeEncodeError as error:

@@ -62,11 +62,8 @@ class Suppressions:
         for row in sorted(self.by_row):
             yield from self.by_row[row]
 
-    def covering(self, code: str, name: str, span: Span) -> Suppression | None:
-        """The comment that covers the rule: on a row of `span`, at the end of its statement, or for the file."""
-        return next(self._covering(code, name, span), None)
-
     def _covering(self, code: str, name: str, span: Span) -> Iterator[Suppression]:
+        """The comments that cover the rule: on the rows of `span`, at the end of its statement, or for the file."""
         last = span.end_place[0]
         rows = [*range(span.row, last + 1)] if self.by_row else []
         end = (self.ends or {}).get(last, last)

@@ -30,6 +30,10 @@ def binary(op: str, left: Value, right: Value) -> Value | None:
         return None
     if op == "%" and left == Const(0):
         return left
+    if op == "-" and isinstance(right, Term) and right.op == "-" and len(right.args) == 2:
+        first = binary("-", left, right.args[0])
+        if isinstance(first, Const) and isinstance(first.value, int):
+            return sum_of("+", right.args[1], first)
     if op == "&" and isinstance(right, Const) and right.value in _MASKS:
         return binary("%", left, Const(right.value + 1))
     if op in ("+", "-") and isinstance(right, Const) and isinstance(right.value, int):

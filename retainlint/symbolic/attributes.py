@@ -8,7 +8,7 @@ from retainlint.source import Span
 from retainlint.symbolic import deeds, heirs, imports
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module, is_open
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import dispatch, layers, reflection, unknown
+from retainlint.symbolic.models import dispatch, layers, reflection, unknown, weights
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
@@ -106,6 +106,8 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     if missing is None:
         missing = unknown.fresh(state, span, name=name, hint=hint)
         machine.unset.add(missing.id)
+        if weights.is_frozen(state, obj):
+            weights.part(state, obj, missing)
     state.set(obj, Instance(held.cls, {**held.attrs, name: missing}))
     return [(state, missing)]
 

@@ -25,9 +25,7 @@ def forget_changed(state: State, receiver: Value, others: Sequence[ir.Code]) -> 
         return
     bare = {name for name, value in held.attrs.items() if _is_bare(state.get(value))}
     if bare:
-        names = "|".join(map(re.escape, bare))
-        changed = re.compile(rf"\bself\.({names})(?:\[[^\]\n]*\])?(?:\s*[-+*/@]?=(?!=)|\.\w+_\()")
-        lost = {found[1] for text in texts(others) for found in changed.finditer(text)}
+        lost = {name for each in _but_init(others) for name in _said(_CHANGED, each)}
         state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
 
@@ -35,7 +33,7 @@ def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
     """Forget what a method left on its object where another one, which it doesn't call, sets the same attribute: that
     may be how the graph is dropped before the next call."""
     held = state.get(receiver)
-    if not isinstance(held, Instance) or not isinstance(receiver, Ref):
+    if not isinstance(held, Instance) or not isinstance(receiver, Ref) or not held.attrs:
         return
     named: dict[str, list[ir.Code]] = {}
     for method in methods:
@@ -45,9 +43,9 @@ def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
         name = waiting.pop()
         if name not in reached:
             reached.add(name)
-            waiting += {found for text in texts(named.get(name, ())) for found in _OWN.findall(text)}
+            waiting += {found for method in _but_init(named.get(name, ())) for found in _said(_OWN, method)}
     others = [method for name, group in named.items() if name not in reached for method in group]
-    lost = {name for text in texts(others) for name in _SET.findall(text)}
+    lost = {name for method in _but_init(others) for name in _said(_SET, method)}
     if lost & held.attrs.keys():
         state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
@@ -68,11 +66,12 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
     """Forget what a method that isn't followed sets anew on its object."""
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
-        lost = {name for text in texts([method]) for name in _SET_ANEW.findall(text)}
+        lost = {name for each in _but_init([method]) for name in _said(_SET_ANEW, each)}
         if lost & held.attrs.keys():
             state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
 
+_CHANGED = re.compile(r"\bself\.(?=(\w+)(?:\[[^\]\n]*\])?(?:\s*[-+*/@]?=(?!=)|\.\w+_\())")
 _SET_ANEW = re.compile(r"\bself\.(\w+)(?=\s*(?:,[^=\n(]*)?=(?!=))")
 _OWN = re.compile(r"\b(?:self|super\(\))\.(\w+)")
 _SET = re.compile(r"\bself\.(\w+)\s*=\s*(?:None\b|\[\]|\(\)|\{\}|0|torch\.|[^\n]*\.detach\(|[^\n]*\.data\b)")
@@ -85,7 +84,22 @@ def _is_bare(held: object) -> bool:
 
 def texts(methods: Sequence[ir.Code]) -> Iterator[str]:
     """The texts of methods but `__init__`: the bodies of most are not parsed, since no walk stands in them."""
-    return (text_of(each) for each in methods if each.name != "__init__")
+    return map(text_of, _but_init(methods))
+
+
+def _but_init(methods: Sequence[ir.Code]) -> Iterator[ir.Code]:
+    return (each for each in methods if each.name != "__init__")
+
+
+def _said(pattern: re.Pattern[str], code: ir.Code) -> frozenset[str]:
+    """What a pattern finds in a function's text; it is noted on the code, which every method of its class asks."""
+    noted: dict[re.Pattern[str], frozenset[str]] = vars(code).setdefault(_SAID, {})
+    if pattern not in noted:
+        noted[pattern] = frozenset(pattern.findall(text_of(code)))
+    return noted[pattern]
+
+
+_SAID = " said"
 
 
 def text_of(code: ir.Code) -> str:

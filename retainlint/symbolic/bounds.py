@@ -28,6 +28,17 @@ def linear(value: Value) -> Linear:
     return value, 0
 
 
+def _sides(term: Term) -> tuple[Linear, Linear]:
+    """Both sides of a comparison, noted on the term, which never changes: each is asked for again and again."""
+    found: tuple[Linear, Linear] | None = vars(term).get(_SIDES)
+    if found is None:
+        found = vars(term)[_SIDES] = linear(term.args[0]), linear(term.args[1])
+    return found
+
+
+_SIDES = " sides"
+
+
 def by_bounds(op: str, left: Value, right: Value) -> bool | None:
     """Decide where both are numbers over the same unknown, or where a loop index has bounds that tell."""
     return _ordered(op, linear(left), linear(right))
@@ -65,7 +76,7 @@ def by_others(state: State, op: str, left: Value, right: Value) -> bool | None:
     for known, truth in state.truths.items():
         if not truth or type(known) is not Term or known.op not in ("==", "<="):
             continue
-        ways = linear(known.args[0]), linear(known.args[1])
+        ways = _sides(known)
         if ways[0][0] not in bases and (ways[1][0] not in bases or known.op == "<="):
             continue
         for (base, offset), (obase, ooff) in (ways, ways[::-1])[: 2 if known.op == "==" else 1]:
@@ -131,7 +142,7 @@ def at_most(state: State, number: Value) -> int | None:
     for term, truth in state.truths.items():
         if not isinstance(term, Term) or len(term.args) != 2 or term.op not in ("==", "<", "<="):
             continue
-        (lbase, loff), (rbase, roff) = map(linear, term.args)
+        (lbase, loff), (rbase, roff) = _sides(term)
         slack = 1 if term.op == ("<" if truth else "<=") else 0
         if lbase == base and rbase is None and truth:
             bounds.append(roff - loff - slack)
@@ -170,7 +181,7 @@ def _bounds(state: State, base: Value) -> tuple[tuple[float, bool], tuple[float,
     for term, truth in state.truths.items():
         if not isinstance(term, Term) or term.op not in ("==", "<", "<=") or not (truth or term.op != "=="):
             continue
-        (lbase, loff), (rbase, roff) = map(linear, term.args)
+        (lbase, loff), (rbase, roff) = _sides(term)
         if lbase == base and isinstance(right := term.args[1], Const) and isinstance(right.value, int | float):
             number, lower, upper = right.value - loff, not truth, truth
         elif rbase == base and isinstance(left := term.args[0], Const) and isinstance(left.value, int | float):

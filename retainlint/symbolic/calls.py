@@ -12,7 +12,7 @@ from retainlint.symbolic import attributes, between, heirs, keeping, recursion
 from retainlint.symbolic.classes import ancestry, find, is_module
 from retainlint.symbolic.context import Args, Machine, OutOfSteps, Results
 from retainlint.symbolic.merge import join
-from retainlint.symbolic.models import dispatch, hooks, unknown
+from retainlint.symbolic.models import dispatch, hooks, unknown, weights
 from retainlint.symbolic.project import Imports
 from retainlint.symbolic.state import Choice, Frame, State
 from retainlint.symbolic.values import (
@@ -138,8 +138,8 @@ def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Sp
             bound = next((Bound(found, func) for name in names if (found := find(state, func, name)) is not None), None)
             if bound is not None:
                 return _noted(machine, hooks.around(machine, state, func, args, span, call, bound), span)
-            if (layer := heirs.layer(state, func)) is not None:
-                return _noted(machine, hooks.around(machine, state, func, args, span, dispatch.layer_call, layer), span)
+            if heirs.layer(state, func) is not None:
+                return _noted(machine, hooks.around(machine, state, func, args, span, dispatch.layer_call, func), span)
             unknown.forget(machine, state, func)
             return [(state, unknown.called(machine, state, func, args, span))]
         case UnknownObj() if (scaled := dispatch.unknown_call(machine, state, obj, args, span)) is not None:
@@ -311,6 +311,7 @@ def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Spa
     value = unknown.called(machine, state, func, args, span)
     if func.code.name == "__init__":
         unknown.keep(state, made, args.all[1:])
+        weights.made(machine, state, made, args.named)
     return [(state, value)]
 
 
@@ -331,7 +332,7 @@ def _entered(
     frame.cls = func.owner
     frame.consumer = consumer
     frame.sizes, frame.assumed = tuple(recursion.size(state, value) for value in args.all), state.choices
-    bind(machine, state, frame, func, args, span)
+    _bind(state, frame, func, args, span)
     results: Results = []
     for after in machine.run(code.body, [state]):
         results.append((after, _leave(after, frame_id, code, span)))
@@ -368,7 +369,7 @@ def _joined(machine: Machine, results: Results, since: tuple[Choice, ...] | None
     return [(state, state.writable().registers.pop(-1, NONE)) for state in joined]
 
 
-def bind(machine: Machine, state: State, frame: Frame, func: Closure, args: Args, span: Span) -> None:
+def _bind(state: State, frame: Frame, func: Closure, args: Args, span: Span) -> None:
     """Give the parameters their values; those that we don't know are unknown."""
     pos, named = list(args.pos), dict(args.named)
     defaults = dict(func.defaults)

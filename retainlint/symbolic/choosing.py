@@ -12,7 +12,7 @@ from typing import TypeAlias
 from retainlint.incident import Condition
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic.state import State
+from retainlint.symbolic.state import Choice, State
 
 
 @record
@@ -46,6 +46,7 @@ class Chooser:
         self.breadth = OWN
         self.beside = 1  # how many states wait around the block that is being run, each to be run through it
         self.numbers: dict[Condition, int] = {}
+        self.known: dict[int, tuple[Choice, int]] = {}  # by the identity of a choice, which states share
         self.tried: dict[Span, set[Answers]] = {}  # what was chosen in each place
 
     def room(self, spent: float) -> int:
@@ -82,10 +83,14 @@ class Chooser:
     def _answers(self, states: list[State]) -> list[frozenset[int]]:
         """What each state has answered otherwise than another, as numbers."""
         shared = set(map(id, states[0].choices)).intersection(*(map(id, state.choices) for state in states[1:]))
-        common = {choice.condition for choice in states[0].choices if id(choice) in shared}
-        known: dict[int, int] = {}  # by the identity of a choice, which states share
-        for state in states:
-            for choice in state.choices:
-                if id(choice) not in shared and id(choice) not in known and choice.condition not in common:
-                    known[id(choice)] = self.numbers.setdefault(choice.condition, len(self.numbers))
-        return [frozenset(known[key] for key in map(id, state.choices) if key in known) for state in states]
+        common = {self._number(choice) for choice in states[0].choices if id(choice) in shared}
+        others = ([choice for choice in state.choices if id(choice) not in shared] for state in states)
+        return [frozenset(map(self._number, several)) - common for several in others]
+
+    def _number(self, choice: Choice) -> int:
+        """The number of its condition and answer."""
+        found = self.known.get(id(choice))
+        if found is None:
+            found = choice, self.numbers.setdefault(choice.condition, len(self.numbers))
+            self.known[id(choice)] = found
+        return found[1]

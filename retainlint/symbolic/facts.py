@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from retainlint.symbolic import options, outside, remainders
@@ -81,6 +81,8 @@ def _spelt(state: State, op: str, left: Value, right: Value) -> Value:
         return compare(state, op, parts[0], sum_of("+", parts[1], Const(roff - loff)))
     if op in ("==", "<", "<=") and lbase is None and (parts := _difference(rbase)):
         return compare(state, op, sum_of("+", parts[1], Const(loff - roff)), parts[0])
+    if isinstance(left, Const) and op in ("<", "<=") and lbase is None and rbase is not None and roff:
+        return Term(op, (Const(loff - roff, left.loop), rbase))
     if isinstance(left, Const) or op not in ("==", "is", "<", "<="):
         return Term(op, (left, right))
     if loff and lbase is not None and op != "is":
@@ -186,10 +188,19 @@ def _loop_of(value: Value) -> int:
     return 0
 
 
+def _loops_of(value: Value) -> Iterator[int]:
+    """All loops whose turn numbers a value was computed from."""
+    if isinstance(value, Const | Symbol):
+        if value.loop:
+            yield value.loop
+    elif isinstance(value, Term):
+        for arg in value.args:
+            yield from _loops_of(arg)
+
+
 def decide(state: State, value: Value) -> bool | None:
     """Whether a value is true; None if this path doesn't know."""
-    if loop := _loop_of(value):
-        state.deciding.add(loop)
+    state.deciding.update(_loops_of(value))
     if isinstance(value, Const):
         return bool(value.value)
     if value in state.truths:
@@ -221,7 +232,18 @@ def _decide_object(state: State, value: Ref) -> bool | None:
         return True if isinstance(cls, ClassObj) and not magic & set(cls.attrs) else None
     if isinstance(obj, TensorObj | UnknownObj) and Term("is", (value, Const(None))) in state.truths:
         return False if state.truths[Term("is", (value, Const(None)))] else None
+    size = Term("len", (value,))
+    if isinstance(obj, UnknownObj) and any(size in term.args for term in state.truths if isinstance(term, Term)):
+        empty = within(state, "<=", size, Const(0))
+        return None if empty is None else not empty
     return None
+
+
+def forget(state: State, value: Value) -> None:
+    """Forget what a path has chosen of something that holds others now."""
+    size = Term("len", (value,))
+    for term in [term for term in state.truths if term == value or (isinstance(term, Term) and size in term.args)]:
+        del state.truths[term]
 
 
 def _decide_term(state: State, value: Term) -> bool | None:
@@ -252,6 +274,17 @@ def _decide_many(asked: bool, answers: list[bool | None]) -> bool | None:
     if asked in answers:
         return asked
     return None if None in answers else not asked
+
+
+def presume(state: State, value: Value) -> set[Value]:
+    """Take for granted that a comparison of numbers holds which can't be decided; what is noted for that."""
+    truth = True
+    while isinstance(value, Term) and value.op == "not":
+        value, truth = value.args[0], not truth
+    if not (isinstance(value, Term) and value.op in ("==", "<", "<=")):
+        return set()
+    state.truths[value] = truth
+    return {value}
 
 
 def follow(state: State, value: Value, truth: bool) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from retainlint import ir
 from retainlint.incident import Condition
+from retainlint.symbolic import unreached
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.raised import HANDLED, caught, is_taken
 from retainlint.symbolic.state import Choice, Flow, State, ticket
@@ -25,7 +26,7 @@ EXPECTED = ("RuntimeError", "Exception", "BaseException", "GraphError")
 
 def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     entry = state.fork() if instr.handlers and _may_matter(instr) else None
-    catches = not machine.tells_caught and any(_may_catch(state, handler) for handler in instr.handlers)
+    catches = not machine.tells_caught and any(_may_catch(handler) for handler in instr.handlers)
     state.guards += catches
     after: list[State] = []
     ended, risky = _watched(machine, instr.body, state)
@@ -47,7 +48,8 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
 
 def _fill(state: State, body: ir.Block) -> None:
     """What raised may have done so behind some turns: the lists that are filled before it may hold more."""
-    text = body[0].span.source.text[body[0].span.start : max(each.span.end for each in body)]
+    spans = list(unreached.spans(body))
+    text = spans[0].source.text[spans[0].start : max(each.end for each in spans)]
     for name in set(_FILLED.findall(text)):
         value = state.frame.names.get(name)
         held = state.get(value) if value is not None else None
@@ -84,10 +86,10 @@ def _may_matter(instr: ir.Try) -> bool:
     handler = instr.handlers[0].body
     if any(isinstance(i, ir.Raise | ir.Return | ir.Break | ir.Continue) for i in handler):
         return False
-    return any(isinstance(i, ir.Call | ir.For | ir.If | ir.With) for i in instr.body)
+    return any(isinstance(i, ir.Call | ir.For | ir.If | ir.While | ir.With) for i in instr.body)
 
 
-def _may_catch(state: State, handler: ir.Handler) -> bool:
+def _may_catch(handler: ir.Handler) -> bool:
     """Whether the handler takes what autograd raises. Its test was not run yet, so names are read off it."""
     if handler.type is None:
         return True

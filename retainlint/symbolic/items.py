@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, heirs, indices, iteration, keeping
+from retainlint.symbolic import arithmetic, facts, heirs, indices, iteration, keeping
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import containers, operations, reflection, unknown, weights
@@ -98,12 +98,22 @@ def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: S
             return items[at]
         return unknown.fresh(state, span)
     if isinstance(index, Slice):
-        bounds = [part.value if isinstance(part, Const) else "?" for part in index.parts]
+        bounds = [_bound(state, part, len(items)) for part in index.parts]
         if "?" not in bounds:
             part = items[slice(*bounds)]  # type: ignore[arg-type]
             return Tuple(part) if tuple_ else state.new(ListObj(part))
         return state.new(ListObj(items, True))
     return items[-1] if items else unknown.fresh(state, span)
+
+
+def _bound(state: State, part: Value, most: int) -> ir.Literal:
+    """A slice's bound, by what the path has chosen of it; "?" if nobody knows."""
+    if isinstance(part, Const):
+        return part.value
+    if not (arithmetic.is_count(state, part) or isinstance(state.get(part), UnknownObj)):
+        return "?"
+    numbers = (n for n in range(1, most + 1) if facts.decide(state, facts.compare(state, "==", part, Const(n))))
+    return next(numbers, "?")
 
 
 def write(machine: Machine, state: State, obj: Value, index: Value, value: Value, span: Span) -> list[State]:

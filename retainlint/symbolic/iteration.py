@@ -168,7 +168,7 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> S
             size = inner.size or Term("len", (obj.parts[0],))
 
             def numbered(current: State, index: Value) -> Results:
-                number = arithmetic.binary("+", index, obj.start) or index
+                number = arithmetic.sum_of("+", index, obj.start)
                 return [(s, Tuple((number, item))) for s, item in inner.at(current, index)]
 
             return replace(inner, at=numbered, size=size)
@@ -262,6 +262,14 @@ def _counted(index: Value, start: Value, step: Value) -> Value:
     return arithmetic.sum_of("+", scaled or index, start)
 
 
+def _strided(start: Value, stop: Value, step: Value) -> Value | None:
+    """How many turns a range makes that counts by more than one."""
+    if not (isinstance(step, Const) and isinstance(step.value, int) and step.value > 1):
+        return None
+    width = arithmetic.sum_of("+", arithmetic.sum_of("-", stop, start), Const(step.value - 1))
+    return Term("//", (width, step))
+
+
 def _range(obj: IteratorObj) -> Source:
     start, stop, step = obj.parts
     if step == Const(-1) and not (isinstance(start, Const) and isinstance(stop, Const)):
@@ -271,8 +279,9 @@ def _range(obj: IteratorObj) -> Source:
     length: int | None = None
     if len(numbers) == 3 and numbers[2] != 0:
         length = len(range(numbers[0], numbers[1], numbers[2]))
-    size = arithmetic.sum_of("-", stop, start) if step == Const(1) else None
-    last = None if size is None or length is not None else arithmetic.sum_of("-", size, Const(1))
+    size = arithmetic.sum_of("-", stop, start) if step == Const(1) else _strided(start, stop, step)
+    by_one = step == Const(1) and length is None and size is not None
+    last = arithmetic.sum_of("-", size, Const(1)) if size is not None and by_one else None
     before_stop = arithmetic.sum_of("-", stop, Const(1))
 
     def at(state: State, index: Value) -> Results:

@@ -162,11 +162,12 @@ def _claim(
     graphs, freed = account.graphs, state.ledger.freed
     reached = graphs.reach(roots)
     around = tuple(takewhile(lambda turn: turn.loop != incident.loop, incident.kept.turns))
-    spent = any(
-        node in freed and level <= CONVENTIONAL and graphs.births[node].moment.turns[: len(around)] == around
+    walked = any(edge in record.roots for record in state.walks for edge in roots)  # so it had a graph, and was one
+    spent = (walked or any(graphs.exists(edge) <= CONVENTIONAL for edge in roots)) and any(
+        node in freed
+        and (walked or level <= CONVENTIONAL)
+        and graphs.births[node].moment.turns[: len(around)] == around
         for node, level in reached.items()
-    ) and any(
-        graphs.exists(edge) <= CONVENTIONAL or any(edge in record.roots for record in state.walks) for edge in roots
     )
     kept = () if spent else tuple(saving(graphs, roots))
     alive = bool(kept)

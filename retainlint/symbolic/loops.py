@@ -57,6 +57,7 @@ class _Turns:
         self.machine, self.instr, self.outer = machine, instr, state.turns
         self.plan = plans.plan(machine, state, iterable, instr.span, len(instr.body))
         self.ended: list[State] = []
+        self.over: list[State] = []
         self.lists = {} if self.plan.exact else sizes.of_lists(state)
 
     def begin(self, states: list[State], index: Value, number: int = 1) -> list[State]:
@@ -67,7 +68,7 @@ class _Turns:
             before = each.turns[len(outer)].number if len(each.turns) > len(outer) else 0
             turn = max(number, before + 1)
             each.turns = (*outer, Turn(span, turn, False, len(each.calls), plan.sure, plan.exact, plan.loop))
-            plan.presume(each, number)
+            plan.presume(each, number, index)
             for current, item in plan.at(each, index):
                 if current.flow is None:
                     current.write(self.instr.item, item, span)
@@ -76,10 +77,18 @@ class _Turns:
                     self.ended.append(current)
         return begun
 
-    def run(self, begun: list[State]) -> list[State]:
-        """Those that go on behind a turn."""
+    def run(self, begun: list[State], last: Value | None = None) -> list[State]:
+        """Those that go on behind a turn; not those for which the one at `last` was the last."""
         live, left = sort_turn(self.machine.run(self.instr.body, begun))
         self.ended += left
+        if last is not None and self.plan.size is not None:
+            over = [self.plan.is_last(each, last) for each in live]
+            self.over += self.settle([each for each, is_over in zip(live, over) if is_over])
+            live = [each for each, is_over in zip(live, over) if not is_over]
+        return self.settle(live)
+
+    def settle(self, live: list[State]) -> list[State]:
+        """What is told apart at the end of a turn."""
         for each in live:
             forget_dead(each, self.instr.live_turn)
             sweep(each)
@@ -121,11 +130,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
             known = len(turns.ended)
             counting.turn(number, begun, lambda each: turns.begin([each], plan.index(3)))
             del turns.ended[known:]
-        live = skipping + turns.run(begun)
-        if plan.size is not None and number < plan.turns:
-            over = [each for each in live if plan.is_last(each, plan.index(number))]
-            exhausted += over
-            live = [each for each in live if all(each is not one for one in over)]
+        live = skipping + turns.run(begun, plan.index(number) if number < plan.turns else None)
         if live and plan.may_end(live[0], number):
             live, repeated = new_states(
                 machine, live, seen, lenient=number >= COUNTERS and not plan.exact, grown=not plan.exact
@@ -137,11 +142,12 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
             first = live[0].fork()
         if not plan.indexed:
             seen += [each.fork() for each in live]
-    return turns.leave(exhausted + live)
+    return turns.leave(exhausted + turns.over + live)
 
 
 def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
     outer, begin = state.turns, ticket()
+    presumed: set[Value] = set()
     ended: list[State] = []
     finished: list[State] = []
     seen: list[State] = []
@@ -166,6 +172,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
                 if number > 2:
                     finished.append(tested.fork())
                 truth = True
+                presumed |= facts.presume(tested, tested.read(instr.cond))
             (begun if truth else finished).append(tested)
         if number == 1 or not decided or is_endless or number == KNOWN_TURNS:
             counting.turn(number, begun, partial(_again, machine, instr, outer))
@@ -179,8 +186,10 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
         finished += [] if decided else repeated
         seen += [each.fork() for each in live]
     finished += live
-    for each in finished:
+    for each in finished + ended:
         each.turns = outer
+        for term in presumed & each.truths.keys():
+            del each.truths[term]
     after = machine.run(instr.orelse, finished)
     return settled(machine, leave_loop(ended, outer) + after, instr.live)
 

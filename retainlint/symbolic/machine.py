@@ -171,5 +171,7 @@ class Interpreter:
             return states
         self.thinned = True
         few, whole = self.chooser.few(states, room, span)
-        self.gap(span, "too many combinations of conditions: not all were followed", spoils=not whole)
+        self.gap(span, "too many combinations of conditions: not all were followed", spoils=False)
+        if not whole:
+            self.waste.drop()
         return few

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from retainlint.ir import Live
-from retainlint.symbolic import deeds, options, remainders
+from retainlint.symbolic import deeds, options, possible, remainders
 from retainlint.symbolic.alike import Hint, equivalent
 from retainlint.symbolic.bounds import latest
+from retainlint.symbolic.facts import negate
 from retainlint.symbolic.graphs import Graphs
-from retainlint.symbolic.state import Choice, State, Unbound
-from retainlint.symbolic.values import Term, Value, symbols
+from retainlint.symbolic.state import MIXED, Choice, State, Unbound
+from retainlint.symbolic.values import TOTAL, Const, Term, UnknownObj, Value, symbols
 
 
 def forget_dead(state: State, live: Live) -> None:
@@ -23,10 +24,15 @@ def forget_dead(state: State, live: Live) -> None:
         for register in dead_registers:
             del frame.registers[register]
             frame.spans.pop(register, None)
+    if state.unless:
+        id, kept = state.stack[-1], live.names | frame.code.captured
+        state.unless = tuple(each for each in state.unless if each.frame != id or each.name in kept)
 
 
 PRESSURE = 2
 """From so many states on, those that differ only in numbers, texts and plain lists count as alike."""
+MOST = 6
+"""Where two paths merge of which each has chosen no more conditions than this, what each has chosen is kept as one."""
 CROWDED = 6
 """The same where others wait that will run as these do."""
 
@@ -48,8 +54,9 @@ def join(
         for index, other in enumerate(kept):
             if equivalent(graphs, other, state, lenient=lenient, blind=blind, hints=hints):
                 kept[index] = merged = _merged(other, state)
-                if blind and since is not None:
-                    merged.choices = tuple(choice for choice in merged.choices if choice in since)
+                if blind and since is not None and merged.choices is not since:
+                    gone = set(map(id, _without(merged.choices, since)))
+                    merged.choices = tuple(choice for choice in merged.choices if id(choice) not in gone)
                 break
         else:
             kept.append(state)
@@ -61,8 +68,9 @@ def _merged(a: State, b: State) -> State:
     winner = max((a, b), key=lambda s: (len(s.frame.names), len(s.ledger.graded), -len(s.choices)))
     winner.unless = _unless(winner, b if winner is a else a)
     if a.truths != b.truths:
-        winner.vague = a.vague | b.vague | _blurred(a, b)
-        winner.truths = _shared(a, b)
+        other = b if winner is a else a
+        winner.vague = a.vague | b.vague | _blurred(a, b) | _mixed(winner, other)
+        winner.truths = _shared(a, b) | _about(winner, _computed_apart(winner, other))
     else:
         winner.vague = a.vague | b.vague
     winner.choices = choices if choices is not None else winner.choices
@@ -84,8 +92,11 @@ def _unless(winner: State, other: State) -> tuple[Unbound, ...]:
         by = frozenset({(apart, against[apart])})
         found = [Unbound(winner.stack[-1], name, by) for name in missing if name in here.code.local_names]
     for one, its, others in ((winner, truths, other), (other, against, winner)):
+        those = set(others.unless)
         for each in one.unless:
-            known = each in others.unless or (one is winner and each.name in missing)
+            if each.frame not in winner.frames:
+                continue  # it has been left
+            known = each in those or (one is winner and each.name in missing)
             if known or any(others.truths.get(term, truth) is not truth for term, truth in each.answers):
                 found.append(each)
             elif apart is not None:
@@ -100,7 +111,60 @@ def _shared(a: State, b: State) -> dict[Value, bool]:
         for term, truth in one.truths.items():
             if term not in other.truths and isinstance(term, Term) and remainders.decide(other, term) is truth:
                 found[term] = truth
-    return found | latest(a, b) | options.shared(a, b)
+    return found | latest(a, b) | options.shared(a, b) | _either(a, b)
+
+
+def _mixed(winner: State, other: State) -> frozenset[int]:
+    """Whether a known number goes with what only the path has chosen in which it is another one."""
+    here, there = winner.frame.names, other.frame.names
+    differ = any(
+        isinstance(value, Const) and type(value.value) is int and there.get(name, value) != value
+        for name, value in here.items()
+    )
+    return frozenset((MIXED,)) if differ else frozenset()
+
+
+def _computed_apart(winner: State, other: State) -> set[Value]:
+    """The unknowns from which numbers are computed that two paths hold under one name, and differ in: the path goes on
+    with one of these, so what it has chosen of them still holds."""
+    here, there = winner.frame.names, other.frame.names
+    found: set[Value] = set()
+    for name, value in here.items():
+        if value is not (against := there.get(name, value)) and value != against:
+            held = winner.get(value)
+            number = held.attrs.get(TOTAL) if isinstance(held, UnknownObj) else value
+            if isinstance(number, Term):
+                found.update(possible.leaves(number))
+    return found
+
+
+def _about(state: State, unknowns: set[Value]) -> dict[Value, bool]:
+    """What a path has chosen of some unknown numbers."""
+    if not unknowns:
+        return {}
+    truths = state.truths.items()
+    return {
+        term: truth
+        for term, truth in truths
+        if isinstance(term, Term) and not unknowns.isdisjoint(possible.leaves(term))
+    }
+
+
+def _either(a: State, b: State) -> dict[Value, bool]:
+    """That all holds which only one of both knows, or all that only the other does."""
+    sides = [_alone(a, b), _alone(b, a)]
+    if not all(0 < len(side) <= MOST for side in sides) or sides[0] == [negate(each) for each in sides[1][:2]]:
+        return {}
+    return {Term("any", tuple(Term("all", tuple(side)) for side in sides)): True}
+
+
+def _alone(state: State, other: State) -> list[Value]:
+    """The comparisons and flags that one path has chosen, and the other hasn't, or otherwise."""
+    return [
+        term if truth else negate(term)
+        for term, truth in state.truths.items()
+        if other.truths.get(term) is not truth and not (isinstance(term, Term) and term.op in ("any", "all"))
+    ]
 
 
 def _blurred(a: State, b: State) -> frozenset[int]:

@@ -78,11 +78,12 @@ class Plan:
             state.deciding.discard(self.loop)
         return found
 
-    def presume(self, state: State, number: int) -> None:
+    def presume(self, state: State, number: int, index: Value) -> None:
         """Note, while the loop runs, how long it must be for this turn to come, and what else is as long."""
         if not isinstance(self.size, Term | Ref):
             return
-        least = {2: 1, 3: 3, 4: 2}.get(number)
+        at = index.value if isinstance(index, Const) and isinstance(index.value, int) else 0
+        least = at or {3: 3, 4: 2}.get(number)
         sizes = () if least is None else (self.size, *self.sizes)
         known = [facts.compare(state, "<", Const(least or 0), size) for size in sizes]
         if number == 1:

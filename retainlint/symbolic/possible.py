@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
@@ -40,6 +41,7 @@ def is_possible(truths: Mapping[Value, bool]) -> bool:
     known = [(term, truth) for term, truth in truths.items() if _is_numeric(term)]
     known += [(term, truths[term]) for term in _leaves_of(known) if term in truths]
     known += [(Term("<=", (each, each.high)), True) for each in _symbols(known) if each.high is not None]
+    known += [(Term("<", (Const(0), each)), truths[of]) for each, of in _lengths(known) if of in truths]
     try:
         return all(_is_solvable(group) for group in _groups(known))
     except _TooMany:
@@ -48,48 +50,57 @@ def is_possible(truths: Mapping[Value, bool]) -> bool:
 
 def _is_solvable(known: list[Known]) -> bool:
     """Whether numbers can be found for conditions that hang together."""
-    inside = [(term, truth, set(_leaves(term))) for term, truth in known]
-    leaves = sorted(
-        set[Value]().union(*(each for _, _, each in inside)), key=lambda x: -sum(x in i for _, _, i in inside)
-    )
+    inside = [(term, truth, frozenset(leaves(term))) for term, truth in known]
+    weight = Counter(leaf for _, _, named in inside for leaf in named)
+    order = [leaf for leaf, _ in weight.most_common()]
     numbers = [abs(each) for term, _ in known for each in _numbers(term)]
     if len(known) < 2 or max(numbers, default=0) > LARGEST:
         return True
     top = max(HIGHEST, *(int(each) + 3 for each in numbers)) if numbers else HIGHEST
-    ranges = [_range(leaf, [each for each in inside if each[2] == {leaf}], top) for leaf in leaves]
+    atoms = [each for term, truth in known for each in _atoms(term, truth)]
+    ranges = [_range(leaf, [each for each in atoms if set(leaves(each[0])) == {leaf}], top) for leaf in order]
     checks = [
-        [(term, truth) for term, truth, needs in inside if leaf in needs and needs <= set(leaves[: depth + 1])]
-        for depth, leaf in enumerate(leaves)
+        [(term, truth) for term, truth, needs in inside if leaf in needs and needs <= set(order[: depth + 1])]
+        for depth, leaf in enumerate(order)
     ]
     left = [TRIES]
 
     def search(depth: int, case: Case) -> bool:
-        if depth == len(leaves):
+        if depth == len(order):
             return True
         for number in ranges[depth]:
             left[0] -= 1
             if left[0] < 0:
                 raise _TooMany
-            case[leaves[depth]] = number
+            case[order[depth]] = number
             if all(_holds(term, case) is truth for term, truth in checks[depth]) and search(depth + 1, case):
                 return True
-        case.pop(leaves[depth], None)
+        case.pop(order[depth], None)
         return False
 
     return search(0, {})
 
 
-def _range(leaf: Value, own: list[tuple[Value, bool, set[Value]]], top: int) -> list[Number]:
+def _atoms(term: Value, truth: bool) -> Iterator[Known]:
+    """The conditions of which one is made, each as it has to be answered for its part."""
+    if isinstance(term, Term) and term.op in ("any", "all", "not"):
+        for arg in term.args:
+            yield from _atoms(arg, truth is not (term.op == "not"))
+    else:
+        yield term, truth
+
+
+def _range(leaf: Value, own: list[Known], top: int) -> list[Number]:
     """The numbers to try for one unknown: positive ones, unless a condition on it alone holds for none of these."""
     if isinstance(leaf, Symbol):
         return list(range(leaf.low, leaf.low + top + 1))
-    halves = [each + 0.5 for term, _, _ in own for each in _numbers(term) if isinstance(each, float)]
-    positive: list[Number] = [*range(1, top + 1), *(each for each in halves if each > 0)]
-    for more in ((), (0,), (0, *range(-1, -top, -1))):
-        tried = [*positive, *more]
-        if all(any(_holds(term, {leaf: number}) is truth for number in tried) for term, truth, _ in own):
-            return tried
-    return [*positive, *range(0, -top, -1)]
+    halves = [each + 0.5 for term, _ in own for each in _numbers(term) if isinstance(each, float)]
+    tried: list[Number] = [*range(1, top + 1), *(each for each in halves if each > 0)]
+    for more in ((), (0,), range(-1, -top, -1)):
+        tried += more
+        if all(any(_holds(term, {leaf: number}) is truth for number in tried) for term, truth in own):
+            break
+    return tried
 
 
 def _holds(term: Value, case: Case) -> bool | None:
@@ -100,6 +111,8 @@ def _holds(term: Value, case: Case) -> bool | None:
 
 
 def _value(value: Value, case: Case) -> Number:
+    if value in case:
+        return case[value]
     match value:
         case Const(int(number)) | Const(float(number)):
             return number
@@ -109,7 +122,7 @@ def _value(value: Value, case: Case) -> Number:
             return _UNARY[op](_value(one, case))
         case Term(op=op, args=args) if op in _MANY:
             return _MANY[op](tuple(_value(each, case) for each in args))
-    return case[value]
+    raise ArithmeticError
 
 
 def _is_computed(value: Value) -> bool:
@@ -123,7 +136,7 @@ def _is_computed(value: Value) -> bool:
 
 def _is_numeric(value: Value) -> bool:
     """Whether a condition compares numbers, or may."""
-    return _is_computed(value) and all(isinstance(each.value, int | float) for each in _constants(value))
+    return _is_computed(value)
 
 
 def _constants(value: Value) -> Iterator[Const]:
@@ -138,11 +151,11 @@ def _numbers(value: Value) -> Iterator[Number]:
     return (each.value for each in _constants(value) if isinstance(each.value, int | float))
 
 
-def _leaves(value: Value) -> Iterator[Value]:
+def leaves(value: Value) -> Iterator[Value]:
     """What a condition is computed from, and isn't computed itself."""
     if isinstance(value, Term) and _is_computed(value):
         for arg in value.args:
-            yield from _leaves(arg)
+            yield from leaves(arg)
     elif not isinstance(value, Const):
         yield value
 
@@ -150,7 +163,7 @@ def _leaves(value: Value) -> Iterator[Value]:
 def _leaves_of(known: list[Known]) -> list[Value]:
     return [
         leaf
-        for leaf in dict.fromkeys(each for term, _ in known for each in _leaves(term))
+        for leaf in dict.fromkeys(each for term, _ in known for each in leaves(term))
         if isinstance(leaf, Ref | Term)
     ]
 
@@ -158,20 +171,26 @@ def _leaves_of(known: list[Known]) -> list[Value]:
 def _symbols(known: list[Known]) -> list[Symbol]:
     """The turn numbers that conditions name, those too that only bound others."""
     found: dict[Symbol, None] = {}
-    waiting = [leaf for term, _ in known for leaf in _leaves(term)]
+    waiting = [leaf for term, _ in known for leaf in leaves(term)]
     while waiting:
         leaf = waiting.pop()
         if isinstance(leaf, Symbol) and leaf not in found:
             found[leaf] = None
-            waiting += _leaves(leaf.high) if leaf.high is not None else ()
+            waiting += leaves(leaf.high) if leaf.high is not None else ()
     return list(found)
+
+
+def _lengths(known: list[Known]) -> list[tuple[Term, Value]]:
+    """The lengths that conditions name, each with what is so long: that is true if it isn't empty."""
+    named = dict.fromkeys(each for term, _ in known for each in leaves(term))
+    return [(each, each.args[0]) for each in named if isinstance(each, Term) and each.op == "len"]
 
 
 def _groups(known: list[Known]) -> list[list[Known]]:
     """The conditions that hang together, by the unknowns that they name."""
     groups: list[tuple[set[Value], list[Known]]] = []
     for each in known:
-        names = set(_leaves(each[0]))
+        names = set(leaves(each[0]))
         touching = [group for group in groups if group[0] & names]
         groups = [group for group in groups if not group[0] & names]
         merged = names.union(*(group[0] for group in touching))

@@ -9,7 +9,6 @@ from retainlint.autograd.saves import rows
 from retainlint.symbolic.graphs import PART, UNSEEN, Graphs
 from retainlint.symbolic.values import CONVENTIONAL, GUESS
 
-
 _CLASSES = ("nll_loss", "bce_loss", "bce_logits_loss")
 """Losses that are given classes beside a prediction."""
 _DATA_BEHIND = ("div", *_CLASSES)

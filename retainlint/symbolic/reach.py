@@ -108,7 +108,7 @@ def records(state: State, plenty: float = math.inf) -> tuple[set[int], set[int]]
     heap, frames, base = state.heap, state.frames, state.base
     found: set[int] = set()
     seen: set[int] = base.frames.keys() - frames.keys()
-    refs, outer = _spread((state.cache, None if state.flow is None else state.flow.value))
+    refs, outer = _spread((state.cache, state.hooks, None if state.flow is None else state.flow.value))
     new = {*refs, *(base.heap.keys() & heap.keys())}
     entering = {*outer, *state.stack, *state.suspended, *(base.frames.keys() & frames.keys())}
     while True:

@@ -51,8 +51,9 @@ def _retained(account: Account, state: State, record: WalkRecord, value: Span) -
     graphs = account.graphs
     saved = [node for node in record.reach if node.saved]
     sure = [node for node in saved if record.reach[node] <= CONVENTIONAL]
-    if not sure or any(is_foreign(graphs, node) for node in saved):
+    if any(is_foreign(graphs, node) for node in saved):
         account.deny(Retained, record.walk.moment.span)
+    if not sure:
         return
     incident = Retained(record.walk, value, conditions=conditions(state), assumptions=assumptions(graphs, sure))
     account.claim(incident, held=sure)

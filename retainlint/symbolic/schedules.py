@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from retainlint.incident import Condition, Moment
-from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Method, Ref, Term, Tuple, UnknownObj, Value
+from retainlint.symbolic.state import MIXED, State
+from retainlint.symbolic.values import Const, Method, Ref, Term, Tuple, UnknownObj, Value
 
 
 def begun(freed: Moment, reused: Moment) -> int:
@@ -22,9 +22,18 @@ def conditions(state: State, since: int) -> tuple[Condition, ...]:
     )
 
 
+def is_scheduled(state: State, keeps: Value | None, since: int) -> bool:
+    """Whether a walk keeps its graph by what is asked anew in each turn; a truth that is known was chosen before."""
+    return keeps is not None and (isinstance(keeps, Const) or is_fleeting(state, keeps, since))
+
+
 def is_fleeting(state: State, value: Value, since: int) -> bool:
     """Whether a value comes from something unseen that was made since, and isn't read off what was there before."""
     match value:
+        case Term(op="not", args=args):
+            return is_fleeting(state, args[0], since)
+        case Term() if MIXED in state.vague and _is_counted(value):
+            return bool(since)
         case Term(args=args) | Tuple(items=args):
             return bool(since) and any(is_fleeting(state, each, since) for each in args)
         case Method(obj=obj):
@@ -32,6 +41,13 @@ def is_fleeting(state: State, value: Value, since: int) -> bool:
         case Ref(id):
             return bool(since) and id > since and not _is_read(state, value, since)
     return False
+
+
+def _is_counted(value: Term) -> bool:
+    """Whether numbers are compared, of which one is known."""
+    return value.op in ("==", "<", "<=") and any(
+        isinstance(arg, Const) and isinstance(arg.value, int) for arg in value.args
+    )
 
 
 def _is_read(state: State, value: Ref, since: int) -> bool:

@@ -12,7 +12,7 @@ from retainlint.incident import Condition, Moment, Turn, Walk
 from retainlint.ir import Code
 from retainlint.records import record
 from retainlint.source import Source, Span
-from retainlint.symbolic.values import HeapObj, Ref, UnknownObj, Value
+from retainlint.symbolic.values import HeapObj, Ref, Tuple, UnknownObj, Value
 
 _tickets = count(1)
 
@@ -160,6 +160,9 @@ class Unbound:
     answers: frozenset[tuple[Value, bool]]
 
 
+MIXED = 0
+"""Among what is vague on a path: known numbers, that paths which went into it held otherwise."""
+
 _NOWHERE = Span(Source("", ""), 0, 0)
 
 
@@ -180,6 +183,7 @@ class State:
         "grad",
         "guards",
         "heap",
+        "hooks",
         "ledger",
         "me",
         "opened",
@@ -212,6 +216,7 @@ class State:
         self.choices: tuple[Choice, ...] = ()
         self.unless: tuple[Unbound, ...] = ()
         self.flow: Flow | None = None
+        self.hooks = Tuple(())  # of tensors: each with what it is given, and what is called when a walk comes to it
         self.cache: Ref | None = None  # inside `parametrize.cached()`: the weights computed so far
         self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
@@ -233,7 +238,7 @@ class State:
         other.ledger = self.ledger.fork()
         other.truths, other.deciding, other.opened = dict(self.truths), self.deciding, self.opened
         other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
-        other.suspended, other.cache = self.suspended, self.cache
+        other.suspended, other.cache, other.hooks = self.suspended, self.cache, self.hooks
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
         other.walks, other.changes, other.steps, other.reported = self.walks, self.changes, self.steps, self.reported
         other.retained, other.deeds, other.vague = self.retained, self.deeds, self.vague

@@ -32,7 +32,7 @@ def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second:
         name=name or (second.walk.root if second.walk.root.isidentifier() and len(way) == 1 else ""),
         same_root=set(first.roots) == set(second.roots),
         conditions=schedules.conditions(state, begun),
-        scheduled=first.keeps is not None and schedules.is_fleeting(state, first.keeps, begun),
+        scheduled=schedules.is_scheduled(state, first.keeps, begun),
         assumptions=(
             *_assumptions(machine.graphs, (*way, node)),
             *_turns(first.walk.moment, second.walk.moment),
@@ -63,7 +63,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, wal
         walk=walk.walk,
         earlier=None if earlier is None else earlier.walk,
         conditions=_conditions(state),
-        assumptions=(*_assumptions(graphs, (*way, node)), *_about_weights(graphs, node, saved, change, walk.walk)),
+        assumptions=(*_assumptions(graphs, (*way, node)), *_about_weights(graphs, saved, change, walk.walk)),
         supposed=change.level == GUESS or bool(change.assumed),
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, walk, node, saved, change))
@@ -104,7 +104,7 @@ def _assumptions(graphs: Graphs, nodes: tuple[Node, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for node in nodes if (text := graphs.births[node].assumed)))
 
 
-def _about_weights(graphs: Graphs, node: Node, saved: SavedTensor, change: Change, walk: Walk) -> Iterator[str]:
+def _about_weights(graphs: Graphs, saved: SavedTensor, change: Change, walk: Walk) -> Iterator[str]:
     """What is taken for granted of a network that nobody sees, or of an optimiser."""
     if saved.edge is not None and saved.edge.node in graphs.networks:
         name = graphs.networks[saved.edge.node][1]

@@ -69,14 +69,15 @@ class Sites:
 
 def _end(loop: ir.For | ir.While) -> int:
     """Where the last thing in a loop's body ends."""
-    return max((span.end for span in _spans(loop.body)), default=loop.span.end)
+    return max((span.end for span in spans(loop.body)), default=loop.span.end)
 
 
-def _spans(block: ir.Block) -> Iterator[Span]:
+def spans(block: ir.Block) -> Iterator[Span]:
+    """Where the instructions of a block stand, and those inside them."""
     for instr in block:
         yield instr.span
         for inner in blocks(instr):
-            yield from _spans(inner)
+            yield from spans(inner)
 
 
 def _codes(block: ir.Block) -> Iterator[ir.Code]:

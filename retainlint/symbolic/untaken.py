@@ -35,6 +35,11 @@ def walkers(program: ir.Program) -> frozenset[str]:
     return found
 
 
+def count(program: ir.Program) -> int:
+    """How many walks are written in a program, at most."""
+    return sum(name in WALKS for name in _mentioned(program.module.body))
+
+
 def _functions(block: ir.Block) -> Iterator[ir.Code]:
     for instr in block:
         if isinstance(instr, ir.MakeFunction):

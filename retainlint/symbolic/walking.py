@@ -13,7 +13,7 @@ from retainlint.source import Span
 from retainlint.symbolic import deeds, misuse, retaining, witness
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.gradients import Gradients, Mark
-from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models import hooks, unknown
 from retainlint.symbolic.refusals import Refused, Request, Watch
 from retainlint.symbolic.state import Flow, State, WalkRecord, ticket
 from retainlint.symbolic.values import (
@@ -68,10 +68,11 @@ def _requested(
     found: Results = []
     for each, retain, create in flags(machine, state, args, at, span):
         written = _written(args, at)
-        keeps = args.get(at, "retain_graph", args.get(-1, "retain_variables"))
-        request = Request(roots, text, span, retain, create, targets, True, seeds, written, keeps)
+        request = Request(roots, text, span, retain, create, targets, True, seeds, written, _asked(args, at))
+        before = each.walks
         execute(machine, each, request)
-        found.append((each, NONE))
+        hooked = each.hooks.items and each.walks is not before and each.flow is None
+        found += [(after, NONE) for after in (hooks.behind_walk(machine, each, span) if hooked else (each,))]
     return found
 
 
@@ -118,6 +119,13 @@ def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> li
         else:
             found += [(t, keeps, creates) for t, keeps in machine.branch(s, retain, places.get("retain_graph", span))]
     return found
+
+
+def _asked(args: Args, at: int) -> Value | None:
+    """What the program asks for whether to keep the graph; None where it just says so."""
+    place = dict(args.places).get("retain_graph") or (args.spans[at] if at < len(args.spans) else None)
+    is_said = place is None or place.text in ("True", "False", "None")
+    return None if is_said else args.get(at, "retain_graph")
 
 
 def _written(args: Args, at: int) -> retaining.Flags:

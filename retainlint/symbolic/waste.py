@@ -24,7 +24,7 @@ from retainlint.source import Span
 from retainlint.symbolic import reach
 from retainlint.symbolic.graphs import UNSEEN, Graphs
 from retainlint.symbolic.state import Flow, State, WalkRecord
-from retainlint.symbolic.untaken import WALKS, Arms, walkers
+from retainlint.symbolic.untaken import WALKS, Arms, count, walkers
 from retainlint.symbolic.uses import Uses
 from retainlint.symbolic.values import CONVENTIONAL, GUESS, DictObj, ListObj, Ref, Tuple, Value
 
@@ -48,6 +48,14 @@ class Claim:
     container: int | None = None  # the list that holds it, which must not shrink
 
 
+@record
+class Used:
+    """The places at which something was built, or put, that is walked; and the calls in which it was built."""
+
+    places: frozenset[Span] = frozenset()
+    calls: frozenset[tuple[Span, ...]] = frozenset()
+
+
 class Account:
     """The claims of one exploration, and what denies them. All paths share it; time is counted in events.
 
@@ -65,6 +73,7 @@ class Account:
         self.claims: list[Claim] = []
         self.denied: set[tuple[type, Span]] = set()
         self.spoilt: set[int] = set()
+        self.dropped: set[int] = set()  # entries of whose conditions some answers were not followed
         self.unseen: dict[int, set[str]] = {}  # by entry, functions of the program that were not followed
         self.walks: list[tuple[int, WalkRecord]] = []
         self.given_away: dict[Node, None] = {}
@@ -90,6 +99,10 @@ class Account:
     def spoil(self) -> None:
         """This entry was not followed to its end, or something in it was not followed."""
         self.spoilt.add(self.entry)
+
+    def drop(self) -> None:
+        """Paths of this entry were given up, and with them an answer to some condition: it may have led to a walk."""
+        self.dropped.add(self.entry)
 
     def leave_unseen(self, name: str, edges: Iterable[Edge]) -> None:
         """A function of the program, of this name, was not followed; these graphs are in its hands."""
@@ -145,16 +158,19 @@ class Account:
         waiting = {claim.entry for claim in self.claims if not claim.settled} - self.spoilt
         leads = reaches or walkers(program).__contains__
         self.spoilt |= {entry for entry in waiting if any(map(leads, self.unseen.get(entry, ())))}
+        if self.dropped and not self._is_sole(program):
+            self.spoilt |= self.dropped
         walked: dict[Node, int] = {}
         for at, walk in self.walks:
             walked.update(dict.fromkeys(walk.reach, at))
         away = self.graphs.reach([Edge(node) for node in (*self.given_away, *self.opened)])
         untaken = self.arms.untaken()
         hides_walk = not untaken.isdisjoint(walkers(program) if untaken else WALKS)
+        used = self._used(walked)
         holding: list[Waste] = []
         for claim in self.claims:
             place = type(claim.incident), claim.incident.primary
-            if self._is_refuted(claim, walked):
+            if self._is_refuted(claim, walked) or _is_used(claim.incident, used):
                 self.denied.add(place)
             elif not self._is_doubtful(claim, away) and not _may_happen(claim, untaken, hides_walk):
                 holding.append(claim.incident)
@@ -167,6 +183,20 @@ class Account:
                 first.setdefault(incident.loop, incident.primary.start)
         return [i for i in found if not isinstance(i, NeverWalked) or i.primary.start == first[i.loop]]
 
+    def _used(self, walked: dict[Node, int]) -> Used:
+        """Where somebody walks what is built, or was put into a container."""
+        if not any(isinstance(claim.incident, Kept) for claim in self.claims):
+            return Used()
+        put = {
+            span for (_, span), items in self.stored.items() if any(walked.get(node, 0) > at for _, node, at in items)
+        }
+        built = [self.graphs.births[node].moment for node in walked if not node.is_leaf]
+        return Used(frozenset(put.union(each.span for each in built)), frozenset(each.frames for each in built))
+
+    def _is_sole(self, program: ir.Program) -> bool:
+        """Whether one walk is all that there is: what a path that was given up would have walked, others have shown."""
+        return count(program) == 1 and len({walk.walk.moment.span for _, walk in self.walks}) == 1
+
     def _is_refuted(self, claim: Claim, walked: dict[Node, int]) -> bool:
         """Whether it was needed, or is let go."""
         if claim.container in self.shrunk or any(walked.get(node, 0) > claim.at for node in claim.nodes):
@@ -178,6 +208,20 @@ class Account:
     def _is_doubtful(self, claim: Claim, away: dict[Node, int]) -> bool:
         """Whether somebody out of sight may need it."""
         return not claim.settled and (claim.entry in self.spoilt or not claim.held.isdisjoint(away))
+
+
+def _is_used(incident: Waste, used: Used) -> bool:
+    """Whether a graph that is kept for nothing in one call is walked in another: then the function is there to train."""
+    if not isinstance(incident, Kept) or not incident.alive:
+        return False
+    frames = incident.kept.frames
+    names = {_callee(each) for each in used.calls} - {""}
+    return incident.kept.span in used.places or (frames not in used.calls and _callee(frames) in names)
+
+
+def _callee(frames: tuple[Span, ...]) -> str:
+    """How the innermost of some calls names the function."""
+    return frames[-1].text.partition("(")[0].rpartition(".")[2].strip() if frames else ""
 
 
 def _may_happen(claim: Claim, untaken: frozenset[str], hides_walk: bool) -> bool:

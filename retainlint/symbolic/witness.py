@@ -156,7 +156,7 @@ def of_freed(graphs: Graphs, first: WalkRecord, second: WalkRecord, node: Node) 
     """Both walks over the way to the node that the first freed. None if the core doesn't agree."""
     script = _Script(graphs)
     ways = [_way(graphs, record, node) for record in (first, second)]
-    _emit(script, ways, node)
+    _emit(script, ways)
     walks = [
         (record, script.names[way[0]], script.kept[way[0]]) for record, way in zip((first, second), ways, strict=True)
     ]
@@ -178,7 +178,7 @@ def of_modified(
     script.moved = node if saved.name == "weights" and saved.edge is None else None
     way = _way(graphs, walk, node)
     ways = [way] if earlier is None else [_way(graphs, earlier, node), way]
-    _emit(script, ways, node)
+    _emit(script, ways)
     kept = script.kept[node].saved[node.saved.index(saved)]
     if kept.storage is None:
         return None
@@ -255,7 +255,7 @@ def _way(graphs: Graphs, record: WalkRecord, node: Node) -> tuple[Node, ...]:
     return (node,)
 
 
-def _emit(script: _Script, ways: Sequence[tuple[Node, ...]], node: Node) -> None:
+def _emit(script: _Script, ways: Sequence[tuple[Node, ...]]) -> None:
     on_way = {each for way in ways for each in way}
     for each in sorted(on_way, key=lambda n: n.order):
         script.operation(each, on_way)

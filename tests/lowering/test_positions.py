@@ -45,6 +45,7 @@ SHIFTED = {
     "mark and feeds": "\ufeff\fx = 1\r\f\fy = f(x)\n",
     "blanks at the end": "x = f(y)\n        ",
     "feeds at the end": "x = f(y)\n\f",
+    "backslashes alone on a row": "x = 1\n\\\nif x:\n    y = f(x)\n\\\n    z = f(y +\n\\\n y)\r\n\\\r\nz = g(x)\n",
     "blank before a colon": "try:\n  f(x)\nexcept E :\n  g(y)\nexcept (F, G) as e :\n  h(z)\n",
     "blank behind a conversion": "x = f'{y!s  } {z}' + f(y)\n",
     "all of them": "\ufeff\ftry:\r\tf(x)\r\n\fexcept  E :\r\n\t\tg(y) # \f\r\f  ",

@@ -308,6 +308,35 @@ for i in range(100):
         (loss * 2).backward()
     optimizer.step()
 """,
+    "what one call only looks at, and another trains with": """
+import data
+w2 = torch.rand(3, 2, requires_grad=True)
+def run(inputs):
+    h1 = torch.einsum("abc,cd->abd", (inputs, w))
+    inner, outer, record = torch.zeros(4, 3), torch.zeros(4, 3), []
+    for t in range(100):
+        out = torch.sigmoid(outer - 1.0)
+        new_inner, new_outer = 0.9 * inner + h1[:, t], 0.9 * outer + inner
+        record.append(out)
+        inner, outer = new_inner, new_outer
+    h2 = torch.einsum("abc,cd->abd", (torch.stack(record, dim=1), w2))
+    total, totals = torch.zeros(4, 2), []
+    for t in range(100):
+        total = 0.9 * total + h2[:, t]
+        totals.append(total)
+    return torch.stack(totals, dim=1), record
+def train(batches):
+    optimizer = torch.optim.Adam([w, w2])
+    for epoch in range(10):
+        for batch in batches:
+            totals, _ = run(batch.to_dense())
+            optimizer.zero_grad()
+            totals.mean().backward()
+            optimizer.step()
+train(data.load())
+totals, record = run(torch.randn(4, 100, 3))
+print(totals.detach(), record[0].detach())
+""",
     "retained for a function that calls itself": """
 def walk(tree, loss):
     if not tree.children:
@@ -547,6 +576,22 @@ for i in range(100):
     optimizer.zero_grad()
     loss.backward(retain_graph=True)  #~ wasted RTL201
     optimizer.step()
+""",
+    "added up and put into a list, of networks that aren't seen, and walked": """
+import nets
+class Trainer:
+    def __init__(self, net):
+        self.net = net
+    def score(self, x):
+        return torch.mean(self.net.run(x))
+    def train(self, data):
+        total, losses = 0, []
+        for x in data:
+            loss = self.score(x)
+            total += loss  #~ wasted RTL203
+            losses.append(loss)  #~ wasted RTL204
+            loss.backward()
+        print(total, losses)
 """,
     "retained, beside a function that calls itself": """
 def depth(tree):

@@ -15,7 +15,7 @@ def drop_walk(code: Code, cure: DropWalk, diagnostic: Diagnostic) -> Iterator[Fi
     if cure.walk.source is not code.source or cure.first.source is not code.source:
         return
     one, two = code.statement(cure.first.start), code.statement(cure.walk.start)
-    if one is None or two is None or one is two or walked(code, two) is None:
+    if one is None or two is None or one is two or walked(two) is None:
         return
     block = code.block(two)
     before = code.within(one, block.statements)

@@ -25,7 +25,7 @@ def sum_losses(code: Code, cure: SumLosses, diagnostic: Diagnostic) -> Iterator[
 def _two(code: Code, one: Span, two: Span) -> Iterator[Fix]:
     """The first walk taken out, and what it walked added to what the second walks."""
     first, second = code.statement(one.start), code.statement(two.start)
-    roots = walked(code, first), walked(code, second)
+    roots = walked(first), walked(second)
     if first is None or second is None or roots[0] is None or roots[1] is None:
         return
     block = code.block(first)
@@ -38,7 +38,7 @@ def _two(code: Code, one: Span, two: Span) -> Iterator[Fix]:
     rebound = [each for each in between if ast.unparse(roots[0]) in writes(each)]
     if not rebound:
         total = Edit(code.start(roots[1]), code.end(roots[1]), f"({texts[0]} + {texts[1]})")
-        yield _fix(f"Walk `{texts[0]} + {texts[1]}` once", removed(code, first), _bare(code, roots[1], total))
+        yield _fix(f"Walk `{texts[0]} + {texts[1]}` once", removed(code, first), _bare(code, total))
     elif texts[0] == texts[1] and len(rebound) == 1 and isinstance(rebound[0], ast.Assign):
         value = rebound[0].value
         if len(rebound[0].targets) == 1 and ast.unparse(rebound[0].targets[0]) == texts[0]:
@@ -48,7 +48,7 @@ def _two(code: Code, one: Span, two: Span) -> Iterator[Fix]:
             )
 
 
-def _bare(code: Code, root: ast.expr, total: Edit) -> Edit:
+def _bare(code: Code, total: Edit) -> Edit:
     """The edit without brackets of its own, where the root already stands in some."""
     text = code.text
     if text[: total.start].endswith("(") and text[total.end :].startswith(").backward"):
@@ -59,7 +59,7 @@ def _bare(code: Code, root: ast.expr, total: Edit) -> Edit:
 def _of_loop(code: Code, walk: Span) -> Iterator[Fix]:
     """One walk behind a loop in place of one in each turn."""
     statement = code.statement(walk.start)
-    root = walked(code, statement)
+    root = walked(statement)
     if statement is None or root is None:
         return
     block = code.block(statement)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from retainlint.source import Span
 from retainlint.symbolic import arithmetic, facts, heirs, iteration
+from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import operations, reflection, unknown
+from retainlint.symbolic.models import operations, reflection, sequences, unknown
 from retainlint.symbolic.state import Flow, State
 from retainlint.symbolic.values import (
     NONE,
@@ -174,7 +176,9 @@ def lazy(state: State, name: str, args: Args, span: Span) -> Value:
             bounds = {1: (Const(0), *ends, Const(1)), 2: (*ends, Const(1)), 3: ends}.get(len(ends))
             return state.new(IteratorObj("range", bounds)) if bounds else unknown.fresh(state, span)
         case "enumerate":
-            return state.new(IteratorObj("enumerate", args.pos[:1], args.get(1, "start", Const(0))))
+            return state.new(
+                IteratorObj("enumerate", args.pos[:1], unknown.counted(state, args.get(1, "start", Const(0))))
+            )
         case "map":
             return state.new(IteratorObj("map", args.pos[1:], args.get(0, "func")))
         case "filter":
@@ -240,12 +244,35 @@ def _sum(machine: Machine, state: State, args: Args, span: Span) -> Results:
         known = list(held.items) if isinstance(held, ListObj) else [iteration.any_item(machine, state, source, span)]
         if isinstance(held, UnknownObj):
             return [(state, unknown.called(machine, state, External("builtins.sum"), args, span))]
+    start = args.get(1, "start", Const(0))
+    if any(isinstance(state.get(each), Instance) for each in (start, *known)):
+        return _added(machine, state, (start, *known), span)
+    known = known if arithmetic.is_scalar(start) else [start, *known]
     if not known:
-        return [(state, Const(0))]
+        return [(state, start)]
+    if (whole := sequences.chained(state, known)) is not None:
+        return [(state, whole)]
     if all(map(arithmetic.is_scalar, known)):
         return [(state, Term("sum", tuple(known)[:4]))]
     total: Value = operations.operate(machine, state, "add", known, span, spans=args.spans[:1] * len(known))
     return [(state, total)]
+
+
+def _added(machine: Machine, state: State, values: Sequence[Value], span: Span) -> Results:
+    """The sum of objects that say themselves how they are added."""
+    results: Results = [(state, values[0])]
+    for value in values[1:]:
+        ways: Results = []
+        for each, total in results:
+            for obj, other, name in ((total, value, "__add__"), (value, total, "__radd__")):
+                method = find(each, obj, name) if isinstance(each.get(obj), Instance) else None
+                if method is not None:
+                    ways += machine.call(each, Bound(method, obj), Args((other,)), span)
+                    break
+            else:
+                ways.append((each, unknown.fresh(each, span)))
+        results = ways
+    return results
 
 
 def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
@@ -280,7 +307,7 @@ def _super(state: State, args: Args) -> Value:
     return External("builtins.object")
 
 
-def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+def scalar_method(state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """Methods of texts and numbers."""
     if isinstance(obj, Const) and isinstance(obj.value, str) and all(isinstance(a, Const) for a in args.pos):
         if name in (
@@ -318,7 +345,7 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
             if not arithmetic.is_wide(text := str(obj.value), *values, *named.values()):
                 return [(state, Const(text.format(*values, **named)))]
             return [(state, Term(name, (obj, *args.pos)))]
-        except (ValueError, IndexError, KeyError, AttributeError):
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError):
             return [(state, Term(name, (obj, *args.pos)))]
     if all(map(arithmetic.is_scalar, args.pos)):
         return [(state, Term(name, (obj, *args.pos)))]

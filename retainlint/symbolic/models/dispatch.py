@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from retainlint.source import Span
-from retainlint.symbolic import deeds
+from retainlint.symbolic import deeds, heirs
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import (
     builtin,
@@ -34,6 +34,7 @@ from retainlint.symbolic.models import (
 from retainlint.symbolic.models import trainers as trainers_
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
+    FALSE,
     NONE,
     ClassObj,
     Closure,
@@ -128,8 +129,9 @@ def parametrized(machine: Machine, state: State, obj: Value, held: LayerObj, nam
     return wrapping.weight(machine, state, obj, held, name, span)
 
 
-def layer_call(machine: Machine, state: State, layer: Ref, args: Args, span: Span) -> Results:
-    return layers.call(machine, state, layer, args, span)
+def layer_call(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> Results:
+    """Call a layer, or the one in an object, as it is now."""
+    return layers.call(machine, state, heirs.layer(state, obj) or obj, args, span)
 
 
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
@@ -173,7 +175,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         state.set(obj.memo, DictObj({}))
         return [(state, NONE)]
     if isinstance(obj, Const | Term | Symbol):
-        return builtin.scalar_method(machine, state, obj, name, args, span)
+        return builtin.scalar_method(state, obj, name, args, span)
     if isinstance(obj, External):
         return external(machine, state, f"{obj.path}.{name}", args, span)
     return [(state, unknown.called(machine, state, Method(obj, name), args, span))]
@@ -206,7 +208,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 return obj  # a wrapper is what it wraps
             if name in trainers_.METHODS or name in modules.METHODS or names.is_method(name):
                 return Method(obj, name)
-            if engines.is_method(held, name):
+            if engines.is_method(held, name) or name in unknown.CHANGING:
                 return Method(obj, name)
             if names.is_attribute(name) and held.hint in ("", "tensor"):
                 return tensors.unknown_attribute(machine, state, obj, held, name, span)
@@ -216,14 +218,14 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 )
             return unknown.derived(machine, state, obj, name, span)
         case DistributionObj():
-            found = distributions.attribute(machine, state, held, name, span)
+            found = distributions.attribute(held, name)
             return found if found is not None else Method(obj, name)
         case OptimizerObj():
-            return optimizers.attribute(machine, state, obj, name, span)
+            return optimizers.attribute(state, obj, name)
         case LayerObj():
-            return modules.attribute(machine, state, obj, name, span)
+            return modules.attribute(state, obj, name, span)
         case Instance():
-            return modules.attribute(machine, state, obj, name, span)
+            return modules.attribute(state, obj, name, span)
     if isinstance(obj, Closure | Wrapped) and name.startswith("__"):
         return Const(name)
     if isinstance(obj, Tuple) and name == "_fields":
@@ -242,9 +244,13 @@ def set_unknown_attribute(
         weights.require(machine, state, network, value, obj)
         state.set(obj, replace(held, attrs={**held.attrs, name: value}))
         return
+    if name == "requires_grad" and value != FALSE:
+        unknown.may_be_leaf(machine, state, obj)
     if network is not None and name == "grad" and value == NONE:
         weights.clear(machine, state, [network])
-    state.set(obj, replace(held, attrs={**held.attrs, name: value}))
+    asked = state.heap[obj.id]
+    assert isinstance(asked, UnknownObj)
+    state.set(obj, replace(asked, attrs={**asked.attrs, name: value}))
 
 
 def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> None:

@@ -24,7 +24,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if kind == "kl_divergence":
         held_by = ((value, state.get(value)) for value in args.pos)
         parts = [p for value, d in held_by for p in (d.params if isinstance(d, DistributionObj) else (value,))]
-        return [(state, _computed(machine, state, "mul", tuple(parts), span))]
+        return [(state, _computed(machine, state, tuple(parts), span))]
     if not kind[:1].isupper():
         return None
     params = [each for value in args.all for each in _spread(state, value)]
@@ -64,13 +64,13 @@ def method(machine: Machine, state: State, held: DistributionObj, name: str, arg
         case "entropy" | "perplexity":
             if held.kind in ("Normal", "LogNormal"):  # 0.5 + 0.5 * log(2 pi) + log(scale)
                 return [(state, operate(machine, state, "log", held.params[1:2], span))]
-            return [(state, _computed(machine, state, "mul", (*held.params[:1], *held.params), span))]
+            return [(state, _computed(machine, state, (*held.params[:1], *held.params), span))]
         case "rsample":
             if held.kind in ("Normal", "Laplace", "Uniform") and len(held.params) > 1:
                 noise = state.new(TensorObj(None, ticket()))
                 scaled = operate(machine, state, "mul", (held.params[1], noise), span)
                 return [(state, operate(machine, state, "add", (held.params[0], scaled), span))]
-            return [(state, _computed(machine, state, "mul", (*held.params[:1], *held.params), span))]
+            return [(state, _computed(machine, state, (*held.params[:1], *held.params), span))]
         case "expand":
             return [(state, state.new(held))]
     return [(state, unknown.fresh(state, span))]
@@ -83,10 +83,10 @@ def _log_prob(machine: Machine, state: State, held: DistributionObj, args: Args,
         offset = operate(machine, state, "sub", (args.get(0, "value"), held.params[0]), span)
         square = operate(machine, state, "pow", (offset,), span)
         return operate(machine, state, "div", (square, held.params[1]), span)
-    return _computed(machine, state, "mul", (*held.params[:1], *held.params, *args.pos), span)
+    return _computed(machine, state, (*held.params[:1], *held.params, *args.pos), span)
 
 
-def _computed(machine: Machine, state: State, row: str, operands: tuple[Value, ...], span: Span) -> Value:
+def _computed(machine: Machine, state: State, operands: tuple[Value, ...], span: Span) -> Value:
     """Something of the parameters that surely saves them; how, is not modelled."""
     edges = unknown.edges_in(machine, state, operands)
     if not state.grad or not edges:
@@ -96,7 +96,7 @@ def _computed(machine: Machine, state: State, row: str, operands: tuple[Value, .
     return state.new(UnknownObj(span, edge, "tensor"))
 
 
-def attribute(machine: Machine, state: State, held: DistributionObj, name: str, span: Span) -> Value | None:
+def attribute(held: DistributionObj, name: str) -> Value | None:
     """A property of a distribution; None for a method."""
     if name in _SIMPLE and held.params:
         second = name in ("scale", "stddev", "variance") and len(held.params) > 1

@@ -1,4 +1,4 @@
-"""What runs around a module's call: the hooks that were registered to run before its forward, and behind it."""
+"""What runs around a module's call, before its forward or behind it, and when a walk comes to a tensor: their hooks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from retainlint.source import Span
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.state import State
+from retainlint.symbolic.models import unknown
+from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
     NONE,
     TRUE,
@@ -18,17 +19,22 @@ from retainlint.symbolic.values import (
     LayerObj,
     Partial,
     Ref,
+    TensorObj,
     Tuple,
     UnknownObj,
     Value,
 )
 
 V = TypeVar("V", bound=Value)
+_MOST = 16
+"""So many hooks of tensors are remembered at a time."""
 
 BEFORE, BEHIND = "(before)", "(hooks)"
 """Under these a module holds its hooks."""
 METHODS = {"register_forward_pre_hook": BEFORE, "register_forward_hook": BEHIND}
 REMOVE = "torch.nn.(remove a hook)"
+OF_TENSORS = ("register_hook", "register_post_accumulate_grad_hook")
+"""Methods by which a tensor has something called when a walk comes to it: given the gradient, or the tensor."""
 
 
 def register(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:
@@ -60,7 +66,10 @@ def removed(state: State, args: Args) -> None:
     """`handle.remove()`."""
     where, obj, hook = args.pos
     assert isinstance(where, Const)
-    drop(state, obj, str(where.value), hook)
+    if where == NONE:
+        state.hooks = Tuple(tuple(each for each in state.hooks.items if each != hook))
+    else:
+        drop(state, obj, str(where.value), hook)
 
 
 def around(
@@ -83,6 +92,43 @@ def around(
         else:
             found += _behind(machine, inner(machine, each, target, given, span), obj, given, span)
     return found
+
+
+def watch(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:
+    """`tensor.register_hook(hook)` and its twin; what it returns takes the hook away again."""
+    hook = Tuple((obj, NONE if name == OF_TENSORS[0] else obj, args.get(0, "hook")))
+    others = tuple(each for each in state.hooks.items if each != hook)
+    state.hooks = Tuple((*others[1 - _MOST :], hook))
+    remove = Partial(External(REMOVE), (NONE, NONE, hook), ())
+    return state.new(UnknownObj(span, attrs={"remove": remove}, plain=True))
+
+
+def behind_walk(machine: Machine, state: State, span: Span) -> list[State]:
+    """Call the hooks of the tensors that the last walk came to, and forget those that no walk comes to again. Torch does
+    so on its way, which makes a difference where a hook changes what the same walk still needs."""
+    walk, waiting = state.walks[-1], []
+    for hook in state.hooks.items if walk.targets is None else ():
+        assert isinstance(hook, Tuple)
+        edge = machine.graphs.edge(state, hook.items[0])
+        if edge is not None and edge.node in walk.reach:
+            waiting.append(hook.items[1:])
+            if edge.node in walk.freed:
+                state.hooks = Tuple(tuple(each for each in state.hooks.items if each != hook))
+    states = [state]
+    for given, func in waiting:
+        states = [after for each in states for after in _told(machine, each, given, func, walk.creates, span)]
+    return states
+
+
+def _told(machine: Machine, state: State, given: Value, func: Value, creates: bool, span: Span) -> list[State]:
+    """Call a hook with the tensor, or with a gradient: that has no graph unless the walk builds one."""
+    if state.flow is not None:
+        return [state]
+    if given == NONE and creates:
+        given = unknown.fresh(state, span, hint="tensor")
+    elif given == NONE:
+        given = state.new(TensorObj(None, ticket(), cut=("create_graph", span)))
+    return [after for after, _ in machine.call(state, func, Args((given,)), span)]
 
 
 def registered(state: State, obj: Value, where: str) -> tuple[Value, ...]:

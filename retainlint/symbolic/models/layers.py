@@ -21,6 +21,7 @@ from retainlint.symbolic.values import (
     DictObj,
     External,
     LayerObj,
+    ListObj,
     Ref,
     TensorObj,
     Tuple,
@@ -250,7 +251,9 @@ def _container(machine: Machine, state: State, kind: str, args: Args, span: Span
         elif kind in ("ModuleList", "ParameterList"):
             known = iteration.known_items(machine, state, value, span)
             open_ |= known is None
-            if known is None:
+            if known is None and isinstance(held, ListObj) and held.items:
+                known = list(held.items)
+            elif known is None:
                 known = [iteration.any_item(machine, state, value, span)]
             entries |= {str(i): item for i, item in enumerate(known)}
         else:

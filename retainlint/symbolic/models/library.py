@@ -166,8 +166,10 @@ def _deque(machine: Machine, state: State, args: Args, span: Span) -> Value:
 
 def _reduce(machine: Machine, state: State, args: Args, span: Span) -> Results:
     known = iteration.known_items(machine, state, args.get(1, "sequence"), span)
+    if known is not None and len(args.pos) > 2:
+        known = [args.pos[2], *known]
     if not known:
-        return [(state, unknown.fresh(state, span))]
+        return [(state, unknown.called(machine, state, External("functools.reduce"), args, span))]
     results: Results = [(state, known[0])]
     for item in known[1:]:
         results = [r for each, v in results for r in machine.call(each, args.get(0, "func"), Args((v, item)), span)]

@@ -44,40 +44,13 @@ PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load
 _SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
 
 
-def owned(state: State, value: Value) -> tuple[list[Value], bool]:
-    """The parameters of a module, and whether these are surely all. A plain list hides its modules, as in torch."""
-    named, sure = named_parameters(state, value, "", set())
-    return list(named.values()), sure
-
-
-def named_parameters(state: State, value: Value, prefix: str, seen: set[Value]) -> tuple[dict[str, Value], bool]:
-    """The parameters of a module by their dotted names, and whether these are surely all."""
-    if value in seen:
-        return {}, True
-    seen.add(value)
-    held = state.get(value)
-    if isinstance(held, TensorObj):
-        return ({prefix: value} if held.parameter else {}), True
-    if isinstance(held, UnknownObj):
-        return {}, held.hint not in ("module", "submodule")
-    if not isinstance(held, LayerObj | Instance):
-        return {}, True
-    found: dict[str, Value] = {}
-    sure = True
-    for name, part in held.attrs.items():
-        more, all_ = named_parameters(state, part, f"{prefix}.{name}" if prefix else name, seen)
-        found |= more
-        sure &= all_
-    return found, sure
-
-
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """A method of a module that we know."""
     assert isinstance(obj, Ref)
     held = state.heap[obj.id]
     match name:
         case "parameters" | "named_parameters":
-            found, sure = named_parameters(state, obj, "", set())
+            found, sure = parts.named_parameters(state, obj, "", set())
             weights.note(machine, state, obj, found, sure=sure)
             items = tuple(found.values())
             if name == "named_parameters":
@@ -91,7 +64,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             mode = name == "train" and args.get(0, "mode", TRUE) != FALSE
             _set_training(state, obj, mode)
         case "zero_grad":
-            clear(machine, state, owned(state, obj)[0], args, 0, (obj,))
+            clear(machine, state, parts.owned(state, obj)[0], args, 0, (obj,))
             deeds.zeroed(machine.waste, state, None, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
             return [(state, NONE)]
         case "requires_grad_":
@@ -237,7 +210,7 @@ def clear(
 
 def _require(machine: Machine, state: State, obj: Value, wanted: Value, span: Span) -> None:
     weights.require(machine, state, obj, wanted)
-    for value in owned(state, obj)[0]:
+    for value in parts.owned(state, obj)[0]:
         held = state.get(value)
         if not isinstance(held, TensorObj) or not isinstance(value, Ref):
             continue
@@ -249,16 +222,16 @@ def _require(machine: Machine, state: State, obj: Value, wanted: Value, span: Sp
 
 def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) -> None:
     """`load_state_dict` copies into the parameters: an in-place change of each, unless it assigns."""
-    for value in owned(state, obj)[0]:
+    for value in parts.owned(state, obj)[0]:
         held = state.get(value)
         if isinstance(held, TensorObj) and isinstance(value, Ref):
             if args.get(2, "assign", FALSE) == TRUE:
                 state.set(value, replace(held, storage=ticket()))
             else:
-                bump(machine, state, held.storage, span, text="the loaded weights")
+                bump(state, held.storage, span, text="the loaded weights")
 
 
-def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
+def attribute(state: State, obj: Value, name: str, span: Span) -> Value:
     """An attribute that a module's class and assignments don't give."""
     held = state.get(obj)
     if name == "_modules":
@@ -287,12 +260,12 @@ def unknown_method(
     if name in ("to", "cuda", "cpu", "float", "double", "half", "train", "eval", "requires_grad_", "apply"):
         if name in PROOFS and held.hint in ("", "instance", "submodule"):
             state.set(obj, replace(held, hint="module"))
-        elif name == "requires_grad_" and held.plain and args.get(0, "requires_grad", TRUE) != FALSE:
-            state.set(obj, replace(held, plain=False))  # a tensor, and from now on one that may have a graph
         elif name == "requires_grad_" and (network := weights.network_of(state, obj)) is not None:
             weights.require(machine, state, network, args.get(0, "requires_grad", TRUE), obj)
         elif name == "requires_grad_" and held.hint != "tensor":
             weights.require(machine, state, obj, args.get(0, "requires_grad", TRUE))
+        if name == "requires_grad_" and args.get(0, "requires_grad", TRUE) != FALSE:
+            unknown.may_be_leaf(machine, state, obj)
         return [(state, obj)]
     if name in ("forward", "__call__") and args.all and unknown.is_network(held):
         return machine.call(state, obj, args, span)

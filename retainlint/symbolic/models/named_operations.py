@@ -26,7 +26,7 @@ from retainlint.symbolic.values import (
 )
 
 
-def operands(machine: Machine, state: State, args: Args) -> tuple[tuple[Value, ...], tuple[Span | None, ...]]:
+def operands(state: State, args: Args) -> tuple[tuple[Value, ...], tuple[Span | None, ...]]:
     """The tensors that go into an operation, with where each stands; a list of tensors is spread."""
     values: list[Value] = []
     spans: list[Span | None] = []
@@ -50,7 +50,7 @@ _NORMS = {"layer_norm": (0, 2, 3), "batch_norm": (0, 3, 4), "group_norm": (0, 2,
 
 def operation(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
     """A function or method named in OPERATIONS; `args` begin with the tensor itself."""
-    values, spans = operands(machine, state, args)
+    values, spans = operands(state, args)
     row = OPERATIONS[name]
     if name == "where":
         values, spans = values[1:], spans[1:]

@@ -11,7 +11,7 @@ from retainlint.source import Span
 from retainlint.symbolic import arithmetic, facts, keeping, witness
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models import sequences, unknown
 from retainlint.symbolic.state import Change, Flow, State, ticket
 from retainlint.symbolic.values import (
     NONE,
@@ -22,7 +22,6 @@ from retainlint.symbolic.values import (
     External,
     Failure,
     Instance,
-    ListObj,
     Method,
     Ref,
     Slice,
@@ -165,13 +164,15 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         return [(state, folded)]
     lheld, rheld = state.get(left), state.get(right)
     is_option = isinstance(rheld, UnknownObj) or isinstance(right, External)
+    if instr.op in ("%", "//"):
+        left = unknown.number(state, left)
     if instr.op in ("%", "//") and arithmetic.is_scalar(left) and is_option:  # a turn by an option
         right = unknown.counted(state, right)
         return [(state, left if left == Const(0) else Term(instr.op, (left, right)))]
     if instr.op in ("+", "-") and arithmetic.is_count(state, left) and arithmetic.is_count(state, right):
         return [(state, arithmetic.sum_of(instr.op, left, right))]
     spans = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
-    sequence = _concatenate(machine, state, instr, left, right)
+    sequence = sequences.joined(machine, state, instr, left, right)
     if sequence is not None:
         return [(state, sequence)]
     for obj, other, prefix in ((left, right, ""), (right, left, "r")):
@@ -181,7 +182,7 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
                 return machine.call(state, Bound(method, obj), Args((other,)), span)
     row = _SIGNS.get(instr.op)
     if row is None or not (isinstance(lheld, TensorObj | UnknownObj) or isinstance(rheld, TensorObj | UnknownObj)):
-        return [(state, unknown.fresh(state, span, plain=row is None))]
+        return [(state, unknown.fresh(state, span, plain=row is None or not state.grad))]
     if instr.op == "**" and isinstance(rheld, TensorObj | UnknownObj):
         row = "pow_tensor" if isinstance(lheld, TensorObj | UnknownObj) else "rpow"
         operands: tuple[Value, ...] = (left, right) if row == "pow_tensor" else (right,)
@@ -217,32 +218,6 @@ def _numeric(
     return made
 
 
-def _concatenate(machine: Machine, state: State, instr: ir.Binary, left: Value, right: Value) -> Value | None:
-    """`+` of sequences and `*` of a sequence with a number."""
-    if isinstance(left, Tuple) and isinstance(right, Tuple) and instr.op == "+":
-        return Tuple(left.items + right.items)
-    lheld, rheld = state.get(left), state.get(right)
-    if isinstance(lheld, ListObj) and instr.op in ("+", "|"):
-        more, open_ = _items(right, rheld)
-        joined = ListObj(lheld.items + more, lheld.open or open_, lheld.kind, lheld.limit)
-        made = left if instr.in_place and isinstance(left, Ref) else state.new(joined)
-        places = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
-        keeping.joined(machine.waste, state, left, right, made, places, instr.span)
-        state.set(made, joined)
-        return made
-    if isinstance(lheld, ListObj) and instr.op == "*":
-        if isinstance(right, Const) and isinstance(right.value, int) and len(lheld.items) * right.value <= 64:
-            return state.new(ListObj(lheld.items * right.value, lheld.open))
-        return state.new(ListObj(lheld.items, True))
-    return None
-
-
-def _items(value: Value, held: object) -> tuple[tuple[Value, ...], bool]:
-    if isinstance(value, Tuple):
-        return value.items, False
-    return (held.items, held.open) if isinstance(held, ListObj) else ((), True)
-
-
 def unary(machine: Machine, state: State, op: str, value: Value, span: Span) -> Value:
     if op == "not":
         truth = facts.decide(state, value)
@@ -255,7 +230,9 @@ def unary(machine: Machine, state: State, op: str, value: Value, span: Span) -> 
     if arithmetic.is_scalar(value):
         return Term(op, (value,))
     if op == "-":
-        return _numeric(machine, state, "neg", (value,), span, ())
+        made = _numeric(machine, state, "neg", (value,), span, ())
+        unknown.totalled(state, made, "-", Const(0), value)
+        return made
     return value if op == "+" else unknown.fresh(state, span, plain=True)
 
 
@@ -299,7 +276,7 @@ def change(
     assert isinstance(held.storage, int)
     text = spans[0].text if spans and spans[0] else ""
     if graph_goes_on and held.base is not None and isinstance(base, TensorObj):
-        bump(machine, state, held.storage, span, text=text)
+        bump(state, held.storage, span, text=text)
         edge = machine.graphs.build(state, "copy_slices", (held.base, *operands), span, storage=held.storage)
         state.set(held.base, replace(base, edge=edge, cut=None))
         view_edge = machine.graphs.build(state, "alias", (held.base,), span, storage=held.storage)
@@ -313,7 +290,7 @@ def change(
         state.set(tensor, replace(held, edge=edge, cut=None))
         if row in keeping.SUMS:
             keeping.added(machine.waste, state, tensor, span, spans)
-    bump(machine, state, held.storage, span, text=text)
+    bump(state, held.storage, span, text=text)
 
 
 def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Value, span: Span) -> None:
@@ -331,7 +308,7 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
     if grows and base.edge is not None and base.edge.node.is_leaf and not base.moved:
         leaf_modified(machine, state, base, span, view=True)
         return
-    bump(machine, state, base.storage, span)
+    bump(state, base.storage, span)
     if grows:
         assert isinstance(base.storage, int)
         edge = machine.graphs.build(state, "copy_slices", (target, value), span, storage=base.storage)
@@ -339,7 +316,6 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
 
 
 def bump(
-    machine: Machine,
     state: State,
     storage: object,
     span: Span,

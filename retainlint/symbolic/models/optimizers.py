@@ -182,7 +182,7 @@ def _own_step(machine: Machine, state: State, held: UnknownObj, span: Span) -> N
     for node, level in list(weights.moved(machine, state, (own,) if own is not None else ())):
         name = machine.graphs.networks[node][1]
         assumed = f"`{held.name}` of {f'`{name}`' if name else 'the network'} owns its weights"
-        bump(machine, state, node.variable, span, by_step=True, level=level, assumed=assumed)
+        bump(state, node.variable, span, by_step=True, level=level, assumed=assumed)
 
 
 def _is_optimizer(held: UnknownObj) -> bool:
@@ -204,7 +204,7 @@ def _unseen_step(machine: Machine, state: State, span: Span, *, seen: bool = Fal
             network = machine.graphs.networks.get(leaf) if leaf is not None else None
             other = seen and leaf is not None and (network is None or isinstance(state.get(network[0]), UnknownObj))
             if is_weight and not other and isinstance(saved.storage, int):
-                bump(machine, state, saved.storage, span, by_step=True, level=GUESS)
+                bump(state, saved.storage, span, by_step=True, level=GUESS)
 
 
 def _may_zero(deed: Deed) -> bool:
@@ -229,11 +229,11 @@ def step(machine: Machine, state: State, held: OptimizerObj, span: Span) -> None
             if tensor.edge.node.variable in state.ledger.graded:
                 machine.trained.add(tensor.edge.node)
                 if not held.silent:
-                    bump(machine, state, tensor.storage, span, by_step=True)
+                    bump(state, tensor.storage, span, by_step=True)
     for node, level in list(weights.moved(machine, state, held.params or ())):
         machine.trained.add(node)
         if not held.silent:
-            bump(machine, state, node.variable, span, by_step=True, level=level)
+            bump(state, node.variable, span, by_step=True, level=level)
     if _is_hidden(state, held) and not held.silent:
         _unseen_step(machine, state, span, seen=held.params is not None)
     _note(state, held)
@@ -244,7 +244,7 @@ def _note(state: State, held: OptimizerObj) -> None:
     state.steps += (Step(leaves, state.ledger.created),)
 
 
-def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
+def attribute(state: State, obj: Value, name: str) -> Value:
     if name == "param_groups":
         held = state.get(obj)
         assert isinstance(held, OptimizerObj)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from retainlint.symbolic.classes import is_module
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Const, DictObj, Instance, LayerObj, ListObj, Tuple, UnknownObj, Value
+from retainlint.symbolic.values import (
+    Const,
+    DictObj,
+    Instance,
+    LayerObj,
+    ListObj,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
 
 METHODS = ("children", "named_children", "modules", "named_modules")
 
@@ -45,3 +55,41 @@ def _gather(state: State, obj: Value, prefix: str, found: dict[Value, str], deep
         if deep:
             sure &= _gather(state, part, f"{prefix}{name}.", found, deep)
     return sure
+
+
+def owned(state: State, value: Value) -> tuple[list[Value], bool]:
+    """The parameters of a module, and whether these are surely all. A plain list hides its modules, as in torch."""
+    named, sure = named_parameters(state, value, "", set())
+    return list(named.values()), sure
+
+
+def named_parameters(state: State, value: Value, prefix: str, seen: set[Value]) -> tuple[dict[str, Value], bool]:
+    """The parameters of a module by their dotted names, and whether these are surely all."""
+    if value in seen:
+        return {}, True
+    seen.add(value)
+    held = state.get(value)
+    if isinstance(held, TensorObj):
+        return ({prefix: value} if held.parameter else {}), True
+    if isinstance(held, UnknownObj):
+        return {}, held.hint not in ("module", "submodule")
+    if not isinstance(held, LayerObj | Instance):
+        return {}, True
+    found: dict[str, Value] = {}
+    sure = True
+    for name, part in held.attrs.items():
+        more, all_ = named_parameters(state, part, f"{prefix}.{name}" if prefix else name, seen)
+        found |= more
+        sure &= all_
+    return found, sure
+
+
+def is_frozen(state: State, value: Value) -> bool:
+    """Whether something is a module of whose parameters we know some, and none needs a gradient."""
+    named, sure = named_parameters(state, value, "", set())
+    return sure and bool(named) and all(_needs_none(state, each) for each in named.values())
+
+
+def _needs_none(state: State, parameter: Value) -> bool:
+    held = state.get(parameter)
+    return isinstance(held, TensorObj) and held.edge is None

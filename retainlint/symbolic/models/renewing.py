@@ -165,7 +165,7 @@ def _vectors(machine: Machine, state: State, name: str, module: Value, span: Spa
     if training:
         for vector in known:
             if isinstance(own := state.get(vector) if vector is not None else None, TensorObj):
-                bump(machine, state, own.storage, span, text="the vectors of the norm")
+                bump(state, own.storage, span, text="the vectors of the norm")
         state.set(module, replace(held, attrs={k: v for k, v in held.attrs.items() if k not in names}))
         return NONE, NONE
     if state.grad and None in known:

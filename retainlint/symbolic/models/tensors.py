@@ -8,7 +8,7 @@ from retainlint.source import Span
 from retainlint.symbolic import deeds, misuse, walking
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import UNSEEN
-from retainlint.symbolic.models import frameworks, operations, unknown
+from retainlint.symbolic.models import frameworks, hooks, operations, unknown
 from retainlint.symbolic.models.named_operations import operands, operation, uncertain
 from retainlint.symbolic.models.names import CUTS, KEEPS, NUMBERS, OPERATIONS, OVERWRITES, in_place, is_foreign
 from retainlint.symbolic.models.operations import operate
@@ -49,19 +49,23 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name in ("detach", "detach_"):
         if name == "detach":
             misuse.detached(machine, state, obj, span)
-        return [(state, detach(machine, state, obj, held, span, in_place=name.endswith("_")))]
+        return [(state, detach(state, obj, held, span, in_place=name.endswith("_")))]
     if name in OPERATIONS:
         return operation(machine, state, name, everything, span)
     if name == "requires_grad_":
         require_grad(machine, state, obj, args.get(0, "requires_grad", TRUE), span)
         return [(state, obj)]
+    if name == "type" and args.all:
+        name = "to"
     if name in ("double", "half", "bfloat16") or (name == "to" and _is_dtype(args)):
         return [(state, operate(machine, state, "to", (obj,), span, spans=(_receiver(span),)))]
     if name == "contiguous" and held.base is not None:  # of an expanded or permuted view it is a copy
         return [(state, operate(machine, state, "clone", (obj,), span, spans=(_receiver(span),)))]
     if name in _MOVES and held.edge is not None and held.edge.node.is_leaf and not held.parameter:
         return [(state, state.new(replace(held, moved=True)))]
-    if name in KEEPS or name in ("retain_grad", "register_hook"):
+    if name in hooks.OF_TENSORS:
+        return [(state, hooks.watch(state, obj, name, args, span))]
+    if name in KEEPS or name == "retain_grad":
         return [(state, obj if name in KEEPS else NONE)]
     if name in ("dropout", "feature_dropout"):
         return [(state, operate(machine, state, "dropout", (obj,), span))]
@@ -72,7 +76,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name in CUTS:
         return [(state, state.new(TensorObj(None, ticket(), cut=(name, span))))]
     if name.endswith("_") and not name.endswith("__"):
-        values, spans = operands(machine, state, args)
+        values, spans = operands(state, args)
         row = None if name in OVERWRITES else OPERATIONS.get(name[:-1])
         operations.change(
             machine, state, obj, row, values if row else values[:1], span, spans=(_receiver(span), *spans)
@@ -97,7 +101,7 @@ def _receiver(span: Span) -> Span | None:
     return None
 
 
-def detach(machine: Machine, state: State, ref: Ref, held: TensorObj, span: Span, *, in_place: bool = False) -> Value:
+def detach(state: State, ref: Ref, held: TensorObj, span: Span, *, in_place: bool = False) -> Value:
     """A tensor without the graph, on the same memory."""
     cut = replace(held, edge=None, base=None, cut=("detach", span), parameter=False)
     if in_place:
@@ -140,6 +144,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             return Const(held.edge is not None) if known else Term(name, (obj,))
         case "is_leaf":
             return Const(held.edge is None or held.edge.node.is_leaf)
+        case "grad_fn" if held.edge is None or held.edge.node.is_leaf:
+            return NONE
         case "shape" | "device" | "dtype" | "ndim" | "grad_fn" | "is_cuda" | "name" | "itemsize":
             return Term(name, (obj,))
     return Method(obj, name)
@@ -162,6 +168,8 @@ def unknown_method(
     machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
 ) -> Results | None:
     """A method of something unknown, if it is one that tensors have."""
+    if name == "type" and args.all:
+        return [(state, obj)]
     if held.plain:
         return _of_plain(machine, state, obj, held, name, args, span)
     if name == "backward":
@@ -170,6 +178,8 @@ def unknown_method(
         return [(state, Term("item", (obj, Symbol(ticket()))))]
     if name in _COUNTS or (name == "size" and args.pos):
         return [(state, Term(name, (obj, *args.pos)))]
+    if name in hooks.OF_TENSORS and held.edge is not None:
+        return [(state, hooks.watch(state, obj, name, args, span))]
     if name == "detach":
         misuse.detached(machine, state, obj, span)
     if name == "detach" or name in CUTS or name in NUMBERS:
@@ -226,6 +236,8 @@ def unknown_attribute(machine: Machine, state: State, obj: Ref, held: UnknownObj
         deeds.read(state, span)
     if name == "shape" and name not in held.attrs:
         return Term(name, (obj,))
+    if name == "grad_fn" and held.plain:
+        return NONE
     if name in ("data", "grad", "shape", "device", "dtype", "ndim", "requires_grad", "is_leaf", "grad_fn"):
         return (
             unknown.derived(machine, state, obj, name, span)

@@ -9,7 +9,7 @@ from retainlint.source import Span
 from retainlint.symbolic import iteration, misuse, walking
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import Birth
-from retainlint.symbolic.models import modules, named_operations, names, operations, unknown
+from retainlint.symbolic.models import modules, named_operations, names, operations, parts, unknown
 from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import Flow, State, ticket
 from retainlint.symbolic.values import (
@@ -301,7 +301,7 @@ def _functional_call(machine: Machine, state: State, args: Args, span: Span) -> 
         return [(state, unknown.fresh(state, span, plain=True))]
     module, given = args.get(0, "module"), args.pos[1:]
     edges = unknown.edges_in(machine, state, given)
-    params, _ = modules.owned(state, module)
+    params, _ = parts.owned(state, module)
     edges += [
         e for value in params if (e := machine.graphs.edge(state, value)) is not None and not _replaced(state, given)
     ]

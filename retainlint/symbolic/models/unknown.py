@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from retainlint.autograd.graph import Edge
+from retainlint.autograd.saves import rows
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, deeds, keeping
+from retainlint.symbolic import arithmetic, deeds, facts, keeping
 from retainlint.symbolic.classes import is_module
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.graphs import PART
-from retainlint.symbolic.models import frameworks, weights
+from retainlint.symbolic.models import frameworks, parts, weights
 from retainlint.symbolic.models.names import FUNCTIONAL, OPERATIONS
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
@@ -133,6 +134,15 @@ def _part(machine: Machine, state: State, held: UnknownObj, span: Span) -> Edge 
     return machine.graphs.part(state, held.edge, state.moment(span))
 
 
+def may_be_leaf(machine: Machine, state: State, value: Value) -> None:
+    """Something is made to require gradients, or may be: whatever it was computed by, it may be a leaf from now on."""
+    held = state.get(value)
+    if not isinstance(held, UnknownObj) or not isinstance(value, Ref) or machine.graphs.exists(held.edge) < GUESS:
+        return
+    if held.called or held.plain or held.edge is not None:
+        state.set(value, replace(held, edge=None, called=False, plain=False))
+
+
 def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | None = None) -> Value:
     """An item of something that we can't look into."""
     held = state.get(obj)
@@ -165,8 +175,12 @@ def cut(state: State, part: Ref) -> None:
 
 
 def set_item(state: State, obj: Ref, index: Value, value: Value) -> None:
-    held = state.heap[obj.id]
+    """`obj[index] = value`: what had no graph has that of the value now, if it is a tensor."""
+    held, given = state.heap[obj.id], state.get(value)
     assert isinstance(held, UnknownObj)
+    if held.plain and state.grad and isinstance(given, TensorObj | UnknownObj) and given.edge is not None:
+        held = replace(held, plain=False)
+        state.set(obj, held)
     if isinstance(index, Const):
         state.set(obj, replace(held, attrs={**held.attrs, f"[{index.value!r}]": value}))
 
@@ -205,11 +219,13 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
         return fresh(state, span, plain=True, name=func.path.rpartition(".")[2])
     if (option := _option(machine, state, func, args, span)) is not None:
         return option
+    if isinstance(func, Method) and func.name in CHANGING:
+        facts.forget(state, func.obj)
     level, assumed = _trust(machine, state, func, args)
     if level == GUESS and not _keeps_nothing(state, func):
         deeds.hidden(machine.waste, state, span)
         machine.waste.give(edges_in(machine, state, args.all))
-        if any(_may_walk(state, value) for value in args.all):
+        if any(_may_walk(value) for value in args.all):
             machine.waste.spoil()
     edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL) if state.grad else []
     for value in args.all:
@@ -221,7 +237,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
         return fresh(state, span, plain=True)
     if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
         edges.append(receiver.edge)
-    if level == CONVENTIONAL and (_is_operation(func) or weights.is_frozen(state, func)):
+    if level == CONVENTIONAL and (_is_operation(func) or _is_frozen(state, func)):
         level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
     own = _weights(machine, state, func, args, level, edges)
     if not edges and not own and (level == GUESS or _is_operation(func)):
@@ -235,6 +251,13 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
     return result
 
 
+def _is_frozen(state: State, func: Value) -> bool:
+    """Whether a network that is called needs no gradients of its own."""
+    return weights.is_frozen(state, func) or (isinstance(func, Ref) and parts.is_frozen(state, func))
+
+
+CHANGING = frozenset("pop popleft popitem append appendleft extend insert remove clear discard put".split())
+"""Methods by which containers hold more, or fewer."""
 _TELLING = frozenset(("startswith", "endswith"))
 _ASKING = _TELLING | {"get", "getint", "getfloat", "getboolean"}
 
@@ -291,9 +314,10 @@ def _name(state: State, func: Value) -> str:
 
 
 def _computes(func: Value, args: Args) -> bool:
-    """Whether a tensor that a call returns was surely computed, and is no leaf."""
+    """Whether a tensor that a call returns was surely computed, and is no leaf, nor a copy that can be walked again."""
     if isinstance(func, Method) and func.name in OPERATIONS:
-        return True
+        row = rows().get(OPERATIONS[func.name])
+        return row is None or bool(row.saved([each == 0 for each in range(len(row.inputs))]))
     return any(not isinstance(value, Const) for value in args.all) and not isinstance(func, External)
 
 
@@ -352,7 +376,7 @@ def _is_library(func: Value) -> bool:
     )  # fmt: skip
 
 
-def _may_walk(state: State, value: Value) -> bool:
+def _may_walk(value: Value) -> bool:
     """Whether a value is a function of the program, with a walk in it."""
     while isinstance(value, Bound | Wrapped | Partial):
         value = value.func
@@ -368,6 +392,8 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
     if isinstance(held, Instance) and isinstance(value, Ref):
         if level == GUESS:
             forget(machine, state, value)
+    elif isinstance(held, UnknownObj) and level == GUESS and held.edge is None and not held.plain:
+        may_be_leaf(machine, state, value)
     elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and edges_in(machine, state, [value]):
         state.set(value, UnknownObj(state.frame.code.span, name="items"))
     elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and level == GUESS and not held.items:
@@ -414,10 +440,25 @@ def counted(state: State, value: Value) -> Value:
     return value
 
 
+def number(state: State, value: Value) -> Value:
+    """The number that an unknown sum is; any other value is itself."""
+    held = state.get(value)
+    return held.attrs.get(TOTAL, value) if isinstance(held, UnknownObj) else value
+
+
 def totalled(state: State, total: Value, op: str, left: Value, right: Value) -> None:
     """Note of what number an unknown sum is made, or difference, and of what other unknown."""
-    held, summed = state.get(total), state.get(left)
-    if isinstance(held, UnknownObj) and isinstance(summed, UnknownObj) and isinstance(total, Ref):
-        if not (held.hint or summed.hint or summed.attrs) and isinstance(right, Const) and isinstance(right.value, int):
-            number = arithmetic.sum_of(op, left, right)
-            state.set(total, replace(held, attrs={**held.attrs, TOTAL: number}))
+    held, numbers = state.get(total), [_number(state, each) for each in (left, right)]
+    if isinstance(held, UnknownObj) and isinstance(total, Ref) and not held.hint:
+        first, second = numbers
+        if first is not None and second is not None and any(map(arithmetic.is_scalar, (left, right))):
+            state.set(total, replace(held, attrs={**held.attrs, TOTAL: arithmetic.sum_of(op, first, second)}))
+
+
+def _number(state: State, value: Value) -> Value | None:
+    """What number a value is, should it be one; None if it is another thing."""
+    held = state.get(value)
+    if isinstance(held, UnknownObj):
+        return held.attrs.get(TOTAL) or (value if held.hint in ("", COUNT) and not held.attrs else None)
+    is_text = isinstance(value, Const) and type(value.value) is not int
+    return value if arithmetic.is_scalar(value) and not is_text else None

@@ -15,6 +15,7 @@ from retainlint.symbolic.values import (
     CONVENTIONAL,
     FALSE,
     GUESS,
+    NONE,
     TRUE,
     ClassObj,
     Const,
@@ -50,6 +51,9 @@ _ONE_LAYER = re.compile(
 """Names of what may be one layer, which saves its weight only if its input needs a gradient."""
 _CLEARS = re.compile(r"(^|_)(zero|reset|clear)", re.IGNORECASE)
 _FREEZES = re.compile(r"freez|frozen|requires_?grad|toggle|trainable|set_grad|enable_grad|disable", re.IGNORECASE)
+_OFF = ("requires_grad", "requiresgrad", "train")
+_NONE_FROZEN = {True: (TRUE, NONE), False: (FALSE, NONE)}
+"""What such an option is where nothing is frozen: by whether it says what learns."""
 _SOME = Const(-1)
 _HINTS = ("", "instance", "module", "submodule")
 
@@ -275,10 +279,16 @@ def require(machine: Machine, state: State, network: Value, wanted: Value, item:
             state.set(ref, replace(held, edge=edge, plain=False, attrs=kept))
 
 
+def made(machine: Machine, state: State, network: Value, options: Iterable[tuple[str, Value]]) -> None:
+    """A network was made by what nobody sees, under some options: one of them may freeze it."""
+    if any(_FREEZES.search(name) and value not in _NONE_FROZEN[name.startswith(_OFF)] for name, value in options):
+        require(machine, state, network, FALSE)
+
+
 def is_frozen(state: State, network: Value) -> bool:
     """Whether a network was frozen, so that parts of it that are asked for later are as well."""
     held = state.get(network)
-    own = state.get(held.attrs[WEIGHTS]) if isinstance(held, UnknownObj) and WEIGHTS in held.attrs else None
+    own = state.get(held.attrs[WEIGHTS]) if isinstance(held, UnknownObj | Instance) and WEIGHTS in held.attrs else None
     return isinstance(own, UnknownObj) and own.plain
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.source import Span
 from retainlint.symbolic import iteration
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import hooks, library, modules, renewing, unknown
+from retainlint.symbolic.models import hooks, library, modules, parts, renewing, unknown
 from retainlint.symbolic.models.operations import bump, operate
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
@@ -64,10 +64,10 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
 
 def averaged(machine: Machine, state: State, obj: Ref, span: Span) -> Results:
     """`AveragedModel.update_parameters(model)`: an in-place change of each average."""
-    for value in modules.owned(state, obj)[0]:
+    for value in parts.owned(state, obj)[0]:
         held = state.get(value)
         if isinstance(held, TensorObj):
-            bump(machine, state, held.storage, span, text="the averages")
+            bump(state, held.storage, span, text="the averages")
     return [(state, NONE)]
 
 

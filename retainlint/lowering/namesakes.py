@@ -1,0 +1,89 @@
+"""Namesakes of walks: what is called `..._backward` and walks nothing, told by where it is defined."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+Spelt: TypeAlias = "ast.expr | ast.stmt"
+"""A node that spells a walk."""
+
+Rows: TypeAlias = "list[tuple[int, int]]"
+"""The first and the last row of each function of one name."""
+
+_ITSELF = frozenset(("backward", "manual_backward", "run_backward"))
+"""Such a name is a walk wherever it is defined."""
+
+_KERNELS = frozenset(("torch", "aten", "prims"))
+"""Torch's own functions, each of which computes one gradient: `torch.ops.aten.convolution_backward`."""
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def without(tree: ast.Module, text: str, spelt: Sequence[Spelt]) -> list[Spelt]:
+    """Of the nodes of a text that spell a walk, those that aren't namesakes.
+
+    A call of a function that the text itself defines is one where neither that function's body nor that of any function
+    which it speaks of spells a walk. So is torch's own function for the gradient of one operation.
+    """
+    doubtful = [node for node in spelt if _name(node).endswith("backward") and _name(node) not in _ITSELF]
+    dropped = {node for node in doubtful if isinstance(node, ast.Attribute) and _root(node) in _KERNELS}
+    bare = [node for node in doubtful if isinstance(node, ast.Name)]
+    if bare:
+        defined, bound = _definitions(tree)
+        own = [node for node in bare if node.id in defined and node.id not in bound]
+        waiting = dropped.union(own)
+        rows = {node.lineno for node in spelt if node not in waiting}
+        lines = text.split("\n")
+        dropped.update(node for node in own if not _leads(node.id, defined, rows, lines))
+    return [node for node in spelt if node not in dropped]
+
+
+def _name(node: Spelt) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _root(node: ast.expr) -> str:
+    """The variable with which a dotted name begins."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _definitions(tree: ast.Module) -> tuple[dict[str, Rows], set[str]]:
+    """The functions of a text by name, and the names that are bound otherwise."""
+    defined: dict[str, Rows] = {}
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            defined.setdefault(node.name, []).append((node.lineno, node.end_lineno or node.lineno))
+        else:
+            bound.update(_bound(node))
+    return defined, bound
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        yield node.id
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from (each.asname or each.name for each in node.names)
+
+
+def _leads(name: str, defined: dict[str, Rows], rows: set[int], lines: list[str]) -> bool:
+    """Whether a function holds a walk, in one of these rows, or speaks of one that does."""
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        if (name := waiting.pop()) in seen:
+            continue
+        seen.add(name)
+        for first, last in defined[name]:
+            if any(first <= row <= last for row in rows):
+                return True
+            body = "\n".join(lines[first - 1 : last])
+            waiting += [word for word in _WORD.findall(body) if word in defined]
+    return False
