@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from retainlint.files import NO_LISTINGS, THERE, Listings, is_absent, stamp
+from retainlint.files import EXACT, NO_LISTINGS, THERE, Listings, is_absent, stamp
 
 if TYPE_CHECKING:
     from retainlint.answers import Answers
@@ -37,6 +37,7 @@ class Cache:
         self._begun, self._here = time.time_ns(), os.path.join(os.getcwd(), "")
         self._listings = listings
         self._stamps: dict[str, str | None] = {}
+        self._looked: dict[str, Listings] = {}
 
     def fresh(self, listings: Listings = NO_LISTINGS) -> None:
         """Forget what is known of the disk: a new run begins, with `listings` of what is in some directories."""
@@ -51,7 +52,7 @@ class Cache:
         entry = pack.entries.get(name)
         if entry is None:
             return None
-        now = self._stamp(name if os.path.isabs(name) else self._here + name)
+        now = self._stamp(self._here + name if EXACT and name[0] != os.sep else os.path.join(self._here, name))
         if not now:
             return None
         if now != entry.stamp:
@@ -60,7 +61,7 @@ class Cache:
             entry.stamp = self._old(now)
             pack.changed = pack.changed or bool(entry.stamp)
         if entry.needs:
-            for number in pack.places.doubtful_in(entry.needs):
+            for number in pack.places.doubtful_in(entry.needs, self._listed):
                 pack.places.settle(number, self._holds(pack, number))
             if not pack.places.hold(entry.needs):
                 return None
@@ -79,6 +80,17 @@ class Cache:
         if place not in self._stamps:
             self._stamps[place] = stamp(place)
         return self._stamps[place]
+
+    def _listed(self, directory: str) -> Listings:
+        """What is in a directory, looked up once a run; nothing if that can't be told."""
+        if directory not in self._looked:
+            try:
+                self._looked[directory] = {directory: frozenset(os.listdir(directory))}
+            except FileNotFoundError:
+                self._looked[directory] = {directory: frozenset()}
+            except (OSError, ValueError):
+                self._looked[directory] = NO_LISTINGS
+        return self._looked[directory]
 
     def _old(self, found: str | None) -> str:
         """The stamp if the file has it since before this run: only then it stands for the bytes that were read."""

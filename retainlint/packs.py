@@ -120,8 +120,8 @@ class Pack:
             told += [(own, beyond)] if own or beyond else []
             unseen += [gaps] if gaps else []
         parts = (self.header, places, rows, told, unseen)
-        *lines, gaps = (json.dumps(part, separators=(",", ":")).encode() for part in parts)
-        body = b"\n".join([*lines, zlib.compress(gaps, _QUICK)])
+        *lines, last = (json.dumps(part, separators=(",", ":")).encode() for part in parts)
+        body = b"\n".join([*lines, zlib.compress(last, _QUICK)])
         return b"%08x\n%s" % (zlib.crc32(body), body)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from retainlint.files import NO_LISTINGS, Listings, are_absent
@@ -33,6 +34,10 @@ def numbers_in(needs: Needs) -> Iterator[int]:
 
 def _ranges(needs: Needs) -> Iterator[range]:
     return map(range, needs[::2], needs[1::2])
+
+
+MANY = 16
+"""To list a directory takes as long as to ask for so many names in it, or less."""
 
 
 class Places:
@@ -93,12 +98,28 @@ class Places:
                 self.doubtful.update(range(start, start + len(names)))
         self._sound = min(self.doubtful, default=0)
 
+    def doubtful_in(self, needs: Needs, listed: Callable[[str], Listings]) -> list[int]:
+        """The doubtful ones; `listed` is asked for what is in a directory where many of them weren't."""
+        found = self._doubtful_in(needs)
+        if len(found) < MANY:
+            return found
+        self._sift(found, listed)
+        return self._doubtful_in(needs)
+
+    def _sift(self, numbers: Iterable[int], listed: Callable[[str], Listings]) -> None:
+        """Settle what isn't there by one look at each directory in which at least MANY of these rows were looked for."""
+        starts = [start for start, _, _ in self._absent]
+        asked = Counter(bisect_right(starts, number) - 1 for number in numbers if number < self._first)
+        for start, directory, names in (self._absent[group] for group, count in asked.items() if count >= MANY):
+            if are_absent(directory, names, listed(directory)):
+                self.doubtful.difference_update(range(start, start + len(names)))
+
     def settle(self, number: int, holds: bool) -> None:
         self.doubtful.discard(number)
         if not holds:
             self.broken.add(number)
 
-    def doubtful_in(self, needs: Needs) -> list[int]:
+    def _doubtful_in(self, needs: Needs) -> list[int]:
         found: list[int] = []
         if self.doubtful:  # which they mostly are but once, and most ranges lie below any that is
             for last in range(len(needs) - 1, 0, -2):

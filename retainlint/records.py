@@ -10,9 +10,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from reprlib import recursive_repr
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-if sys.version_info >= (3, 11):
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform  # mypy knows it of every version
+elif sys.version_info >= (3, 11):
     from typing import dataclass_transform
 else:
 

@@ -13,22 +13,22 @@ WALKERS = ("loss_scaler", "create_supervised_trainer", "NativeScaler")
 """What walks when it is called, without the word: timm's scalers, ignite's trainer."""
 
 TRAINER = "Trainer"
-_TRAINED = rf"\bfrom[ \t]+transformers[ \t]+import\b[^)]*?\b{TRAINER}\b(?=[\s\S]*\bdef[ \t]+forward\b)"
-_TRAINED += r"|\bfrom[ \t]+skorch[\w.]*[ \t]+import\b(?=[\s\S]*\bdef[ \t]+get_loss\b)"
+TRAINED = rf"\bfrom[ \t]+transformers[ \t]+import\b[^)]*?\b{TRAINER}\b(?=[\s\S]*\bdef[ \t]+forward\b)"
+TRAINED += r"|\bfrom[ \t]+skorch[\w.]*[ \t]+import\b(?=[\s\S]*\bdef[ \t]+get_loss\b)"
 """What a file says that has Hugging Face's trainer walk the losses of its own model, or skorch walk losses of its own."""
 
 BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(WALKERS)})[ \t]*\("
 _SPEAKING = (
-    r"(?:_*(?:is|has|must|should|can|needs|set|reset|mark|track|save|register)_\w*"
-    r"|\w*_(?:for|in|of|during|before|after)_)"
+    r"(?:_*(?:is|has|must|should|can|needs|use|set|reset|mark|track|save|register)_\w*"
+    r"|\w*_(?:for|in|of|during|before|after|pre|post)_)"
 )
 """What stands before `backward` in the names of questions, switches and hooks: `is_backward`, `save_for_backward`,
 `set_is_last_backward`, `on_after_backward`. They walk nothing themselves."""
 
 _ANY = rf"(?=\w*backward\b)(?!{_SPEAKING}backward\b)"
-WALK = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|\bgrad\s*\(|{BY_OTHERS}|{_TRAINED}"
+WALK = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|\bgrad\s*\(|{BY_OTHERS}|{TRAINED}"
 """`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def backward(...)`, nor `ctx.save_for_backward(x)`.
-Comments and texts count too. So do `STEPS`, `WALKERS` and `_TRAINED`. Most files hold no word of it: patterns are compiled when one does."""
+Comments and texts count too. So do `STEPS`, `WALKERS` and `TRAINED`. Most files hold no word of it: patterns are compiled when one does."""
 
 _TRAINS = (b".fit(", b".train(", b".learn(")
 _TRAINING = r"(?m)^(?:\w+[ \t]*=[ \t]*)?\w+\.(?:fit|train|learn)\("
@@ -92,7 +92,7 @@ def may_walk(data: bytes) -> bool:
             if found.start() == 0 or data[found.start() - 1] not in _WORD:
                 return True
     may_train = (b"Trainer" in data and b"forward" in data) or (b"skorch" in data and b"get_loss" in data)
-    return may_train and re.search(_TRAINED.encode(), data) is not None
+    return may_train and re.search(TRAINED.encode(), data) is not None
 
 
 def may_walk_in_cells(data: bytes) -> bool:

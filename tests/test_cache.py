@@ -16,7 +16,7 @@ import pytest
 from findings import fake_pipeline
 from running import BAD, write
 
-from retainlint import linter
+from retainlint import files, linter
 from retainlint.cache import Cache, tool
 from retainlint.cachedir import DAY, MOST, TAG, clean
 from retainlint.config import Configs, Settings
@@ -139,6 +139,32 @@ def test_what_a_result_depends_on(
     assert (checked == ["a.py"]) is again
     assert findings is None or len(found) == findings
     assert found == run("afresh")
+
+
+@pytest.mark.usefixtures("aged")
+def test_what_was_not_in_a_directory_beyond_is_told_by_one_look_at_it(
+    checked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"m{number}" for number in range(40)]
+    write("setup.cfg", "")
+    write("inner/a.py", "\n".join([*(f"import {name}" for name in names), USES]))
+    asked: list[str] = []
+
+    def noted(place: str) -> str | None:
+        asked.append(place)
+        return files.stamp(place)
+
+    monkeypatch.setattr("retainlint.cache.stamp", noted)
+
+    def again() -> int:
+        asked.clear()
+        linter.check(["inner"], CONFIGS, None, Running(Cache("cache", str), patience=0))
+        return len(checked)
+
+    assert (again(), again()) == (1, 1)
+    assert not any(os.path.basename(place).startswith("m") for place in asked)
+    write("m7.py", "x = 1\n")
+    assert (again(), again()) == (2, 2)
 
 
 @pytest.mark.usefixtures("aged")

@@ -247,6 +247,21 @@ def test_an_interrupt_is_quiet(tmp_path: Path) -> None:
     assert b"Traceback" not in err
 
 
+def test_an_interrupt_is_quiet_even_before_it_begins() -> None:
+    script = """
+import sys
+class Interrupting:
+    def find_spec(self, name, *rest):
+        if name == "click":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+from retainlint.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=ENVIRONMENT, check=False)
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
 def _open_when_read(pipe: Path) -> int:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 from typing import TypeAlias
 
 Spelt: TypeAlias = "ast.expr | ast.stmt"
@@ -25,8 +26,8 @@ _WORD = re.compile(r"[^\W\d]\w*")
 def without(tree: ast.Module, text: str, spelt: Sequence[Spelt]) -> list[Spelt]:
     """Of the nodes of a text that spell a walk, those that aren't namesakes.
 
-    A call of a function that the text itself defines is one where neither that function's body nor that of any function
-    which it speaks of spells a walk. So is torch's own function for the gradient of one operation.
+    A call of what the text itself defines is one where neither the function's body, or what the name was made by, nor
+    any function which that speaks of spells a walk. So is torch's own function for the gradient of one operation.
     """
     doubtful = [node for node in spelt if _name(node).endswith("backward") and _name(node) not in _ITSELF]
     dropped = {node for node in doubtful if isinstance(node, ast.Attribute) and _root(node) in _KERNELS}
@@ -53,15 +54,33 @@ def _root(node: ast.expr) -> str:
 
 
 def _definitions(tree: ast.Module) -> tuple[dict[str, Rows], set[str]]:
-    """The functions of a text by name, and the names that are bound otherwise."""
+    """The functions of a text by name, with what such functions made for good of the module, and the names that are
+    bound otherwise."""
     defined: dict[str, Rows] = {}
-    bound: set[str] = set()
+    bound: Counter[str] = Counter()
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            defined.setdefault(node.name, []).append((node.lineno, node.end_lineno or node.lineno))
+            defined.setdefault(node.name, []).append(_rows(node))
         else:
             bound.update(_bound(node))
-    return defined, bound
+    for statement in tree.body:
+        name = _made(statement, defined)
+        if bound[name] == 1:
+            del bound[name]
+            defined.setdefault(name, []).append(_rows(statement))
+    return defined, set(bound)
+
+
+def _rows(node: ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.end_lineno or node.lineno
+
+
+def _made(statement: ast.stmt, defined: Container[str]) -> str:
+    """The name that is given to what one of some functions returns; "" if none is."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=function))):
+            return name if function in defined else ""
+    return ""
 
 
 def _bound(node: ast.AST) -> Iterator[str]:

@@ -14,7 +14,7 @@ from retainlint.lowering import namesakes
 from retainlint.lowering.depth import too_deep
 from retainlint.records import record
 from retainlint.source import Source
-from retainlint.walks import BY_OTHERS, STEPS, TRAINER, WALK, WALKERS, may_walk, only_speaks
+from retainlint.walks import BY_OTHERS, STEPS, TRAINED, TRAINER, WALKERS, may_walk, only_speaks
 
 SHORTEST = 20
 """Characters of a body that is worth a parse of its own."""
@@ -75,11 +75,13 @@ def outline(source: Source) -> Outline | None:
 
 
 def _spoken(text: str) -> Iterator[int]:
-    """Where a walk may be spelt, by the end of one of a few words: they are found many times as fast as `WALK`, which is
-    asked only where imports count."""
-    patterns = [WALK] if TRAINER in text or "skorch" in text else [_BACKWARD, _GRAD]
+    """Where a walk may be spelt, by the end of one of a few words: they are found many times as fast as `walks.WALK`, and
+    whatever that finds ends with one of them."""
+    patterns = [_BACKWARD, _GRAD]
     if any(word in text for word in STEPS + WALKERS):
         patterns.append(BY_OTHERS)
+    if "transformers" in text or "skorch" in text:
+        patterns.append(TRAINED)
     return (found.end() for pattern in patterns for found in re.finditer(pattern, text))
 
 

@@ -61,6 +61,8 @@ class KeptRule(Rule):
         number, cut = f"`{item}.item()`", f"`{item}.detach()`"
         if self.stored:
             return f"keep {cut}, or the number {number}"
+        if not name_of(text):
+            return f"add {cut}, without its graph; or the number, with `.item()`, if it is one"
         return f"add the number, {number}, or {cut} where waiting for the device costs too much"
 
     def _cures(self, incident: Kept) -> tuple[Cure, ...]:

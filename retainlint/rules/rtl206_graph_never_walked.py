@@ -7,9 +7,9 @@ import re
 from retainlint.diagnostic import Diagnostic, Label, Severity, UnderNoGrad
 from retainlint.incident import Incident, NeverWalked
 from retainlint.rules.rule import Example, Rule
-from retainlint.rules.surroundings import body
+from retainlint.rules.surroundings import body, walks_around
 from retainlint.rules.warned import loop_at, warned
-from retainlint.rules.wording import code, short
+from retainlint.rules.wording import code, place, short
 
 
 class GraphNeverWalked(Rule):
@@ -37,14 +37,18 @@ class GraphNeverWalked(Rule):
         home, built = incident.primary.source, incident.built.span
         trains = re.search(r"\bbackward\(|\.step\(", body(incident.loop)) is not None
         whole = f"run {loop_at(incident.loop, home)} under `torch.no_grad()`"
+        inside = built != incident.primary and walks_around(built)  # what it calls needs gradients elsewhere
+        part = f"compute {code(short(incident.primary.text))} under `torch.no_grad()`"
+        if inside:
+            part = f"compute {code(short(built.text))} ({place(built, home)}) under `torch.no_grad()`"
         return warned(
             self,
             incident,
             f"{code(incident.primary.text)} builds a graph in each turn that nothing walks",
             "saves all that a walk would need",
-            f"compute {code(short(incident.primary.text))} under `torch.no_grad()`" if trains else whole,
+            part if trains or inside else whole,
             *(() if built == incident.primary else (Label(built, "through this call"),)),
-            cures=() if trains else (UnderNoGrad(incident.loop),),
+            cures=() if trains or inside else (UnderNoGrad(incident.loop),),
         )
 
     bad = (

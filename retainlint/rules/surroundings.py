@@ -142,6 +142,19 @@ def _below(rows: Source, header: int, margin: int) -> Iterator[str]:
         yield text
 
 
+def walks_around(span: Span) -> bool:
+    """Whether the function that `span` stands in walks something."""
+    rows = span.source
+    margin = indent(_row(rows, span.row))
+    for above in range(span.row - 1, 0, -1):
+        text = _row(rows, above)
+        if text.strip() and indent(text) < margin:
+            margin = indent(text)
+            if re.match(r"\s*(?:async\s+)?def\s", text):
+                return re.search(r"backward\(|\bgrad\(", "\n".join(_below(rows, above, margin))) is not None
+    return False
+
+
 def clears_gradients(loop: Span) -> bool:
     """Each turn starts with fresh gradients and takes no step: then it wants them by themselves."""
     text = body(loop)

@@ -38,7 +38,8 @@ def warned(
 
 
 def loop_at(loop: Span, home: Source) -> str:
-    return f"the loop on {place(loop, home)}"
+    where = place(loop, home)
+    return f"the loop {'on' if where.startswith('line') else 'in' if where.startswith('cell') else 'at'} {where}"
 
 
 def walk_text(walk: Walk) -> str:

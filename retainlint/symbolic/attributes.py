@@ -8,7 +8,7 @@ from retainlint.source import Span
 from retainlint.symbolic import deeds, heirs, imports
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module, is_open
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import dispatch, layers, reflection, unknown, weights
+from retainlint.symbolic.models import dispatch, layers, reflection, trusting, unknown, weights
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
@@ -100,7 +100,7 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     if name == "module" and is_module(state, obj) and not is_open(state, held.cls):
         return [(state, obj)]  # what DataParallel and its kin wrap, and we don't
     assert isinstance(obj, Ref)
-    called = name in unknown.LOOKS or heirs.derives(state, obj)
+    called = name in trusting.LOOKS or heirs.derives(state, obj)
     hint = "submodule" if is_module(state, obj) and not called else ""
     missing = layers.inherited(machine, state, ancestry(state, held.cls), name, span)
     if missing is None:

@@ -398,7 +398,7 @@ def _is_refused(func: Closure, args: Args) -> bool:
     named, defaults = {name for name, _ in args.named}, {name for name, _ in func.defaults}
     needed = [each for each in func.code.params if each.kind not in ("star", "doublestar")]
     lacking = [each for each in needed[len(args.pos) :] if each.name not in named | defaults]
-    return bool(lacking) and bool(args.all) and not args.open
+    return bool(lacking) and args.span is not None and not args.open
 
 
 def _is_optimiser(default: Value) -> bool:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from retainlint import ir
 from retainlint.incident import Exploration
 from retainlint.symbolic import calls, choosing, findings, unreached
-from retainlint.symbolic.callers import callers, no_leads
+from retainlint.symbolic.callers import callers, no_leads, spells_walk
 from retainlint.symbolic.context import OutOfSteps
 from retainlint.symbolic.entering import Objects, enter
 from retainlint.symbolic.entries import entries, inherited
@@ -89,7 +89,8 @@ def _callers(machine: Interpreter, start: State, objects: Objects) -> int:
     imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
     leads = imports.project.leads if imports.project is not None else no_leads
     machine.full, machine.chooser.breadth = min(machine.full, BUDGET_BEYOND), choosing.BEYOND
-    for code, owner in callers(list(entries(machine.program.module, None)), leads):
+    known = list(entries(machine.program.module, None))
+    for code, owner in callers([each for each in known if each[0] not in machine.idle or spells_walk(each[0])], leads):
         if code not in machine.entered and steps < BUDGET_BEYOND:
             machine.steps, machine.budget = 0, machine.full
             _entry(machine, start, code, owner, objects)
@@ -124,7 +125,8 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
     imports, chooser, code = machine.imports, machine.chooser, machine.running
     own = chooser.breadth
     ways = ((choosing.BEYOND, False), (own, True)) if imports.spent and code.walks else ()
-    for breadth, closed in ways[own == choosing.BEYOND :]:
+    along_few = own == choosing.BEYOND or (code is machine.program.module and not machine.walked)  # that is how it ran
+    for breadth, closed in ways[along_few:]:
         chooser.breadth, imports.closed = breadth, closed
         imports.spent, imports.wasted = 0, imports.wasted + machine.steps
         machine.steps, machine.budget = 0, machine.full
@@ -148,6 +150,7 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
     machine.running = code
     machine.imports.spent_before += machine.imports.spent
     machine.imports.spent, machine.gpu_asked, reached = 0, False, len(machine.walked)
+    before = machine.walkings, len(machine.gaps)
     try:
         enter(machine, start, code, owner, objects)
         if machine.gpu_asked and len(machine.walked) == reached:  # perhaps it runs on a GPU alone
@@ -158,5 +161,8 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
     except OutOfSteps:
         machine.waste.spoil()
         _again(machine, lambda: enter(machine, start, code, owner, objects))
+    else:
+        if (machine.walkings, len(machine.gaps)) == before:
+            machine.idle.add(code)
     finally:
         machine.gpu_open = False

@@ -11,6 +11,7 @@ from retainlint.symbolic.arithmetic import DEEPEST, is_scalar, sum_of
 from retainlint.symbolic.bounds import by_bounds, by_others, linear, within
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
+    KEY,
     TOTAL,
     Bound,
     ClassObj,
@@ -69,6 +70,8 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             return Const(True)
         if op == "==" and isinstance(left, Const) and not isinstance(right, Const):
             left, right = right, left
+        if op == "==" and any(asked in state.truths for asked in _named(state, left, right)):
+            return Const(False)
     if op == "in":
         return _contains(state, left, right)
     return _spelt(state, op, left, right)
@@ -188,14 +191,20 @@ def _loop_of(value: Value) -> int:
     return 0
 
 
-def _loops_of(value: Value) -> Iterator[int]:
-    """All loops whose turn numbers a value was computed from."""
+def _loops_of(value: Value) -> tuple[int, ...]:
+    """All loops whose turn numbers a value was computed from; it is noted on a term, which never changes."""
     if isinstance(value, Const | Symbol):
-        if value.loop:
-            yield value.loop
-    elif isinstance(value, Term):
-        for arg in value.args:
-            yield from _loops_of(arg)
+        return (value.loop,) if value.loop else ()
+    if not isinstance(value, Term):
+        return ()
+    found: tuple[int, ...] | None = vars(value).get(_LOOPS)
+    if found is None:
+        found = tuple(dict.fromkeys(loop for arg in value.args for loop in _loops_of(arg)))
+        vars(value)[_LOOPS] = found
+    return found
+
+
+_LOOPS = " loops"
 
 
 def decide(state: State, value: Value) -> bool | None:
@@ -276,6 +285,14 @@ def _decide_many(asked: bool, answers: list[bool | None]) -> bool | None:
     return None if None in answers else not asked
 
 
+def _named(state: State, left: Value, right: Value) -> Iterator[Value]:
+    """That something is one of a dict's names, of which each comes once: where one of two values is such a name."""
+    for name, other in ((left, right), (right, left)):
+        held = state.get(name)
+        if isinstance(held, UnknownObj) and held.hint.startswith(KEY):
+            yield Term(KEY, (other, Const(held.hint)))
+
+
 def presume(state: State, value: Value) -> set[Value]:
     """Take for granted that a comparison of numbers holds which can't be decided; what is noted for that."""
     truth = True
@@ -289,6 +306,8 @@ def presume(state: State, value: Value) -> set[Value]:
 
 def follow(state: State, value: Value, truth: bool) -> None:
     """Note what else a path knows that has chosen so: where none of several holds, each of them doesn't."""
+    if isinstance(value, Term) and value.op == "==" and truth:
+        state.truths.update(dict.fromkeys(_named(state, *value.args), True))
     if not (isinstance(value, Term) and value.op == ("all" if truth else "any")):
         return
     for each in value.args:

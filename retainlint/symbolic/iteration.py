@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import operations, unknown, weights
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
+    KEY,
     NONE,
     Const,
     DictObj,
@@ -35,6 +37,9 @@ FEW, MANY = 64, 4_096
 """So many items are all looked at: where each is computed for that, and where they are there already."""
 
 
+_NAMING = re.compile(r"\.(items|keys|named_parameters|named_modules|named_children|named_buffers)\(\)$")
+
+
 @record
 class Source:
     """One iterable: its length if known, and its item at an index (a number, known or not)."""
@@ -48,6 +53,7 @@ class Source:
     counted: bool = False  # by a number of the program's, as `range(n)` is
     indexed: bool = False  # items differ by what they are, not only by who they are
     held: bool = False  # items are there already: nothing is run to get one
+    whole: Value | None = None  # how long a list really is that a loop has filled, of which only some turns were run
     parts: bool = False  # items are layers, objects or weights, that differ by what is done to them
 
 
@@ -90,7 +96,7 @@ def source_of(machine: Machine, state: State, value: Value, span: Span) -> Sourc
     obj = state.get(value)
     match obj:
         case ListObj(items=items, open=False):
-            return _sequence(state, items, span)
+            return replace(_sequence(state, items, span), whole=obj.size if obj.sampled else None)
         case DictObj(items=entries, open=False, rest=()):
             return _sequence(state, tuple(entries), span)
         case LayerObj(children=children) if children:
@@ -107,7 +113,23 @@ def source_of(machine: Machine, state: State, value: Value, span: Span) -> Sourc
             return _object(machine, value, span)
         case TensorObj(length=length):
             return Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
+    named = _NAMING.search(obj.made.text) if isinstance(obj, UnknownObj) else None
+    if named is not None:
+        run, paired = f"{KEY} {ticket()}", named[1] != "keys"
+        return Source(None, lambda s, i: [(s, _named(machine, s, unknown.item(machine, s, value, span), run, paired))])
     return Source(None, lambda s, i: [(s, _fed(s, unknown.item(machine, s, value, span)))])
+
+
+def _named(machine: Machine, state: State, item: Value, run: str, paired: bool) -> Value:
+    """An item of a dict that nobody sees: its name is another one in each turn."""
+    pair = state.get(item)
+    name = item
+    if paired and isinstance(pair, UnknownObj):
+        name = unknown.derived(machine, state, item, "[0]", pair.made)
+    held = state.get(name)
+    if isinstance(held, UnknownObj) and isinstance(name, Ref):
+        state.set(name, replace(held, hint=run, plain=True))
+    return _fed(state, item)
 
 
 def _fed(state: State, item: Value) -> Value:
@@ -223,7 +245,8 @@ def _zip(parts: list[Source], iterables: tuple[Value, ...]) -> Source:
     held, indexed = all(part.held for part in parts), any(part.indexed for part in parts)
     whole = any(part.parts for part in parts)
     size = sizes[0] if sizes else None
-    return Source(length, zipped, size, sizes=others, indexed=indexed, held=held, parts=whole)
+    filled = next((part.whole for part in parts if part.whole is not None and part.length == length), None)
+    return Source(length, zipped, size, sizes=others, indexed=indexed, held=held, whole=filled, parts=whole)
 
 
 def _chain(parts: list[Source], span: Span) -> Source:

@@ -103,7 +103,8 @@ class _Turns:
         self.plan.forget(exhausted + self.ended)
         if not self.plan.exact:
             for each in exhausted + self.ended:
-                sizes.sample(each, self.lists)
+                at = len(self.outer)
+                sizes.sample(each, self.lists, each.turns[at].number if len(each.turns) > at else 0, self.plan.size)
         for each in exhausted:
             each.turns = self.outer
         after = self.machine.run(self.instr.orelse, exhausted)

@@ -63,6 +63,8 @@ class Interpreter:
         self.unreached = Sites(program)
         self.yielding: set[ir.Code] = set()
         self.gpu_asked = self.gpu_open = False
+        self.walkings = 0  # how many walks were executed
+        self.idle: set[ir.Code] = set()  # entries that were followed to their end and came to none
         self.thinned = self.trying = False
 
     # -- what models ask for --------------------------------------------------------------------------------------
@@ -85,6 +87,7 @@ class Interpreter:
 
     def covered(self, span: Span) -> None:
         self.walked.add(span)
+        self.walkings += 1
 
     def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
         if not self.imports.loading:

@@ -33,6 +33,7 @@ class Plan:
     last: Value | None = None  # the index of the last turn
     span: tuple[Value, Value] | None = None  # from where to where a range counts, one by one
     presumed: set[Value] = field(default_factory=set)
+    whole: Value | None = None  # that all its items are those that are known
     sizes: tuple[Value, ...] = ()  # what else the program may compare with for the size
 
     def index(self, number: int) -> Value:
@@ -80,6 +81,9 @@ class Plan:
 
     def presume(self, state: State, number: int, index: Value) -> None:
         """Note, while the loop runs, how long it must be for this turn to come, and what else is as long."""
+        if number == 1 and isinstance(self.whole, Term) and facts.decide(state, self.whole) is None:
+            self.presumed.add(self.whole)
+            state.truths[self.whole] = True
         if not isinstance(self.size, Term | Ref):
             return
         at = index.value if isinstance(index, Const) and isinstance(index.value, int) else 0
@@ -112,7 +116,8 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int 
     length = source.length
     loop = ticket()
     if length is not None and (length <= iteration.EXACT or (source.parts and length * body <= PARTS)):
-        return Plan(length, True, source.at, loop, source.indexed)
+        whole = None if source.whole is None else facts.compare(state, "==", source.whole, Const(length))
+        return Plan(length, True, source.at, loop, source.indexed, whole=whole)
     size: Value = Const(length) if length is not None else source.size or Term("len", (iterable,))
     middle = Symbol(ticket(), 2, arithmetic.sum_of("-", size, Const(2)), loop)
     last = arithmetic.sum_of("-", size, Const(1))

@@ -38,7 +38,7 @@ class _TooMany(Exception):
 def is_possible(truths: Mapping[Value, bool]) -> bool:
     """Whether some numbers give all these answers; True too where that can't be told. An unknown that the program counts
     with is taken for positive, unless a condition of its own says otherwise."""
-    known = [(term, truth) for term, truth in truths.items() if _is_numeric(term)]
+    known = [(term, truth) for term, truth in truths.items() if _is_computed(term)]
     known += [(term, truths[term]) for term in _leaves_of(known) if term in truths]
     known += [(Term("<=", (each, each.high)), True) for each in _symbols(known) if each.high is not None]
     known += [(Term("<", (Const(0), each)), truths[of]) for each, of in _lengths(known) if of in truths]
@@ -122,11 +122,12 @@ def _value(value: Value, case: Case) -> Number:
             return _UNARY[op](_value(one, case))
         case Term(op=op, args=args) if op in _MANY:
             return _MANY[op](tuple(_value(each, case) for each in args))
-    raise ArithmeticError
+    raise _TooMany
 
 
 def _is_computed(value: Value) -> bool:
-    if not isinstance(value, Term):
+    """Whether a value is worked out from numbers, and isn't one that nobody knows."""
+    if not isinstance(value, Term) or any(isinstance(each, Const) and not _is_number(each) for each in value.args):
         return False
     count = len(value.args)
     return (
@@ -134,9 +135,8 @@ def _is_computed(value: Value) -> bool:
     )
 
 
-def _is_numeric(value: Value) -> bool:
-    """Whether a condition compares numbers, or may."""
-    return _is_computed(value)
+def _is_number(value: Const) -> bool:
+    return isinstance(value.value, int | float)
 
 
 def _constants(value: Value) -> Iterator[Const]:

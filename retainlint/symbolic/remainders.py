@@ -25,8 +25,10 @@ _OPERATIONS: dict[str, Callable[[int, int], int]] = {
 
 def decide(state: State, value: Term) -> bool | None:
     """Whether a condition on remainders holds, if in all cases or in none that the path allows; None otherwise."""
+    if not _has_remainder(value):
+        return None
     unknowns = dict.fromkeys(_unknowns(value))
-    if not _has_remainder(value) or not 1 <= len(unknowns) <= 2:
+    if not 1 <= len(unknowns) <= 2:
         return None
     known = [
         (term, truth)
@@ -118,4 +120,12 @@ def _is_arithmetic(value: Value) -> TypeGuard[Term]:
 
 
 def _has_remainder(value: Value) -> bool:
-    return isinstance(value, Term) and (value.op in ("%", "//") or any(map(_has_remainder, value.args)))
+    if not isinstance(value, Term):
+        return False
+    found: bool | None = vars(value).get(_HAS)  # noted on the term: every join asks it of all that a path has chosen
+    if found is None:
+        found = vars(value)[_HAS] = value.op in ("%", "//") or any(map(_has_remainder, value.args))
+    return found
+
+
+_HAS = " has a remainder"

@@ -220,6 +220,8 @@ class UnknownObj:
 
 COUNT = "count"
 """The hint of an unknown that a counter was divided by."""
+KEY = "key"
+"""The hint of a name in a dict that nobody sees begins so, and goes on with the loop that runs over the dict."""
 TOTAL = "(total)"
 """Under this name the sum of an unknown and a number holds both, as a term: what it is, should the unknown be a number."""
 

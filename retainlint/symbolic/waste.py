@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 from retainlint import ir
@@ -13,15 +12,12 @@ from retainlint.incident import (
     Kept,
     NeverWalked,
     NeverZeroed,
-    Retained,
-    ThrownAway,
     Turn,
-    Walk,
     Waste,
 )
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import reach
+from retainlint.symbolic import doubts, reach
 from retainlint.symbolic.graphs import UNSEEN, Graphs
 from retainlint.symbolic.state import Flow, State, WalkRecord
 from retainlint.symbolic.untaken import WALKS, Arms, count, walkers
@@ -46,14 +42,6 @@ class Claim:
     entry: int
     settled: bool = False
     container: int | None = None  # the list that holds it, which must not shrink
-
-
-@record
-class Used:
-    """The places at which something was built, or put, that is walked; and the calls in which it was built."""
-
-    places: frozenset[Span] = frozenset()
-    calls: frozenset[tuple[Span, ...]] = frozenset()
 
 
 class Account:
@@ -166,13 +154,16 @@ class Account:
         away = self.graphs.reach([Edge(node) for node in (*self.given_away, *self.opened)])
         untaken = self.arms.untaken()
         hides_walk = not untaken.isdisjoint(walkers(program) if untaken else WALKS)
-        used = self._used(walked)
+        kept = any(isinstance(claim.incident, Kept) for claim in self.claims)
+        used = doubts.used(self.graphs, walked, self.stored) if kept else doubts.Used()
         holding: list[Waste] = []
         for claim in self.claims:
             place = type(claim.incident), claim.incident.primary
-            if self._is_refuted(claim, walked) or _is_used(claim.incident, used):
+            if self._is_refuted(claim, walked) or doubts.is_used(claim.incident, used):
                 self.denied.add(place)
-            elif not self._is_doubtful(claim, away) and not _may_happen(claim, untaken, hides_walk):
+            elif not self._is_doubtful(claim, away) and not doubts.may_happen(
+                claim.incident, claim.settled, untaken, hides_walk
+            ):
                 holding.append(claim.incident)
             elif not isinstance(claim.incident, Kept):
                 self.denied.add(place)
@@ -182,16 +173,6 @@ class Account:
             if isinstance(incident, NeverWalked):
                 first.setdefault(incident.loop, incident.primary.start)
         return [i for i in found if not isinstance(i, NeverWalked) or i.primary.start == first[i.loop]]
-
-    def _used(self, walked: dict[Node, int]) -> Used:
-        """Where somebody walks what is built, or was put into a container."""
-        if not any(isinstance(claim.incident, Kept) for claim in self.claims):
-            return Used()
-        put = {
-            span for (_, span), items in self.stored.items() if any(walked.get(node, 0) > at for _, node, at in items)
-        }
-        built = [self.graphs.births[node].moment for node in walked if not node.is_leaf]
-        return Used(frozenset(put.union(each.span for each in built)), frozenset(each.frames for each in built))
 
     def _is_sole(self, program: ir.Program) -> bool:
         """Whether one walk is all that there is: what a path that was given up would have walked, others have shown."""
@@ -208,30 +189,6 @@ class Account:
     def _is_doubtful(self, claim: Claim, away: dict[Node, int]) -> bool:
         """Whether somebody out of sight may need it."""
         return not claim.settled and (claim.entry in self.spoilt or not claim.held.isdisjoint(away))
-
-
-def _is_used(incident: Waste, used: Used) -> bool:
-    """Whether a graph that is kept for nothing in one call is walked in another: then the function is there to train."""
-    if not isinstance(incident, Kept) or not incident.alive:
-        return False
-    frames = incident.kept.frames
-    names = {_callee(each) for each in used.calls} - {""}
-    return incident.kept.span in used.places or (frames not in used.calls and _callee(frames) in names)
-
-
-def _callee(frames: tuple[Span, ...]) -> str:
-    """How the innermost of some calls names the function."""
-    return frames[-1].text.partition("(")[0].rpartition(".")[2].strip() if frames else ""
-
-
-def _may_happen(claim: Claim, untaken: frozenset[str], hides_walk: bool) -> bool:
-    """Whether an arm that no path took may use what a claim says that nobody uses."""
-    match claim.incident:
-        case NeverZeroed() | ThrownAway() | Cycle():
-            return hides_walk or not untaken.isdisjoint(("zero_grad", "grad"))
-        case Kept(holder=text, alive=True) | Kept(holder=text, stored=True) | Retained(walk=Walk(root=text)):
-            return hides_walk or not untaken.isdisjoint(re.findall(r"[^\W\d]\w*", text))
-    return hides_walk and not claim.settled
 
 
 # -- what several kinds of claims ask ---------------------------------------------------------------------------------

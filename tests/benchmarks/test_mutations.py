@@ -106,6 +106,7 @@ def test_a_mutant_raises_where_it_says_and_is_found(name: str, mutant: Mutant, t
         "import torch\nclass F(torch.autograd.Function):\n    def backward(self, g):\n        loss = net(g)\n        loss.backward()\n",
         "import torch\nloss = torch.tensor(1.0)\nloss.backward()\n",
         "import torch\nloss = net(x).detach()\nloss.backward()\n",
+        "import torch\nfabric = setup(net(x))\nfabric.backward(net(x).sum())\n",
         "import torch\nprofile = False\nif profile:\n    loss = net(x)\n    loss.backward()\n",
         "import torch\nquick = True\nif not quick:\n    def train():\n        loss = net(x)\n        loss.backward()\n",
         "import torch\nquick = True\nif quick:\n    print(1)\nelse:\n    loss = net(x)\n    loss.backward()\n",
@@ -136,6 +137,13 @@ def test_no_cut_is_taken_away_behind_what_may_cut_itself(between: str, made: int
         "loss_G = criterion(netD(fake), one)\nloss_G.backward()\n"
     )
     assert [mutant.kind for mutant in mutants(text)].count("detach deleted") == made
+
+
+def test_a_file_that_is_indented_by_tabs_stays_python() -> None:
+    broken = list(mutants(CLASSIFIER.replace("    ", "\t")))
+    assert {mutant.kind for mutant in broken} >= {"walk put into a loop", "walk doubled"}
+    for mutant in broken:
+        compile(mutant.text, "mutant", "exec")
 
 
 def test_a_kept_walk_is_not_doubled() -> None:

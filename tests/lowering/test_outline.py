@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from retainlint import ir
 from retainlint.lowering import lower, outline
+from retainlint.lowering.outline import _spoken
 from retainlint.source import Source, Span
 from retainlint.walks import WALK, may_walk
 
@@ -150,6 +151,8 @@ WORDS = [
     "backward",
     "grad",
     "save_for_",
+    "set_",
+    "_after_",
     ".",
     "def ",
     "(",
@@ -168,3 +171,10 @@ WORDS = [
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map("".join))
 def test_bytes_tell_of_every_walk_that_the_text_tells_of(text: str) -> None:
     assert may_walk(text.encode()) == (re.search(WALK, text) is not None)
+
+
+@given(st.lists(st.sampled_from([*WORDS, "from transformers import Trainer", "forward"]), max_size=12).map("".join))
+def test_a_walk_ends_where_one_of_its_words_does(text: str) -> None:
+    source = Source("t.py", text)
+    rows = {source.place(end - 1)[0] for end in _spoken(text)}
+    assert {source.place(found.end() - 1)[0] for found in re.finditer(WALK, text)} <= rows

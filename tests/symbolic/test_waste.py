@@ -288,6 +288,14 @@ for i in range(100):
     loss.backward()
 print(rewards)
 """,
+    "retained for an arm that no path takes": """
+steps = 10
+point = torch.rand(1, 3, requires_grad=True)
+hidden = point.exp()
+hidden.sum().backward(retain_graph=True)
+if steps < 5:
+    hidden.mean().backward()
+""",
     "retained for one option among many": """
 import options
 def scale(x, o):
@@ -592,6 +600,18 @@ class Trainer:
             losses.append(loss)  #~ wasted RTL204
             loss.backward()
         print(total, losses)
+""",
+    "retained, beside an arm that no path takes and that says nothing of it": """
+class Sampler:
+    def __init__(self):
+        self.net = nn.Linear(3, 1)
+        self.steps = 10
+    def slope(self, x):
+        if self.steps < 5:
+            self.steps = torch.zeros(1)
+        point = torch.tensor(x, requires_grad=True)
+        return torch.autograd.grad(torch.logsumexp(self.net(point), 1).sum(), [point], retain_graph=True)[0]  #~ wasted RTL201
+print(Sampler().slope([[1.0, 2.0, 3.0]]))
 """,
     "retained, beside a function that calls itself": """
 def depth(tree):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from retainlint.source import Span
 from retainlint.symbolic import arithmetic, facts, heirs, iteration
-from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import operations, reflection, sequences, unknown
+from retainlint.symbolic.models import operations, reflection, sums, unknown
 from retainlint.symbolic.state import Flow, State
 from retainlint.symbolic.values import (
     NONE,
@@ -67,7 +65,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "len":
             return [(state, _length(machine, state, args.get(0, "obj"), span))]
         case "sum":
-            return _sum(machine, state, args, span)
+            return sums.total(machine, state, args, span)
         case "min" | "max":
             return [(state, _extreme(machine, state, name, args, span))]
         case "any" | "all" if args.pos and (found := _many(machine, state, name, args.pos[0], span)) is not None:
@@ -233,46 +231,6 @@ def _length(machine: Machine, state: State, value: Value, span: Span) -> Value:
     if known is None and isinstance(held, ListObj) and held.size is not None:
         return held.size
     return Const(len(known)) if known is not None else Term("len", (value,))
-
-
-def _sum(machine: Machine, state: State, args: Args, span: Span) -> Results:
-    """`sum(losses)`: a chain of additions, which save nothing."""
-    source = args.get(0, "iterable")
-    known = iteration.known_items(machine, state, source, span)
-    if known is None:
-        held = state.get(source)
-        known = list(held.items) if isinstance(held, ListObj) else [iteration.any_item(machine, state, source, span)]
-        if isinstance(held, UnknownObj):
-            return [(state, unknown.called(machine, state, External("builtins.sum"), args, span))]
-    start = args.get(1, "start", Const(0))
-    if any(isinstance(state.get(each), Instance) for each in (start, *known)):
-        return _added(machine, state, (start, *known), span)
-    known = known if arithmetic.is_scalar(start) else [start, *known]
-    if not known:
-        return [(state, start)]
-    if (whole := sequences.chained(state, known)) is not None:
-        return [(state, whole)]
-    if all(map(arithmetic.is_scalar, known)):
-        return [(state, Term("sum", tuple(known)[:4]))]
-    total: Value = operations.operate(machine, state, "add", known, span, spans=args.spans[:1] * len(known))
-    return [(state, total)]
-
-
-def _added(machine: Machine, state: State, values: Sequence[Value], span: Span) -> Results:
-    """The sum of objects that say themselves how they are added."""
-    results: Results = [(state, values[0])]
-    for value in values[1:]:
-        ways: Results = []
-        for each, total in results:
-            for obj, other, name in ((total, value, "__add__"), (value, total, "__radd__")):
-                method = find(each, obj, name) if isinstance(each.get(obj), Instance) else None
-                if method is not None:
-                    ways += machine.call(each, Bound(method, obj), Args((other,)), span)
-                    break
-            else:
-                ways.append((each, unknown.fresh(each, span)))
-        results = ways
-    return results
 
 
 def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:

@@ -27,6 +27,7 @@ from retainlint.symbolic.models import (
     tensors,
     torch_functions,
     transforms,
+    trusting,
     unknown,
     weights,
     wrapping,
@@ -204,7 +205,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 return held.attrs[name]
             if name == "requires_grad" and weights.NETWORK in held.attrs:
                 return Const(True)
-            if name in ("module", "_orig_mod") and unknown.is_network(held):
+            if name in ("module", "_orig_mod") and trusting.is_network(held):
                 return obj  # a wrapper is what it wraps
             if name in trainers_.METHODS or name in modules.METHODS or names.is_method(name):
                 return Method(obj, name)

@@ -9,7 +9,7 @@ from retainlint.source import Span
 from retainlint.symbolic import deeds, heirs
 from retainlint.symbolic.classes import layer_of
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import hooks, parts, unknown, weights
+from retainlint.symbolic.models import hooks, parts, trusting, unknown, weights
 from retainlint.symbolic.models.operations import bump
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
@@ -260,6 +260,8 @@ def unknown_method(
     if name in ("to", "cuda", "cpu", "float", "double", "half", "train", "eval", "requires_grad_", "apply"):
         if name in PROOFS and held.hint in ("", "instance", "submodule"):
             state.set(obj, replace(held, hint="module"))
+        elif name == "requires_grad_" and held.plain and args.get(0, "requires_grad", TRUE) != FALSE:
+            unknown.may_be_leaf(machine, state, obj)  # a tensor, and from now on one that may have a graph
         elif name == "requires_grad_" and (network := weights.network_of(state, obj)) is not None:
             weights.require(machine, state, network, args.get(0, "requires_grad", TRUE), obj)
         elif name == "requires_grad_" and held.hint != "tensor":
@@ -267,7 +269,7 @@ def unknown_method(
         if name == "requires_grad_" and args.get(0, "requires_grad", TRUE) != FALSE:
             unknown.may_be_leaf(machine, state, obj)
         return [(state, obj)]
-    if name in ("forward", "__call__") and args.all and unknown.is_network(held):
+    if name in ("forward", "__call__") and args.all and trusting.is_network(held):
         return machine.call(state, obj, args, span)
     if name not in PROOFS or held.hint in ("tensor",):
         return None

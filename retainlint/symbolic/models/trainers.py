@@ -8,7 +8,7 @@ from dataclasses import replace
 from retainlint.source import Span
 from retainlint.symbolic import deeds, walking
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import optimizers, unknown, weights
+from retainlint.symbolic.models import optimizers, trusting, unknown, weights
 from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
@@ -53,7 +53,7 @@ def unknown_method(
     if name == "scale" and len(args.pos) == 1 and named:
         return [(state, _scaled(machine, state, args, span))]
     if name == "zero_grad":
-        if not unknown.is_network(held):
+        if not trusting.is_network(held):
             state.set(obj, replace(held, attrs={**held.attrs, optimizers.ZEROES: TRUE}))
         to_none = args.get(0, "set_to_none", TRUE) != FALSE
         deeds.zeroed(machine.waste, state, obj, span, to_none=to_none)

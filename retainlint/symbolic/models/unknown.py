@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypeGuard
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.saves import rows
@@ -14,7 +13,7 @@ from retainlint.symbolic import arithmetic, deeds, facts, keeping
 from retainlint.symbolic.classes import is_module
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.graphs import PART
-from retainlint.symbolic.models import frameworks, parts, weights
+from retainlint.symbolic.models import frameworks, parts, trusting, weights
 from retainlint.symbolic.models.names import FUNCTIONAL, OPERATIONS
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
@@ -29,7 +28,6 @@ from retainlint.symbolic.values import (
     DictObj,
     External,
     Instance,
-    LayerObj,
     ListObj,
     Method,
     Partial,
@@ -43,26 +41,8 @@ from retainlint.symbolic.values import (
     Wrapped,
 )
 
-_MODULE_NAME = re.compile(
-    r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion"
-    r"|loss_?f(?:n|un|unc|ct|unction)?|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
-    re.IGNORECASE,
-)
-_CRITERION = re.compile(r"^(loss|crit|loss_(layer|module|obj))$")
-"""Names of what, if it is called, computes a loss."""
 _OUTPUT = re.compile(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$")
 """Names of fields of what a network returns."""
-_NO_OPERATIONS = ("torch.distributed.", "torch.multiprocessing.", "torch.utils.data.", "torch.utils.tensorboard.")
-_READERS = frozenset(
-    """builtins torch numpy math logging torchvision matplotlib tqdm json random time os sys pprint PIL cv2 sklearn scipy
-    pandas warnings wandb tensorboardX tensorboard_logger visdom mlflow loguru absl""".split()
-)
-"""Libraries that only look at what they are given."""
-LOOKS = frozenset(
-    """add_scalar add_scalars add_histogram add_image add_images add_figure add_text set_postfix set_postfix_str
-    set_description set_description_str info debug warning error critical log log_dict print""".split()
-)
-"""Methods of writers, bars, loggers and Lightning's modules, which tell what they are given and keep nothing of it."""
 _PLAIN = frozenset("shape device dtype ndim requires_grad is_leaf grad_fn grad".split())
 """Attributes that hold no part of a tensor's graph."""
 _STATE = re.compile(r"(^|[_.])(hiddens?|hidden_states?|hx|hn|h_n|(lstm|gru|rnn|recurrent)_states?)$")
@@ -107,7 +87,7 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
         edge, attrs = (_returned(machine, state, held.edge, span), {}) if name == "[0]" else (edge, {_RECURRENT: TRUE})
     found = state.new(UnknownObj(span, edge, name=name, attrs=attrs, plain=held.plain, fed=held.fed))
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
-    if is_network(held) and not held.plain:
+    if trusting.is_network(held) and not held.plain:
         weights.part(state, obj, found)
     return found
 
@@ -155,11 +135,18 @@ def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | 
         edge = None
         if held.edge is not None:
             state.opened.add(held.edge.node)
-            edge = machine.graphs.item(state, held.edge, state.moment(span), index, "slice" if rows else "part")
+            at = None if _may_move(state, index) else index
+            edge = machine.graphs.item(state, held.edge, state.moment(span), at, "slice" if rows else "part")
         return state.new(UnknownObj(span, edge, plain=held.plain, fed=held.fed))
     if isinstance(held, ListObj) and held.items:
         return held.items[-1]
     return fresh(state, span)
+
+
+def _may_move(state: State, index: Value | None) -> bool:
+    """Whether an index is a field of something that nobody sees: any of its methods may set another."""
+    held = state.get(index) if index is not None else None
+    return isinstance(held, UnknownObj) and held.made.text.endswith(f".{held.name}")
 
 
 def cut(state: State, part: Ref) -> None:
@@ -221,8 +208,8 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
         return option
     if isinstance(func, Method) and func.name in CHANGING:
         facts.forget(state, func.obj)
-    level, assumed = _trust(machine, state, func, args)
-    if level == GUESS and not _keeps_nothing(state, func):
+    level, assumed = trusting.level(machine, state, func, args)
+    if level == GUESS and not trusting.keeps_nothing(state, func):
         deeds.hidden(machine.waste, state, span)
         machine.waste.give(edges_in(machine, state, args.all))
         if any(_may_walk(value) for value in args.all):
@@ -231,16 +218,18 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
     for value in args.all:
         _expose(machine, state, value, func, level)
     if level == GUESS:
-        weights.handed(machine, state, _name(state, func), (*args.all, func.obj if isinstance(func, Method) else func))
+        weights.handed(
+            machine, state, trusting.name_of(state, func), (*args.all, func.obj if isinstance(func, Method) else func)
+        )
     receiver = state.get(func.obj) if isinstance(func, Method) else None
     if not state.grad or (isinstance(receiver, UnknownObj) and receiver.plain):
         return fresh(state, span, plain=True)
     if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
         edges.append(receiver.edge)
-    if level == CONVENTIONAL and (_is_operation(func) or _is_frozen(state, func)):
+    if level == CONVENTIONAL and (trusting.is_operation(func) or _is_frozen(state, func)):
         level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
     own = _weights(machine, state, func, args, level, edges)
-    if not edges and not own and (level == GUESS or _is_operation(func)):
+    if not edges and not own and (level == GUESS or trusting.is_operation(func)):
         return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
     edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed, weights=own)
     asked = state.get(func)
@@ -289,28 +278,13 @@ def _weights(
     """The weights that a call saves: of the network that is called; at a guess, of that whose method it is, and of those
     that it is given."""
     found: dict[Edge, int] = {}
-    if not _keeps_nothing(state, func):
+    if not trusting.keeps_nothing(state, func):
         receiver = (func.obj,) if isinstance(func, Method) else (func,)
         asked = (*receiver, *args.all) if level == GUESS else receiver
         found = dict.fromkeys(weights.given(machine, state, asked), GUESS)
     if isinstance(func, Ref) and level == CONVENTIONAL:
         found |= dict.fromkeys(weights.saved_by(machine, state, func, inputs), CONVENTIONAL)
     return list(found.items())
-
-
-def _name(state: State, func: Value) -> str:
-    """What a callee is called."""
-    held = state.get(func)
-    match func:
-        case Ref() if isinstance(held, UnknownObj):
-            return held.name
-        case Method(name=name):
-            return name
-        case External(path=path):
-            return path.rpartition(".")[2]
-        case Closure(code=code):
-            return code.name
-    return ""
 
 
 def _computes(func: Value, args: Args) -> bool:
@@ -326,56 +300,6 @@ def _kind(func: Value) -> str:
     return "instance" if isinstance(func, External) and func.path.rpartition(".")[2][:1].isupper() else ""
 
 
-def _is_operation(func: Value) -> TypeGuard[External]:
-    """Whether a callee is a function of torch's."""
-    return isinstance(func, External) and func.path.startswith("torch.")
-
-
-def _trust(machine: Machine, state: State, func: Value, args: Args) -> tuple[int, str]:
-    """How sure we are that a call builds a graph that saves, and the words for it."""
-    held = state.get(func)
-    if not args.pos and not args.named and not args.open:
-        return GUESS, ""
-    if isinstance(held, UnknownObj) and (is_network(held) or _is_criterion(held)):
-        return CONVENTIONAL, f"calling `{held.name or 'the module'}` builds a graph and saves tensors for it"
-    if isinstance(func, External) and func.path in machine.graphs.modules:
-        return CONVENTIONAL, f"calling `{_name(state, func)}` builds a graph and saves tensors for it"
-    if _is_operation(func) and not func.path.startswith(_NO_OPERATIONS):
-        return CONVENTIONAL, f"`{func.path}` saves tensors for its backward"
-    if isinstance(held, Instance | LayerObj):
-        return CONVENTIONAL, "calling the module builds a graph and saves tensors for it"
-    return GUESS, ""
-
-
-def is_network(held: UnknownObj) -> bool:
-    """Whether something was used as a module, or is called like one."""
-    if held.hint in ("module", "submodule"):
-        return True
-    return held.hint in ("", "instance") and _MODULE_NAME.search(held.name) is not None
-
-
-def _is_criterion(held: UnknownObj) -> bool:
-    """Whether something that is called is called a loss; a method of that name may cut what it is given."""
-    is_method = held.made.text.endswith(f".{held.name}") and not held.made.text.startswith("self.")
-    return not (held.hint or is_method) and _CRITERION.search(held.name) is not None
-
-
-def _keeps_nothing(state: State, func: Value) -> bool:
-    """Whether a callee surely keeps no graph that it is given, walks none, and zeroes no gradients."""
-    if not isinstance(func, Closure) and _name(state, func) in LOOKS:
-        return True
-    if not isinstance(func, External) or func.path.startswith(_NO_OPERATIONS):
-        return False
-    return func.path.partition(".")[0] in _READERS
-
-
-def _is_library(func: Value) -> bool:
-    """Whether a callee surely keeps and walks nothing that it is given."""
-    return isinstance(func, External) and func.path.partition(".")[0] in (
-        "builtins", "torch", "numpy", "math", "logging",
-    )  # fmt: skip
-
-
 def _may_walk(value: Value) -> bool:
     """Whether a value is a function of the program, with a walk in it."""
     while isinstance(value, Bound | Wrapped | Partial):
@@ -386,7 +310,7 @@ def _may_walk(value: Value) -> bool:
 def _expose(machine: Machine, state: State, value: Value, func: Value, level: int) -> None:
     """An unseen callee may change what it is given: attributes and items that hold graphs are forgotten. A network, by
     convention, only reads the attributes."""
-    if _is_library(func):
+    if trusting.is_library(func):
         return
     held = state.get(value)
     if isinstance(held, Instance) and isinstance(value, Ref):

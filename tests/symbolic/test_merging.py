@@ -1,0 +1,48 @@
+"""Joins: what a merged path has bound by some answers only is remembered as long as it can be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore, merge
+from retainlint.symbolic.state import State, Unbound
+
+HELPER = """
+def helper(flag, x):
+    if flag:
+        size = 2
+    x = x + 1
+    if flag:
+        x = x * size
+    return x
+
+
+def step(net, x, options):
+    loss = net(x).mean()
+"""
+MANY = 30
+
+
+def remembered(calls: int, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Unbound, ...]]:
+    """What each merged path remembered, in a function that calls the helper so often."""
+    rows = "".join(f"    loss = helper(options.flag_{number}, loss)\n" for number in range(calls))
+    found: list[tuple[Unbound, ...]] = []
+    unless = merge._unless
+
+    def noted(winner: State, other: State) -> tuple[Unbound, ...]:
+        found.append(unless(winner, other))
+        return found[-1]
+
+    monkeypatch.setattr(merge, "_unless", noted)
+    explore(lower(Source("main.py", f"{HELPER}{rows}    loss.backward()\n")))
+    return found
+
+
+def test_what_only_some_answers_bind_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert any(each.name == "size" for several in remembered(1, monkeypatch) for each in several)
+
+
+def test_it_is_forgotten_with_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert max(map(len, remembered(MANY, monkeypatch))) == max(map(len, remembered(1, monkeypatch)))
