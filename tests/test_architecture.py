@@ -85,6 +85,7 @@ LIBRARIES: dict[str, set[str]] = {
     "tomli": {"config"},
     "distributed": {"executor"},
     "watchfiles": {"commands"},
+    "typing_extensions": {"records"},  # for a type checker's eyes only
 }
 """Third-party library to the rooms that may know it. There are no others, and torch is nowhere."""
 

@@ -21,6 +21,7 @@ _KERNELS = frozenset(("torch", "aten", "prims"))
 """Torch's own functions, each of which computes one gradient: `torch.ops.aten.convolution_backward`."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 def without(tree: ast.Module, text: str, spelt: Sequence[Spelt]) -> list[Spelt]:
@@ -30,14 +31,14 @@ def without(tree: ast.Module, text: str, spelt: Sequence[Spelt]) -> list[Spelt]:
     any function which that speaks of spells a walk. So is torch's own function for the gradient of one operation.
     """
     doubtful = [node for node in spelt if _name(node).endswith("backward") and _name(node) not in _ITSELF]
-    dropped = {node for node in doubtful if isinstance(node, ast.Attribute) and _root(node) in _KERNELS}
+    dropped: set[Spelt] = {node for node in doubtful if isinstance(node, ast.Attribute) and _root(node) in _KERNELS}
     bare = [node for node in doubtful if isinstance(node, ast.Name)]
     if bare:
         defined, bound = _definitions(tree)
         own = [node for node in bare if node.id in defined and node.id not in bound]
         waiting = dropped.union(own)
         rows = {node.lineno for node in spelt if node not in waiting}
-        lines = text.split("\n")
+        lines = _NEWLINE.split(text)
         dropped.update(node for node in own if not _leads(node.id, defined, rows, lines))
     return [node for node in spelt if node not in dropped]
 
@@ -72,7 +73,9 @@ def _definitions(tree: ast.Module) -> tuple[dict[str, Rows], set[str]]:
 
 
 def _rows(node: ast.stmt) -> tuple[int, int]:
-    return node.lineno, node.end_lineno or node.lineno
+    """The rows of a statement, with its decorators."""
+    first = min((each.lineno for each in getattr(node, "decorator_list", ())), default=node.lineno)
+    return first, node.end_lineno or node.lineno
 
 
 def _made(statement: ast.stmt, defined: Container[str]) -> str:
@@ -88,6 +91,8 @@ def _bound(node: ast.AST) -> Iterator[str]:
         yield node.id
     elif isinstance(node, ast.arg):
         yield node.arg
+    elif isinstance(node, ast.ClassDef):
+        yield node.name
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
         yield from (each.asname or each.name for each in node.names)
 

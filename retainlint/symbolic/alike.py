@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from retainlint.autograd.graph import Edge, Node
 from retainlint.ir import Code
 from retainlint.symbolic import reach
+from retainlint.symbolic.facts import is_cast
 from retainlint.symbolic.graphs import Graphs, whole
 from retainlint.symbolic.state import Frame, State
 from retainlint.symbolic.values import (
@@ -230,8 +231,9 @@ class Comparison:
     def told(self, state: State, value: Value) -> bool | None:
         """What a path has chosen that a flag is: whoever holds it may yet ask it."""
         negated = False
-        while isinstance(value, Term) and value.op == "not":
-            value, negated = value.args[0], not negated
+        while isinstance(value, Term) and (value.op == "not" or is_cast(value)):
+            negated ^= value.op == "not"
+            value = value.args[0]
         truth = state.truths.get(value) if isinstance(value, Term | Ref) else None
         return None if truth is None else truth != negated
 

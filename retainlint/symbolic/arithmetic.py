@@ -105,3 +105,11 @@ def sum_of(op: str, left: Value, right: Value) -> Value:
     if op == "+" and isinstance(left, Const):
         return _term("+", right, left)
     return _term(op, left, right)
+
+
+def strides(start: Value, stop: Value, step: Value) -> Value | None:
+    """How many turns a range makes that counts by more than one."""
+    if not (isinstance(step, Const) and isinstance(step.value, int) and step.value > 1):
+        return None
+    width = sum_of("+", sum_of("-", stop, start), Const(step.value - 1))
+    return Term("//", (width, step))

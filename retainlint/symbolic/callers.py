@@ -16,11 +16,6 @@ _CALL = re.compile(r"(?<!def )(?:(\w+|[)\]])\s*\.\s*)?\b([A-Za-z_]\w*)\s*\(")
 _WALK = re.compile(r"backward\b|loss_scaler\b|\bgrad\s*\(")
 """What walks by itself: a method may also be named like those whose result a trainer walks."""
 
-_SPELT = re.compile(
-    r"\.\s*backward\b|(?<!\w)(?:backward|manual_backward|run_backward|grad)\s*\(|[sS]caler\b|_trainer\b"
-)
-"""A walk by its own name, called or handed on."""
-
 _BRACKET = re.compile(r"[()]")
 _MADE = re.compile(r"^[ \t]*([^\n=()\[\]#]+?)(?:[ \t]*:[^\n=]*)?[ \t]*[-+*/]?=(?!=)", re.MULTILINE)
 _NAMED = re.compile(r"\w+\s*=(?!=)")
@@ -34,12 +29,6 @@ _COMMON = frozenset("train eval step update forward fit run append add get".spli
 def no_leads(receiver: str, name: str) -> bool:
     """Where there are no other modules."""
     return False
-
-
-def spells_walk(code: ir.Code) -> bool:
-    """Whether a function names a walk as such: a caller's arguments may lead there, though others don't. What is only
-    named like one has been followed: if no walk was met, then none is there."""
-    return _SPELT.search(between.text_of(code)) is not None
 
 
 class _Caller(NamedTuple):

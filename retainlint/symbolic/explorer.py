@@ -10,7 +10,7 @@ from typing import TypeVar
 from retainlint import ir
 from retainlint.incident import Exploration
 from retainlint.symbolic import calls, choosing, findings, unreached
-from retainlint.symbolic.callers import callers, no_leads, spells_walk
+from retainlint.symbolic.callers import callers, no_leads
 from retainlint.symbolic.context import OutOfSteps
 from retainlint.symbolic.entering import Objects, enter
 from retainlint.symbolic.entries import entries, inherited
@@ -89,8 +89,7 @@ def _callers(machine: Interpreter, start: State, objects: Objects) -> int:
     imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
     leads = imports.project.leads if imports.project is not None else no_leads
     machine.full, machine.chooser.breadth = min(machine.full, BUDGET_BEYOND), choosing.BEYOND
-    known = list(entries(machine.program.module, None))
-    for code, owner in callers([each for each in known if each[0] not in machine.idle or spells_walk(each[0])], leads):
+    for code, owner in callers(list(entries(machine.program.module, None)), leads):
         if code not in machine.entered and steps < BUDGET_BEYOND:
             machine.steps, machine.budget = 0, machine.full
             _entry(machine, start, code, owner, objects)
@@ -150,7 +149,6 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
     machine.running = code
     machine.imports.spent_before += machine.imports.spent
     machine.imports.spent, machine.gpu_asked, reached = 0, False, len(machine.walked)
-    before = machine.walkings, len(machine.gaps)
     try:
         enter(machine, start, code, owner, objects)
         if machine.gpu_asked and len(machine.walked) == reached:  # perhaps it runs on a GPU alone
@@ -161,8 +159,5 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
     except OutOfSteps:
         machine.waste.spoil()
         _again(machine, lambda: enter(machine, start, code, owner, objects))
-    else:
-        if (machine.walkings, len(machine.gaps)) == before:
-            machine.idle.add(code)
     finally:
         machine.gpu_open = False

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from retainlint.symbolic import options, outside, remainders
+from retainlint.symbolic import keys, options, outside, remainders
 from retainlint.symbolic.arithmetic import DEEPEST, is_scalar, sum_of
 from retainlint.symbolic.bounds import by_bounds, by_others, linear, within
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
-    KEY,
     TOTAL,
     Bound,
     ClassObj,
@@ -70,7 +69,7 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             return Const(True)
         if op == "==" and isinstance(left, Const) and not isinstance(right, Const):
             left, right = right, left
-        if op == "==" and any(asked in state.truths for asked in _named(state, left, right)):
+        if op == "==" and any(asked in state.truths for asked in keys.asked(state, left, right)):
             return Const(False)
     if op == "in":
         return _contains(state, left, right)
@@ -248,13 +247,6 @@ def _decide_object(state: State, value: Ref) -> bool | None:
     return None
 
 
-def forget(state: State, value: Value) -> None:
-    """Forget what a path has chosen of something that holds others now."""
-    size = Term("len", (value,))
-    for term in [term for term in state.truths if term == value or (isinstance(term, Term) and size in term.args)]:
-        del state.truths[term]
-
-
 def _decide_term(state: State, value: Term) -> bool | None:
     if value.op == "not":
         inner = decide(state, value.args[0])
@@ -283,38 +275,3 @@ def _decide_many(asked: bool, answers: list[bool | None]) -> bool | None:
     if asked in answers:
         return asked
     return None if None in answers else not asked
-
-
-def _named(state: State, left: Value, right: Value) -> Iterator[Value]:
-    """That something is one of a dict's names, of which each comes once: where one of two values is such a name."""
-    for name, other in ((left, right), (right, left)):
-        held = state.get(name)
-        if isinstance(held, UnknownObj) and held.hint.startswith(KEY):
-            yield Term(KEY, (other, Const(held.hint)))
-
-
-def presume(state: State, value: Value) -> set[Value]:
-    """Take for granted that a comparison of numbers holds which can't be decided; what is noted for that."""
-    truth = True
-    while isinstance(value, Term) and value.op == "not":
-        value, truth = value.args[0], not truth
-    if not (isinstance(value, Term) and value.op in ("==", "<", "<=")):
-        return set()
-    state.truths[value] = truth
-    return {value}
-
-
-def follow(state: State, value: Value, truth: bool) -> None:
-    """Note what else a path knows that has chosen so: where none of several holds, each of them doesn't."""
-    if isinstance(value, Term) and value.op == "==" and truth:
-        state.truths.update(dict.fromkeys(_named(state, *value.args), True))
-    if not (isinstance(value, Term) and value.op == ("all" if truth else "any")):
-        return
-    for each in value.args:
-        answer = truth
-        while isinstance(each, Term) and (each.op == "not" or is_cast(each)):
-            answer ^= each.op == "not"
-            each = each.args[0]
-        if not isinstance(each, Const):
-            state.truths[each] = answer
-            follow(state, each, answer)

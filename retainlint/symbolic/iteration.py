@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, heirs, indices
+from retainlint.symbolic import arithmetic, heirs, indices, keys
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import operations, unknown, weights
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
-    KEY,
     NONE,
     Const,
     DictObj,
@@ -35,9 +33,6 @@ EXACT = 6
 """So many turns are run as they are; of longer loops the first two, one or two in the middle, and the last."""
 FEW, MANY = 64, 4_096
 """So many items are all looked at: where each is computed for that, and where they are there already."""
-
-
-_NAMING = re.compile(r"\.(items|keys|named_parameters|named_modules|named_children|named_buffers)\(\)$")
 
 
 @record
@@ -113,9 +108,8 @@ def source_of(machine: Machine, state: State, value: Value, span: Span) -> Sourc
             return _object(machine, value, span)
         case TensorObj(length=length):
             return Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
-    named = _NAMING.search(obj.made.text) if isinstance(obj, UnknownObj) else None
-    if named is not None:
-        run, paired = f"{KEY} {ticket()}", named[1] != "keys"
+    if (kind := keys.naming(obj)) is not None:
+        run, paired = keys.hint(), kind != "keys"
         return Source(None, lambda s, i: [(s, _named(machine, s, unknown.item(machine, s, value, span), run, paired))])
     return Source(None, lambda s, i: [(s, _fed(s, unknown.item(machine, s, value, span)))])
 
@@ -126,9 +120,7 @@ def _named(machine: Machine, state: State, item: Value, run: str, paired: bool) 
     name = item
     if paired and isinstance(pair, UnknownObj):
         name = unknown.derived(machine, state, item, "[0]", pair.made)
-    held = state.get(name)
-    if isinstance(held, UnknownObj) and isinstance(name, Ref):
-        state.set(name, replace(held, hint=run, plain=True))
+    keys.mark(state, name, run)
     return _fed(state, item)
 
 
@@ -285,14 +277,6 @@ def _counted(index: Value, start: Value, step: Value) -> Value:
     return arithmetic.sum_of("+", scaled or index, start)
 
 
-def _strided(start: Value, stop: Value, step: Value) -> Value | None:
-    """How many turns a range makes that counts by more than one."""
-    if not (isinstance(step, Const) and isinstance(step.value, int) and step.value > 1):
-        return None
-    width = arithmetic.sum_of("+", arithmetic.sum_of("-", stop, start), Const(step.value - 1))
-    return Term("//", (width, step))
-
-
 def _range(obj: IteratorObj) -> Source:
     start, stop, step = obj.parts
     if step == Const(-1) and not (isinstance(start, Const) and isinstance(stop, Const)):
@@ -302,7 +286,7 @@ def _range(obj: IteratorObj) -> Source:
     length: int | None = None
     if len(numbers) == 3 and numbers[2] != 0:
         length = len(range(numbers[0], numbers[1], numbers[2]))
-    size = arithmetic.sum_of("-", stop, start) if step == Const(1) else _strided(start, stop, step)
+    size = arithmetic.sum_of("-", stop, start) if step == Const(1) else arithmetic.strides(start, stop, step)
     by_one = step == Const(1) and length is None and size is not None
     last = arithmetic.sum_of("-", size, Const(1)) if size is not None and by_one else None
     before_stop = arithmetic.sum_of("-", stop, Const(1))

@@ -8,7 +8,7 @@ from functools import partial
 from retainlint import ir
 from retainlint.incident import Turn
 from retainlint.source import Span
-from retainlint.symbolic import counters, facts, leaps, plans, sizes
+from retainlint.symbolic import answers, counters, facts, leaps, plans, sizes
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.generators import over_generator
@@ -173,7 +173,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
                 if number > 2:
                     finished.append(tested.fork())
                 truth = True
-                presumed |= facts.presume(tested, tested.read(instr.cond))
+                presumed |= answers.presume(tested, tested.read(instr.cond))
             (begun if truth else finished).append(tested)
         if number == 1 or not decided or is_endless or number == KNOWN_TURNS:
             counting.turn(number, begun, partial(_again, machine, instr, outer))

@@ -10,7 +10,7 @@ from retainlint.autograd.graph import Node
 from retainlint.incident import Gap, Incident, Witness
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import attributes, calls, facts, generators, risks, scopes
+from retainlint.symbolic import answers, attributes, calls, facts, generators, risks, scopes
 from retainlint.symbolic.choosing import BEYOND, Chooser
 from retainlint.symbolic.context import Args, OutOfSteps, Results
 from retainlint.symbolic.graphs import Graphs
@@ -63,8 +63,6 @@ class Interpreter:
         self.unreached = Sites(program)
         self.yielding: set[ir.Code] = set()
         self.gpu_asked = self.gpu_open = False
-        self.walkings = 0  # how many walks were executed
-        self.idle: set[ir.Code] = set()  # entries that were followed to their end and came to none
         self.thinned = self.trying = False
 
     # -- what models ask for --------------------------------------------------------------------------------------
@@ -87,7 +85,6 @@ class Interpreter:
 
     def covered(self, span: Span) -> None:
         self.walked.add(span)
-        self.walkings += 1
 
     def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
         if not self.imports.loading:
@@ -118,8 +115,8 @@ class Interpreter:
         other = state.fork()
         state.assume(value, not negated, span, True)
         other.assume(value, negated, span, False)
-        facts.follow(state, value, not negated)
-        facts.follow(other, value, negated)
+        answers.follow(state, value, not negated)
+        answers.follow(other, value, negated)
         return [(state, True), (other, False)]
 
     # -- running --------------------------------------------------------------------------------------------------

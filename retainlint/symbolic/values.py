@@ -220,8 +220,6 @@ class UnknownObj:
 
 COUNT = "count"
 """The hint of an unknown that a counter was divided by."""
-KEY = "key"
-"""The hint of a name in a dict that nobody sees begins so, and goes on with the loop that runs over the dict."""
 TOTAL = "(total)"
 """Under this name the sum of an unknown and a number holds both, as a term: what it is, should the unknown be a number."""
 
@@ -229,7 +227,8 @@ TOTAL = "(total)"
 @record
 class ListObj:
     """A list, set or deque. `open`: it may hold more than `items` knows, before them. `sampled`: a loop of which only
-    some turns were run has filled it, so that it holds more. `size`: how many an open one holds, where that has a name."""
+    some turns were run has filled it, so that it holds more. `size`: how many an open one holds, where that has a name.
+    `at`: the number of the turn at whose place something was put last."""
 
     items: tuple[Value, ...]
     open: bool = False
@@ -237,6 +236,7 @@ class ListObj:
     limit: int | None = None  # a deque's maxlen
     sampled: bool = False
     size: Value | None = None
+    at: Value | None = None
 
 
 @record

@@ -43,6 +43,8 @@ CALL = "def f(x):\n    return my_backward(x)\n"
         pytest.param("my_backward = make(1)\n" + CALL, [3], id="made by nobody knows what"),
         pytest.param("class C:\n    def my_backward(self): pass\n    def f(self, x):\n        self.my_backward(x)\n", [4],
                      id="a method, which an heir may define anew"),
+        pytest.param("def walks(f): return lambda x: f(x).backward()\n@walks\n" + GIVES + CALL, [1, 6], id="decorated"),
+        pytest.param(GIVES.replace("\n", "\r") + HELPER + CALL, [4, 6], id="old ends of rows"),
         pytest.param("dx = torch.ops.aten.pool_backward(g, x)\n", [], id="torch's own"),
         pytest.param("torch.autograd.backward(loss)\n", [1], id="torch's walk"),
         pytest.param("if is_backward(x) or self.has_backward: model.set_is_last_backward(True)\n", [], id="spoken of"),

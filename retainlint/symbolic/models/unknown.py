@@ -9,7 +9,7 @@ from dataclasses import replace
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.saves import rows
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, deeds, facts, keeping
+from retainlint.symbolic import answers, arithmetic, deeds, keeping
 from retainlint.symbolic.classes import is_module
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.graphs import PART
@@ -207,7 +207,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
     if (option := _option(machine, state, func, args, span)) is not None:
         return option
     if isinstance(func, Method) and func.name in CHANGING:
-        facts.forget(state, func.obj)
+        answers.forget(state, func.obj)
     level, assumed = trusting.level(machine, state, func, args)
     if level == GUESS and not trusting.keeps_nothing(state, func):
         deeds.hidden(machine.waste, state, span)
