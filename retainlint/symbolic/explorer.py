@@ -124,8 +124,7 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
     imports, chooser, code = machine.imports, machine.chooser, machine.running
     own = chooser.breadth
     ways = ((choosing.BEYOND, False), (own, True)) if imports.spent and code.walks else ()
-    along_few = own == choosing.BEYOND or (code is machine.program.module and not machine.walked)  # that is how it ran
-    for breadth, closed in ways[along_few:]:
+    for breadth, closed in ways[own == choosing.BEYOND :]:
         chooser.breadth, imports.closed = breadth, closed
         imports.spent, imports.wasted = 0, imports.wasted + machine.steps
         machine.steps, machine.budget = 0, machine.full

@@ -23,7 +23,6 @@ from retainlint.symbolic.values import (
     Ref,
     Slice,
     TensorObj,
-    Symbol,
     Term,
     Tuple,
     UnknownObj,
@@ -57,8 +56,6 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
                 return [(state, weights.some(state, items[-1]))]
             if open_ and _is_behind(state, obj, held, index):
                 return [(state, state.new(ListObj(())))]
-            if open_ and _is_of_another_turn(held, index):
-                return [(state, unknown.fresh(state, span))]
             if open_ and not (isinstance(index, Const) and index.value == -1 and items):
                 return [(state, items[-1] if items else unknown.item(machine, state, obj, span))]
             if indices.may_tell(index, items):
@@ -111,19 +108,6 @@ def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: S
     return items[-1] if items else unknown.fresh(state, span)
 
 
-def _turn(index: Value) -> Value | None:
-    """An index that is the number of a loop's turn."""
-    return index if isinstance(index, Const | Symbol) and index.loop else None
-
-
-def _is_of_another_turn(held: ListObj, index: Value) -> bool:
-    """Whether what a list holds at one turn's place is asked for by the number of another turn of that loop."""
-    at = held.at
-    if not isinstance(at, Const | Symbol) or not isinstance(index, Const | Symbol):
-        return False
-    return index.loop == at.loop != 0 and index != at
-
-
 def _is_behind(state: State, obj: Value, held: ListObj, index: Value) -> bool:
     """Whether a slice surely begins where a list ends, of which only some items are known."""
     if not isinstance(index, Slice) or index.parts[0] == NONE:
@@ -154,12 +138,12 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
             if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
                 changed = list(items)
                 changed[index.value] = value
-                state.set(obj, ListObj(tuple(changed), open_, kind, limit, at=_turn(index)))
+                state.set(obj, ListObj(tuple(changed), open_, kind, limit))
             elif isinstance(index, Slice) and all(part == NONE for part in index.parts):
                 known = iteration.known_items(machine, state, value, span)
                 state.set(obj, ListObj(tuple(known or ()), known is None, kind, limit))
             else:
-                state.set(obj, ListObj((*items, value), True, kind, limit, at=_turn(index)))
+                state.set(obj, ListObj((*items, value), True, kind, limit))
         case DictObj():
             if isinstance(index, Const) and index not in held.items:
                 text = span.text.partition("[")[0]

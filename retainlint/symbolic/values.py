@@ -227,8 +227,7 @@ TOTAL = "(total)"
 @record
 class ListObj:
     """A list, set or deque. `open`: it may hold more than `items` knows, before them. `sampled`: a loop of which only
-    some turns were run has filled it, so that it holds more. `size`: how many an open one holds, where that has a name.
-    `at`: the number of the turn at whose place something was put last."""
+    some turns were run has filled it, so that it holds more. `size`: how many an open one holds, where that has a name."""
 
     items: tuple[Value, ...]
     open: bool = False
@@ -236,7 +235,6 @@ class ListObj:
     limit: int | None = None  # a deque's maxlen
     sampled: bool = False
     size: Value | None = None
-    at: Value | None = None
 
 
 @record
