@@ -190,7 +190,7 @@ def _loop_of(value: Value) -> int:
     return 0
 
 
-def _loops_of(value: Value) -> tuple[int, ...]:
+def loops_of(value: Value) -> tuple[int, ...]:
     """All loops whose turn numbers a value was computed from; it is noted on a term, which never changes."""
     if isinstance(value, Const | Symbol):
         return (value.loop,) if value.loop else ()
@@ -198,7 +198,7 @@ def _loops_of(value: Value) -> tuple[int, ...]:
         return ()
     found: tuple[int, ...] | None = vars(value).get(_LOOPS)
     if found is None:
-        found = tuple(dict.fromkeys(loop for arg in value.args for loop in _loops_of(arg)))
+        found = tuple(dict.fromkeys(loop for arg in value.args for loop in loops_of(arg)))
         vars(value)[_LOOPS] = found
     return found
 
@@ -208,7 +208,7 @@ _LOOPS = " loops"
 
 def decide(state: State, value: Value) -> bool | None:
     """Whether a value is true; None if this path doesn't know."""
-    state.deciding.update(_loops_of(value))
+    state.deciding.update(loops_of(value))
     if isinstance(value, Const):
         return bool(value.value)
     if value in state.truths:

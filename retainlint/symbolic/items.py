@@ -29,6 +29,8 @@ from retainlint.symbolic.values import (
     Value,
 )
 
+_MOST = 8
+"""Of so many places of a list it is remembered what was put there."""
 _MODULES = External("sys.modules")
 """A module that is asked for by its name is anything."""
 
@@ -56,6 +58,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
                 return [(state, weights.some(state, items[-1]))]
             if open_ and _is_behind(state, obj, held, index):
                 return [(state, state.new(ListObj(())))]
+            if open_ and (placed := _at_place(state, held, index, span)) is not None:
+                return [(state, placed)]
             if open_ and not (isinstance(index, Const) and index.value == -1 and items):
                 return [(state, items[-1] if items else unknown.item(machine, state, obj, span))]
             if indices.may_tell(index, items):
@@ -108,6 +112,21 @@ def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: S
     return items[-1] if items else unknown.fresh(state, span)
 
 
+def _at_place(state: State, held: ListObj, index: Value, span: Span) -> Value | None:
+    """What an open list holds at the place of a loop's turn, where items were put by such numbers: in each turn that is
+    another item, and not the one that was put last. The number of a loop's last turn is computed from its size."""
+    for place, item in held.places:
+        if place == index:
+            return item
+    loops = set(facts.loops_of(index))
+    if not held.places or not (loops or isinstance(index, Term)):
+        return None
+    if isinstance(index, Term) or not any(loops.issubset(facts.loops_of(place)) for place, _ in held.places):
+        return unknown.fresh(state, span)
+    put = [item for _, item in held.places]
+    return next((item for item in reversed(held.items) if item not in put), None) or unknown.fresh(state, span)
+
+
 def _is_behind(state: State, obj: Value, held: ListObj, index: Value) -> bool:
     """Whether a slice surely begins where a list ends, of which only some items are known."""
     if not isinstance(index, Slice) or index.parts[0] == NONE:
@@ -135,7 +154,8 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
         return [state]
     match held:
         case ListObj(items=items, open=open_, kind=kind, limit=limit):
-            if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
+            most = 0 if open_ else len(items)  # of an open one the last items are known, and not where they stand
+            if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < most:
                 changed = list(items)
                 changed[index.value] = value
                 state.set(obj, ListObj(tuple(changed), open_, kind, limit))
@@ -143,7 +163,8 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
                 known = iteration.known_items(machine, state, value, span)
                 state.set(obj, ListObj(tuple(known or ()), known is None, kind, limit))
             else:
-                state.set(obj, ListObj((*items, value), True, kind, limit))
+                places = (*(each for each in held.places if each[0] != index), (index, value))
+                state.set(obj, ListObj((*items, value), True, kind, limit, places=places[-_MOST:]))
         case DictObj():
             if isinstance(index, Const) and index not in held.items:
                 text = span.text.partition("[")[0]

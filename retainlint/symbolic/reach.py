@@ -46,7 +46,7 @@ _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
     Super: lambda v: (v.obj, v.owner),
     TensorObj: lambda v: (v.base,),
     UnknownObj: lambda v: v.attrs.values(),
-    ListObj: lambda v: v.items,
+    ListObj: lambda v: chain(v.items, *v.places),
     DictObj: lambda v: chain(v.items, v.items.values(), v.rest, (v.default,)),
     ClassObj: lambda v: chain(v.bases, v.attrs.values()),
     Instance: lambda v: chain((v.cls,), v.attrs.values()),

@@ -227,7 +227,8 @@ TOTAL = "(total)"
 @record
 class ListObj:
     """A list, set or deque. `open`: it may hold more than `items` knows, before them. `sampled`: a loop of which only
-    some turns were run has filled it, so that it holds more. `size`: how many an open one holds, where that has a name."""
+    some turns were run has filled it, so that it holds more. `size`: how many an open one holds, where that has a name.
+    `places`: under which numbers items of an open one were put, each with its item."""
 
     items: tuple[Value, ...]
     open: bool = False
@@ -235,6 +236,7 @@ class ListObj:
     limit: int | None = None  # a deque's maxlen
     sampled: bool = False
     size: Value | None = None
+    places: tuple[tuple[Value, Value], ...] = ()
 
 
 @record
