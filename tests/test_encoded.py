@@ -36,8 +36,9 @@ def parts(value: object) -> Iterator[object]:
         yield value.name
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
-            yield field.name
-            yield from parts(getattr(value, field.name))
+            if field.compare:
+                yield field.name
+                yield from parts(getattr(value, field.name))
     else:
         yield (type(value), value)
 

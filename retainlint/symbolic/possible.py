@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -56,7 +57,8 @@ def _is_solvable(known: list[Known]) -> bool:
     numbers = [abs(each) for term, _ in known for each in _numbers(term)]
     if len(known) < 2 or max(numbers, default=0) > LARGEST:
         return True
-    top = max(HIGHEST, *(int(each) + 3 for each in numbers)) if numbers else HIGHEST
+    rounds = math.lcm(*(each for term, _ in known for each in _divisors(term)))
+    top = max([HIGHEST, *(int(each) + 3 for each in numbers), 2 * rounds])  # what goes by remainders comes round again
     atoms = [each for term, truth in known for each in _atoms(term, truth)]
     ranges = [_range(leaf, [each for each in atoms if set(leaves(each[0])) == {leaf}], top) for leaf in order]
     checks = [
@@ -149,6 +151,16 @@ def _constants(value: Value) -> Iterator[Const]:
 
 def _numbers(value: Value) -> Iterator[Number]:
     return (each.value for each in _constants(value) if isinstance(each.value, int | float))
+
+
+def _divisors(value: Value) -> Iterator[int]:
+    """The numbers of whose remainders a condition asks."""
+    match value:
+        case Term(op="%", args=(_, Const(int(divisor)))) if divisor:
+            yield divisor
+    if isinstance(value, Term) and _is_computed(value):
+        for arg in value.args:
+            yield from _divisors(arg)
 
 
 def leaves(value: Value) -> Iterator[Value]:
