@@ -25,12 +25,14 @@ from retainlint.symbolic.machine import Interpreter, Report
 
 CLAUSES = 200
 """So many combinations of conditions are looked at."""
+LIKELY = 3
+"""A walk that lacks a graph only where more conditions hold than these isn't told."""
 
 
 def told(machine: Interpreter, steps: int) -> Exploration:
     """What an exploration of so many steps comes to."""
     likely = (report for report in machine.reports if not _adds_nothing(machine, report.incident))
-    incidents = tuple(one for one in _distinct(likely) if not _is_option_of_called(machine, one))
+    incidents = tuple(one for one in _distinct(likely) if not _is_unlikely(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     project = machine.imports.project
     found = machine.waste.incidents(machine.program, None if project is None else project.reaches)
@@ -90,13 +92,13 @@ def _adds_nothing(machine: Interpreter, incident: Incident) -> bool:
     return _is_walked(machine, incident.primary)
 
 
-def _is_option_of_called(machine: Interpreter, incident: Incident) -> bool:
-    """A walk of what a called function has cut, by an option of its own, where other paths have a graph: who trains
-    doesn't take that option."""
+def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
+    """A walk of what has no graph on a path of many conditions, or of what a called function has cut, by an option of its
+    own, where other paths have a graph: who trains doesn't take that option."""
     if not isinstance(incident, NoGraph):
         return False
-    calls = len(incident.walk.moment.frames)
-    return any(each.depth > calls for each in incident.conditions) and _is_walked(machine, incident.primary)
+    calls, asked = len(incident.walk.moment.frames), incident.conditions
+    return len(asked) > LIKELY or (any(each.depth > calls for each in asked) and _is_walked(machine, incident.primary))
 
 
 def _is_walked(machine: Interpreter, place: Span) -> bool:
