@@ -52,7 +52,22 @@ def _is_counted(value: Term) -> bool:
 
 def _is_read(state: State, value: Ref, since: int) -> bool:
     """Whether it is an attribute, or an item under a constant, of something unknown that was there before."""
-    for id, held in state.heap.items():
-        if isinstance(held, UnknownObj) and value in held.attrs.values():
-            return id <= since or _is_read(state, Ref(id), since)
+    seen = {value.id}  # unknowns may hold each other
+    while (owner := _owner(state, value, seen)) is not None:
+        if owner <= since:
+            return True
+        seen.add(owner)
+        value = Ref(owner)
     return False
+
+
+def _owner(state: State, value: Ref, but: set[int]) -> int | None:
+    """The unknown of which a value is an attribute or an item, and that isn't one of some."""
+    return next(
+        (
+            id
+            for id, held in state.heap.items()
+            if isinstance(held, UnknownObj) and id not in but and value in held.attrs.values()
+        ),
+        None,
+    )
