@@ -31,8 +31,7 @@ LIKELY = 3
 
 def told(machine: Interpreter, steps: int) -> Exploration:
     """What an exploration of so many steps comes to."""
-    likely = (report for report in machine.reports if not _adds_nothing(machine, report.incident))
-    incidents = tuple(one for one in _distinct(likely) if not _is_unlikely(machine, one))
+    incidents = tuple(one for one in _likely(machine) if not _is_unlikely(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     project = machine.imports.project
     found = machine.waste.incidents(machine.program, None if project is None else project.reaches)
@@ -59,8 +58,7 @@ def _distinct(reports: Iterable[Report]) -> list[Incident]:
     """One incident a place: the one that needs the fewest conditions, proven."""
     places: dict[tuple[Source, int, type], list[Report]] = {}
     for report in reports:
-        place = report.incident.primary
-        places.setdefault((place.source, place.start, type(report.incident)), []).append(report)
+        places.setdefault(_told_at(report.incident), []).append(report)
     return [_simplest(likely) for found in places.values() if (likely := _unscheduled(found))]
 
 
@@ -82,6 +80,20 @@ def _unscheduled(reports: list[Report]) -> list[Report]:
 
 def _is_scheduled(incident: Incident) -> bool:
     return isinstance(incident, Freed) and incident.scheduled
+
+
+def _likely(machine: Interpreter) -> list[Incident]:
+    """What was reported, but for walks of what nothing was added to: conditions that don't matter are dropped before."""
+    found = _distinct(machine.reports)
+    if not any(_adds_nothing(machine, incident) for incident in found):
+        return found
+    others = _distinct(report for report in machine.reports if not _adds_nothing(machine, report.incident))
+    kept = [incident for incident in found if not _adds_nothing(machine, incident)]
+    return kept + [incident for incident in others if _told_at(incident) not in set(map(_told_at, kept))]
+
+
+def _told_at(incident: Incident) -> tuple[Source, int, type[Incident]]:
+    return incident.primary.source, incident.primary.start, type(incident)
 
 
 def _adds_nothing(machine: Interpreter, incident: Incident) -> bool:
