@@ -53,6 +53,10 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
 
 LONGEST = 1000
 """How long a text may be to be told letter by letter."""
+_MOVING = frozenset(("appendleft", "insert", "extendleft", "popleft", "clear", "remove", "reverse", "sort"))
+"""Methods behind which an item of a list stands at another place."""
+_ELSEWHERE = ((Tuple(()), NONE),)
+"""Places of a list of which nobody knows what stands there: something does, under no number."""
 
 
 def _text(state: State, instr: ir.Build) -> Value:
@@ -142,6 +146,9 @@ def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> No
 def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, span: Span) -> Results:
     held = state.heap[ref.id]
     assert isinstance(held, ListObj)
+    if held.places and (name in _MOVING or (name == "pop" and args.pos)):
+        held = replace(held, places=_ELSEWHERE)
+        state.set(ref, held)
     match name:
         case "append" | "add":
             _stored(machine, state, ref, args, 0, span)
