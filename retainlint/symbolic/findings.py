@@ -89,7 +89,8 @@ def _likely(machine: Interpreter) -> list[Incident]:
         return found
     others = _distinct(report for report in machine.reports if not _adds_nothing(machine, report.incident))
     kept = [incident for incident in found if not _adds_nothing(machine, incident)]
-    return kept + [incident for incident in others if _told_at(incident) not in set(map(_told_at, kept))]
+    places = set(map(_told_at, kept))
+    return kept + [incident for incident in others if _told_at(incident) not in places]
 
 
 def _told_at(incident: Incident) -> tuple[Source, int, type[Incident]]:

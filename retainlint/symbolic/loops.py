@@ -67,7 +67,8 @@ class _Turns:
         for each in states:
             before = each.turns[len(outer)].number if len(each.turns) > len(outer) else 0
             turn = max(number, before + 1)
-            each.turns = (*outer, Turn(span, turn, False, len(each.calls), plan.sure, plan.exact, plan.loop))
+            here = Turn(span, turn, depth=len(each.calls), sure=plan.sure, few=plan.exact, begun=plan.loop)
+            each.turns = (*outer, here)
             plan.presume(each, number, index)
             for current, item in plan.at(each, index):
                 if current.flow is None:

@@ -46,3 +46,31 @@ def test_what_only_some_answers_bind_is_remembered(monkeypatch: pytest.MonkeyPat
 
 def test_it_is_forgotten_with_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, remembered(MANY, monkeypatch))) == max(map(len, remembered(1, monkeypatch)))
+
+
+HOOKED = """
+import torch
+
+
+class Memory:
+    def __init__(self):
+        self.state = torch.zeros(3)
+
+    def reset(self, grad):
+        self.state = torch.zeros(3)
+
+
+def train(options):
+    memory = Memory()
+    weight = torch.ones(3, requires_grad=True)
+    for _ in range(3):
+        memory.state = (memory.state + 1) * weight
+        if options.careful():
+            memory.state.register_hook(memory.reset)
+        (memory.state * weight).sum().backward()
+"""
+
+
+def test_paths_with_and_without_a_hook_are_told_apart() -> None:
+    (incident,) = explore(lower(Source("main.py", HOOKED))).incidents
+    assert incident.primary.row == 20
