@@ -13,7 +13,7 @@ from retainlint.commands import CommandError
 from retainlint.commands.configuring import configured, told
 from retainlint.commands.known import entry, loaded, may_be_known, plural, stale_entries
 from retainlint.config import Asked, Configs
-from retainlint.config.layers import name_of
+from retainlint.config.reading import name_of
 from retainlint.writing import replace
 
 

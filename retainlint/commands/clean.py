@@ -8,7 +8,7 @@ from retainlint.cachedir import clean as remove
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import configured
 from retainlint.config import Asked
-from retainlint.config.layers import name_of
+from retainlint.config.reading import name_of
 
 
 def clean(asked: Asked, out: TextIO) -> int:

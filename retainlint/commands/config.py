@@ -10,7 +10,8 @@ from typing import TextIO
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import configured, known, told
 from retainlint.config import Asked, Config
-from retainlint.config.layers import DEFAULT, name_of
+from retainlint.config.layers import DEFAULT
+from retainlint.config.reading import name_of
 from retainlint.config.schema import Json, plain, schema
 from retainlint.config.table import SETTINGS, Kind, Setting
 

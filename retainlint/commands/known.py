@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from retainlint.catalogue import NOT_CHECKED
 from retainlint.commands import CommandError
 from retainlint.config import Configs
-from retainlint.config.layers import COMMAND_LINE, name_of
+from retainlint.config.layers import COMMAND_LINE
+from retainlint.config.reading import name_of
 
 if TYPE_CHECKING:
     from collections import Counter

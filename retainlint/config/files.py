@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from retainlint.config import places, toml
-from retainlint.config.layers import COMMAND_LINE, PYPROJECT, Layer, Stated, bytes_of, name_of
+from retainlint.config.layers import COMMAND_LINE, Layer, Stated
+from retainlint.config.nearest import PYPROJECT, TABLE
+from retainlint.config.reading import bytes_of, name_of
 from retainlint.config.table import Setting, WrongValue, setting
 from retainlint.config.words import ConfigError
-
-TABLE = ("tool", "retainlint")
 
 
 def of_text(text: str, root: str) -> Layer:
@@ -43,15 +43,6 @@ def chain(file: str, root: str | None = None) -> list[Layer]:
         told_by = extended.origin
         above = os.path.expanduser(extended.value)
         place = os.path.abspath(os.path.join(os.path.dirname(place), above))
-
-
-def has_our_table(path: str) -> bool:
-    """Whether a pyproject.toml has a table of ours. Raises ConfigError."""
-    name = name_of(path)
-    table: Any = toml.parse(toml.decode(bytes_of(path, name), name), name)
-    for key in TABLE:
-        table = table.get(key) if isinstance(table, dict) else None
-    return table is not None
 
 
 def _of_file(path: str, root: str | None, told_by: str) -> Layer:

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 
 from retainlint.config.globs import Globs
-from retainlint.config.layers import COMMAND_LINE, DEFAULT, Layer, Stated, may_configure, nearest_file, of_values
+from retainlint.config.layers import COMMAND_LINE, DEFAULT, Layer, Stated, of_values
+from retainlint.config.nearest import may_configure, nearest_file
 from retainlint.config.selection import Known, Selection, chosen_codes
 from retainlint.config.settings import Settings
 from retainlint.config.table import BY_KEY, Value

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any
 
-from retainlint.config.layers import LARGEST
+from retainlint.config.reading import LARGEST
 from retainlint.config.words import ConfigError
 
 _PLACE = re.compile(r" \(at (?:line (?P<row>\d+), column (?P<column>\d+)|end of document)\)$")

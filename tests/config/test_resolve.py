@@ -10,7 +10,7 @@ import pytest
 from configs import KNOWN, configs
 
 from retainlint.config import Asked, ConfigError, Configs, Settings
-from retainlint.config.layers import nearest_file
+from retainlint.config.nearest import nearest_file
 
 
 @pytest.fixture(autouse=True)
