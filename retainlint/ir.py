@@ -6,6 +6,7 @@ afresh in each `Code`. Control flow stays nested, so that both arms of a branch 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import field
 from enum import Enum
@@ -287,6 +288,11 @@ class Deferred(Code):
     def through(self, around: Callable[[Callable[[Head], Code], Head], Code]) -> None:
         """Let `around` make the body, which is given what would have made it."""
         self.__dict__["_make"] = partial(around, self.__dict__["_make"])
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All that its body may speak of, told by its text alone."""
+        return frozenset(re.compile(r"[^\W\d]\w*").findall(self.span.source.text, *self.head.body))
 
     body = cached_property[Block](lambda self: self._made.body)
     local_names = cached_property[frozenset[str]](lambda self: self._made.local_names)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from retainlint.reaching import spoken
+from retainlint.spelling import spoken
 from retainlint.walks import may_lead_to_walks, may_walk
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ COMMON = frozenset("train eval step update forward fit run append add get".split
 _ITSELF = ("self", "cls", ")")
 """What stands for the object itself before a dot; the bracket is that of `super()`."""
 
-_CALL = re.compile(r"(?<!def )(?<!class )(?:(?:(?<!\w)(\w+)|([)\]]))\s*\.\s*)?\b([A-Za-z_]\w*)\s*\(")
+_TOKEN = re.compile(r"([^\W\d]\w*|[)\]])\s*([.(])?")
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(?:\(([^)]*)\)|((?:\\\n|[^\n;])*))|import[ \t]+([^\n;]+))",
     re.MULTILINE,
@@ -38,6 +38,8 @@ _BASES = re.compile(r"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^()]*)", re.MULTILINE)
 _HEAD = re.compile(r"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)", re.MULTILINE)
 _METHOD = re.compile(r"^([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d]\w*")
+_CLOSING = (")", "]")
+_DEFINING = ("def", "class")
 
 
 class _Origin(NamedTuple):
@@ -177,7 +179,14 @@ class Leading:
 
 @lru_cache(maxsize=2_000)
 def _called(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple(dict.fromkeys((word or bracket, name) for word, bracket, name in _CALL.findall(text)))
+    """The calls in a text: the word, or the bracket, before the name's dot, and the name."""
+    found: dict[tuple[str, str], None] = {}
+    before = joint = ""
+    for word, behind in _TOKEN.findall(text):
+        if behind == "(" and word not in _CLOSING and before not in _DEFINING:
+            found[before if joint == "." else "", word] = None
+        before, joint = word, behind
+    return tuple(found)
 
 
 @lru_cache(maxsize=200)

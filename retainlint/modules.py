@@ -24,6 +24,9 @@ says more than the library's own code would, and a stray directory called `torch
 _IMPORT = rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))"
 _NAME = rb"(\w+)(?:[ \t]+as[ \t]+\w+)?"
 
+INSTALLED = frozenset(("site-packages", "dist-packages"))
+"""Where packages are installed, each a project of its own."""
+
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 """What lies in the root of a project."""
 
@@ -44,10 +47,14 @@ class Modules:
     _found: dict[tuple[str, str, int], str | None] = field(default_factory=dict)
     _heads: dict[tuple[str, str], bool] = field(default_factory=dict)
     _dotted: dict[str, str] = field(default_factory=dict)
+    _places: dict[str, str] = field(default_factory=dict)
+    _below_of: dict[tuple[str, str], str | None] = field(default_factory=dict)
 
     def place(self, name: str) -> str:
         """The absolute path of a file by its name."""
-        return os.path.abspath(os.path.join(self.files.here, name))
+        if (place := self._places.get(name)) is None:
+            place = self._places[name] = os.path.abspath(os.path.join(self.files.here, name))
+        return place
 
     def find(self, importer: str, module: str, level: int) -> str | None:
         """The place of a module that the file `importer` (a path) imports; None if it isn't the project's, or is that file.
@@ -74,6 +81,12 @@ class Modules:
 
     def submodule(self, place: str, name: str) -> str | None:
         """The place of a module in a package, by its name; None if the package has none of that name."""
+        asked = place, name
+        if asked not in self._below_of:
+            self._below_of[asked] = self._submodule(place, name)
+        return self._below_of[asked]
+
+    def _submodule(self, place: str, name: str) -> str | None:
         directory, last = os.path.split(place)
         if last not in ("", "__init__.py") or not name.isidentifier():
             return None
@@ -144,7 +157,7 @@ class Modules:
 
     def _absolute(self, module: str) -> str | None:
         head = module.partition(".")[0]
-        if head in LIBRARIES or head in sys.builtin_module_names:
+        if head in LIBRARIES or head in sys.builtin_module_names or self._is_neighbour(head):
             return None
         path = self.path
         if head in sys.stdlib_module_names:  # only a file beside the script comes before it
@@ -157,6 +170,13 @@ class Modules:
             if found is not None:
                 return found
         return None
+
+    def _is_neighbour(self, head: str) -> bool:
+        """Whether it may only be another package that was installed beside the entry's own."""
+        if os.path.basename(self.root) not in INSTALLED:
+            return False
+        own = os.path.relpath(self.place(self.entry), self.root).split(os.sep)[0]
+        return head != own.removesuffix(".py")
 
     def _holds(self, directory: str, head: str) -> bool:
         """Whether there is a package or a module of some name: most names are those of libraries, and lead nowhere."""
@@ -196,7 +216,8 @@ class Modules:
 
     def _inside(self, place: str) -> bool:
         """Whether a file is the project's own: no link out of it, nothing that was installed into it."""
-        installed = {"site-packages", "dist-packages"} & set(os.path.relpath(place, self.root).split(os.sep))
+        below = place.removeprefix(self.root) if _within(place, self.root) else os.path.relpath(place, self.root)
+        installed = "-packages" in below and not INSTALLED.isdisjoint(below.split(os.sep))
         return not installed and _within(self.files.real(place), self.files.real(self.root))
 
 

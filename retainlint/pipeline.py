@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from retainlint.catalogue import NOT_CHECKED, UNUSED
@@ -12,6 +13,7 @@ from retainlint.modules import Modules
 from retainlint.project import Project, starts_walks
 from retainlint.records import record
 from retainlint.source import Source, Span, UnreadableSource
+from retainlint.spelling import may_spell_walk
 from retainlint.walks import may_hold_walk, may_walk
 
 if TYPE_CHECKING:  # costly to import, and needed only where something is found
@@ -113,7 +115,7 @@ def _examine(source: Source, modules: Modules | None, thorough: bool = False, da
     text = source.text.encode(errors="replace")
     try:
         program = _program(
-            source, modules, data, lambda: not thorough and not (modules and starts_walks(modules, text))
+            source, modules, data, text, cache(lambda: not thorough and not (modules and starts_walks(modules, text)))
         )
     except LoweringError as error:
         return _refused(source, error.reason, error.row, error.column)
@@ -137,8 +139,13 @@ def _examine(source: Source, modules: Modules | None, thorough: bool = False, da
     return Found(source, own, not explored.gaps, tuple(beyond), tuple(explored.gaps), explored.conduct)
 
 
-def _program(source: Source, modules: Modules | None, data: bytes, idle: Callable[[], bool]) -> Program | None:
-    """A text, lowered; None if it only speaks of walks, in a comment or a text, and is `idle` else. Raises LoweringError."""
+def _program(
+    source: Source, modules: Modules | None, data: bytes, text: bytes, idle: Callable[[], bool]
+) -> Program | None:
+    """A program, lowered; None if its `text` only speaks of walks, in a comment or a text, and is `idle` else.
+
+    Raises LoweringError.
+    """
     from retainlint.lowering import lower, outline
 
     shelf, digest = modules.files.shelf if modules is not None and data else None, ""
@@ -148,6 +155,8 @@ def _program(source: Source, modules: Modules | None, data: bytes, idle: Callabl
         digest = sha256(data).hexdigest()
         if (kept := shelf.find(source, digest)) is not None:
             return None if not kept.module.walks and idle() else kept
+    if not may_spell_walk(text) and idle():
+        return None
     outlined = outline(source)
     if outlined is not None and not outlined.walks and idle():
         return None

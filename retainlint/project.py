@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from retainlint.leading import Leading
 from retainlint.modules import Modules
-from retainlint.reaching import mentions, reaching
 from retainlint.source import Source, UnreadableSource
 from retainlint.walks import may_lead_to_walks, may_start_walks, may_walk
 
 if TYPE_CHECKING:
     from retainlint.ir import Program
+    from retainlint.leading import Leading
 
 KEPT = 200
 """So many modules stay lowered: most are imported again by the next file. It decides nothing but the time it takes."""
@@ -35,9 +35,16 @@ def starts_walks(modules: Modules, data: bytes) -> bool:
     its own or of the modules that it imports, which lead to one, or a module whose functions call what does."""
     if may_start_walks(data):
         texts = around(modules, modules.place(modules.entry), data)
-        if any(map(may_walk, texts)) and mentions(data, reaching((data, *texts))):
-            return True
-    return may_lead_to_walks(data) and Leading(modules, data).any()
+        if any(map(may_walk, texts)):
+            from retainlint.reaching import mentions, reaching  # patterns take time to compile
+
+            if mentions(data, reaching((data, *texts))):
+                return True
+    if not may_lead_to_walks(data):
+        return False
+    from retainlint.leading import Leading
+
+    return Leading(modules, data).any()
 
 
 def around(modules: Modules, importer: str, data: bytes) -> list[bytes]:
@@ -65,7 +72,6 @@ class Project:
         self._texts: dict[str, bytes | None] = {}
         self._registering: dict[str, bool] = {}
         self._reaching: frozenset[str] | None = None
-        self._leading = Leading(modules, text)
         self.entry = modules.place(modules.entry)
 
     def find(self, importer: Source, module: str, level: int) -> str | None:
@@ -97,6 +103,8 @@ class Project:
     def reaches(self, name: str) -> bool:
         """Whether a walk may be reached from a function, method or class of that name."""
         if self._reaching is None:
+            from retainlint.reaching import reaching
+
             texts = around(self._modules, self.entry, self._entry_text)
             self._reaching = reaching((self._entry_text, *texts))
         return name in self._reaching
@@ -105,6 +113,12 @@ class Project:
         """Whether a function of another module, as the entry calls it, leads to a walk; `receiver` is the word, or the
         bracket, before the name's dot, "" where there is none."""
         return self._leading(receiver, name)
+
+    @cached_property
+    def _leading(self) -> Leading:
+        from retainlint.leading import Leading
+
+        return Leading(self._modules, self._entry_text)
 
     def program(self, place: str) -> Program | str | None:
         """A module, lowered; else why it can't be read; None for a package that has no text."""

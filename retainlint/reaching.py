@@ -6,19 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
+from retainlint.spelling import code, may_spell_walk
 from retainlint.walks import may_walk
-
-_SPOKEN = re.compile(
-    rb"#[^\n]*"
-    rb'|"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*\'\'\''
-    rb'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'',
-    re.DOTALL,
-)
-"""Comments and texts."""
-
-_NAMES = re.compile(rb"[\w.:]+")
-_COMPUTED = re.compile(rb"\{([^{}]+)\}")
 
 _HEAD = re.compile(
     rb"^([ \t]*)(?:(@)|(?:async[ \t]+)?def[ \t]+(\w+)|class[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
@@ -36,6 +27,9 @@ DEEPEST = 20
 _READ = 500
 """So many texts' names are remembered. It decides nothing but the time it takes."""
 
+_Outlined: TypeAlias = "tuple[bytes, frozenset[bytes], bool]"
+"""A name of a module, the words that stand in what it names, and whether a walk may."""
+
 
 @dataclass
 class _Named:
@@ -49,25 +43,33 @@ class _Named:
 def reaching(texts: Iterable[bytes]) -> frozenset[str]:
     """The names of functions, methods, classes and variables in some modules from which a walk may be reached: those that
     hold one, and whatever speaks of their names."""
-    left = [named for text in texts for named in _outlined(text)]
+    closed = list(dict.fromkeys(texts))
+    left: list[_Outlined] = []
     reached: set[bytes] = set()
-    fresh = {name for name, _, walks in left if walks}
-    while fresh:
+    fresh: set[bytes] = set()
+    opened = [text for text in closed if may_spell_walk(text)]  # the others only where they speak of what is reached
+    while opened or fresh:
+        closed = [text for text in closed if text not in opened]
         reached |= fresh
+        new = [named for text in opened for named in _outlined(text)]
         left = [named for named in left if named[0] not in reached]
         fresh = {name for name, words, _ in left if not fresh.isdisjoint(words)}
+        fresh |= {name for name, words, walks in new if walks or not reached.isdisjoint(words)}
+        fresh -= reached
+        left += new
+        opened = [text for text in closed if not fresh.isdisjoint(_spelt(text))]
     return frozenset(name.decode(errors="replace") for name in reached)
 
 
 def mentions(text: bytes, names: frozenset[str]) -> bool:
     """Whether any of some names stands in a text's code."""
-    return any(word.decode(errors="replace") in names for word in _words(_code(text)))
+    return any(word.decode(errors="replace") in names for word in _spelt(text))
 
 
 @lru_cache(maxsize=_READ)
-def _outlined(text: bytes) -> tuple[tuple[bytes, frozenset[bytes], bool], ...]:
+def _outlined(text: bytes) -> tuple[_Outlined, ...]:
     """What a module names, each with its words and whether a walk may stand in it."""
-    text = _code(text)
+    text = code(text)
     found = [_Named(name, _words(value)) for name, value in _bound(text)]
     around: list[
         tuple[int, _Named, bool]
@@ -112,24 +114,10 @@ def _bound(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     yield from _KEPT_IN.findall(text)
 
 
-@lru_cache(maxsize=_READ)
-def spoken(text: bytes) -> str:
-    """A text without its comments, and without texts that are no names."""
-    return _code(text).decode(errors="replace")
-
-
-def _code(text: bytes) -> bytes:
-    return _SPOKEN.sub(_short, text)
-
-
-def _short(found: re.Match[bytes]) -> bytes:
-    """What is left of a text: a name, for `getattr` or a table, and what is computed within."""
-    spoken = found[0]
-    if spoken[:1] == b"#" or spoken[:3] in (b'"""', b"'''"):
-        return b""
-    if _NAMES.fullmatch(spoken, 1, len(spoken) - 1):
-        return spoken
-    return b'""' if b"{" not in spoken else b'"%s"' % b" ".join(_COMPUTED.findall(spoken))
+@lru_cache(maxsize=_READ // 2)
+def _spelt(text: bytes) -> frozenset[bytes]:
+    """The words in a text's code."""
+    return frozenset(_words(code(text)))
 
 
 def _words(text: bytes) -> set[bytes]:

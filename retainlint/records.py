@@ -25,7 +25,10 @@ else:
 Class = TypeVar("Class")
 
 MANY = 5
-"""Fields of which an object is made through its dict. They are read more slowly then, so few are not."""
+"""Fields of which an object is made through its dict, whose making costs as much as storing two and which stores each in half
+the time. They are read more slowly then, so few are not."""
+
+_SETS, _SETS_ITEM = "_set(_me, {name!r}, {value})", "_own[{name!r}] = {value}"
 
 
 @overload
@@ -79,7 +82,7 @@ def _written(cls: type[Any], eq: bool) -> dict[str, Any]:
     compared = [f"self.{each.name}" for each in every if each.compare]
     pairs = [(mine, mine.replace("self.", "other.", 1)) for mine in compared]
     after = "_me.__post_init__()" if hasattr(cls, "__post_init__") else "pass"
-    lines = init_lines(every, names, after, in_dict=len(every) >= MANY)
+    lines = init_lines(every, names, after, *((_SETS_ITEM, "_own = _me.__dict__") if len(every) >= MANY else ()))
     if eq:
         lines += [
             "def __eq__(self, other):",
@@ -94,20 +97,17 @@ def _written(cls: type[Any], eq: bool) -> dict[str, Any]:
     return {name: method for name, method in names.items() if name in ("__init__", "__eq__", "__hash__")}
 
 
-def init_lines(every: tuple[Field[Any], ...], names: dict[str, Any], after: str, in_dict: bool) -> list[str]:
+def init_lines(
+    every: tuple[Field[Any], ...], names: dict[str, Any], after: str, store: str = _SETS, first: str = ""
+) -> list[str]:
     """The text of an `__init__` that stores fields and ends with a statement; what it speaks of is put into `names`.
 
-    `_set` must be in it. Many fields are stored twice as fast `in_dict` of the object, whose making costs as much as two.
+    `_set` must be in it: it stands for a value that isn't given. `store` says how a field is stored, and `first` what is
+    done before.
     """
     head = f"def __init__({', '.join(['_me', '/', *_parameters(every, names)])}):"
-    if in_dict:
-        return [
-            head,
-            " _own = _me.__dict__",
-            *(f" _own[{each.name!r}] = {_value(each)}" for each in every),
-            f" {after}",
-        ]
-    return [head, *(f" _set(_me, {each.name!r}, {_value(each)})" for each in every), f" {after}"]
+    stored = [store.format(name=each.name, value=_value(each)) for each in every]
+    return [head, *(f" {line}" for line in (first, *stored, after) if line)]
 
 
 def _parameters(every: tuple[Field[Any], ...], names: dict[str, Any]) -> list[str]:

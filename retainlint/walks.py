@@ -12,6 +12,9 @@ STEPS = ("training_step", "compute_loss")
 WALKERS = ("loss_scaler", "create_supervised_trainer", "NativeScaler")
 """What walks when it is called, without the word: timm's scalers, ignite's trainer."""
 
+KERNELS = ("torch", "aten", "prims")
+"""What torch's own functions begin with, each of which computes one gradient: `torch.ops.aten.convolution_backward`."""
+
 TRAINER = "Trainer"
 TRAINED = rf"\bfrom[ \t]+transformers[ \t]+import\b[^)]*?\b{TRAINER}\b(?=[\s\S]*\bdef[ \t]+forward\b)"
 TRAINED += r"|\bfrom[ \t]+skorch[\w.]*[ \t]+import\b(?=[\s\S]*\bdef[ \t]+get_loss\b)"
@@ -26,14 +29,14 @@ _SPEAKING = (
 `set_is_last_backward`, `on_after_backward`. They walk nothing themselves."""
 
 _ANY = rf"(?=\w*backward\b)(?!{_SPEAKING}backward\b)"
-WALK = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|\bgrad\s*\(|{BY_OTHERS}|{TRAINED}"
-"""`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def backward(...)`, nor `ctx.save_for_backward(x)`.
+WALK = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|(?<!def )\bgrad\s*\(|{BY_OTHERS}|{TRAINED}"
+"""`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def grad(...)`, nor `ctx.save_for_backward(x)`.
 Comments and texts count too. So do `STEPS`, `WALKERS` and `TRAINED`. Most files hold no word of it: patterns are compiled when one does."""
 
 _TRAINS = (b".fit(", b".train(", b".learn(")
 _TRAINING = r"(?m)^(?:\w+[ \t]*=[ \t]*)?\w+\.(?:fit|train|learn)\("
 
-_OPTIMISERS = rb"(?<![A-Za-z])optim(?:izer|iser)?s?(?![A-Za-z])"
+_OPTIMISERS = rb"optim(?<![A-Za-z]optim)(?:izer|iser)?s?(?![A-Za-z])"  # looked for by the letters with which it starts
 
 _BEFORE = _SPEAKING.replace(r"\w", r"[\w\x80-\xff]").encode()
 _BACKWARD = rb"backward(?![0-9A-Za-z_\x80-\xff])(\s*\()?"
@@ -89,7 +92,8 @@ def may_walk(data: bytes) -> bool:
             return True
     if b"grad" in data:
         for found in re.finditer(_GRAD, data):
-            if found.start() == 0 or data[found.start() - 1] not in _WORD:
+            start = found.start()
+            if (start == 0 or data[start - 1] not in _WORD) and data[max(start - 4, 0) : start] != b"def ":
                 return True
     may_train = (b"Trainer" in data and b"forward" in data) or (b"skorch" in data and b"get_loss" in data)
     return may_train and re.search(TRAINED.encode(), data) is not None

@@ -248,7 +248,7 @@ def test_no_crash_is_kept(monkeypatch: pytest.MonkeyPatch, checked: list[str]) -
 
 @pytest.mark.usefixtures("aged")
 def test_what_is_no_python_is_kept_too(checked: list[str]) -> None:
-    write("a.py", "f((  # .backward\n")
+    write("a.py", "f((x.backward()\n")
     first = run()
     assert "never closed" in first[0]
     assert run() == first and checked == ["a.py"]

@@ -56,7 +56,7 @@ def test_a_file_without_a_walk_is_never_read_as_python(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("data", "row", "column", "words"),
     [
-        (b"x = 1\nf((  # .backward\n", 2, 2, "never closed"),
+        (b"x = 1\nf((x.backward()\n", 2, 2, "never closed"),
         (b"x.backward = '\xe9'\n", 1, 1, "encoding"),
         (b"#\n#\nx.backward = '\xe9'\n", 1, 1, "utf-8"),
         (b"# coding: nonsense\nx.backward\n", 1, 1, "nonsense"),

@@ -61,6 +61,15 @@ def leads(files: Files, entry: str, module: str, level: int = 0, importer: str |
         ("train.py nets.py nets/gan.py", "train.py", "nets.gan", None),  # a module holds no modules
         ("wandb.py", "wandb.py", "wandb", None),  # not itself
         ("train.py site-packages/x.py", "train.py", "site-packages.x", None),
+        (
+            "site-packages/a/__init__.py site-packages/a/b.py",
+            "site-packages/a/__init__.py",
+            "a.b",
+            "site-packages/a/b.py",
+        ),
+        ("site-packages/a/__init__.py site-packages/b.py", "site-packages/a/__init__.py", "b", None),  # a neighbour
+        ("dist-packages/a.py dist-packages/b/__init__.py", "dist-packages/a.py", "b", None),
+        ("packages/a/__init__.py packages/b.py", "packages/a/__init__.py", "b", "packages/b.py"),
     ],
 )
 def test_absolute_imports(files: str, entry: str, module: str, wanted: str | None) -> None:

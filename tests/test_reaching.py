@@ -41,6 +41,24 @@ def test_what_leads_to_a_walk(text: str) -> None:
     assert "fit" in reaching([text.encode(), WALK.encode()])
 
 
+def test_the_way_leads_over_several_texts() -> None:
+    """In whatever order they come, and back into one that was looked at before."""
+    texts = [
+        b"def fit(x):\n    third(x)\ndef fourth(x):\n    third(x)\n",
+        b"def second(x):\n    walk(x)\ndef fifth(x):\n    fourth(x)\n",
+        WALK.encode() + b"def sixth(x):\n    fifth(x)\n",
+        b"def third(x):\n    second(x)\n",
+        b"def other(x):\n    print(x)\n",
+    ]
+    wanted = {"walk", "second", "third", "fit", "fourth", "fifth", "sixth"}
+    assert reaching(texts) == reaching(texts[::-1]) == reaching([*texts, *texts]) == wanted
+
+
+def test_the_gradients_of_torch_lead_nowhere() -> None:
+    kernels = b"@register(aten.tanh_backward)\ndef fit(x):\n    return torch.ops.aten.gelu_backward(x)\n"
+    assert not reaching([kernels, b"def other(x):\n    fit(x)\n", b"def grad(x):\n    return x\n"])
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -44,6 +44,14 @@ class Unit:
     def holds_walrus(self, start: int, end: int) -> bool:
         return self.source.text.find(":=", start, end) >= 0
 
+    def walruses(self, start: int, end: int) -> Callable[[cst.CSTNode], bool] | None:
+        """Which statements between two offsets may hold a `:=`; None if none does."""
+        return self._may_bind if self.holds_walrus(start, end) else None
+
+    def _may_bind(self, statement: cst.CSTNode) -> bool:
+        place = None if getattr(statement, "decorators", ()) else self.offsets.get(id(statement))
+        return place is None or self.holds_walrus(*place)
+
 
 class Builder:
     """One code under construction. `out` is the block that instructions are added to."""

@@ -36,6 +36,8 @@ _TOKEN = re.compile(
 
 def too_deep(text: str) -> int | None:
     """The offset at which `text` gets deeper than a parser can bear, if it does."""
+    if len(text) <= LINKS and sum(map(text.count, "([{")) < BRACKETS and sum(map(text.count, "\"'")) <= QUOTES:
+        return None  # there is no room for more
     deep = _deep_statement(text)
     return _deep_expression(text, 0, 0) if deep is None else deep
 

@@ -45,7 +45,7 @@ def _function(b: Builder, node: cst.FunctionDef) -> None:
 
 
 def _code(unit: Unit, outer: Names, body: cst.BaseSuite, head: Head) -> Code:
-    bindings = bindings_of(body.body, unit.holds_walrus(*head.extent))
+    bindings = bindings_of(body.body, unit.walruses(*head.extent))
     bindings.bound.update(param.name for param in head.params)
     inner = Builder(unit, Names(Holder.FUNCTION, bindings, outer), head.qualname)
     inner.run(body)
@@ -103,7 +103,7 @@ def _class(b: Builder, node: cst.ClassDef) -> None:
     _enter_type_parameters(b, node.type_parameters)
     bases = arguments(b, (*node.bases, *node.keywords))
     start, end = b.unit.offsets[id(node)]
-    bindings = bindings_of(node.body.body, b.unit.holds_walrus(start, end))
+    bindings = bindings_of(node.body.body, b.unit.walruses(start, end))
     inner = _inside(b, Names(Holder.CLASS, bindings, b.names, private=name.lstrip("_")), name)
     inner.run(node.body)
     code = finish(inner, name, span, (start, end))

@@ -32,7 +32,7 @@ from retainlint.ir import (
     While,
     With,
 )
-from retainlint.lowering.reads import READS
+from retainlint.reads import READS
 from retainlint.records import record
 
 Alive: TypeAlias = "set[Register | str]"

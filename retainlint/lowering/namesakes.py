@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from typing import TypeAlias
 
+from retainlint.walks import KERNELS
+
 Spelt: TypeAlias = "ast.expr | ast.stmt"
 """A node that spells a walk."""
 
@@ -16,9 +18,6 @@ Rows: TypeAlias = "list[tuple[int, int]]"
 
 _ITSELF = frozenset(("backward", "manual_backward", "run_backward"))
 """Such a name is a walk wherever it is defined."""
-
-_KERNELS = frozenset(("torch", "aten", "prims"))
-"""Torch's own functions, each of which computes one gradient: `torch.ops.aten.convolution_backward`."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -31,7 +30,7 @@ def without(tree: ast.Module, text: str, spelt: Sequence[Spelt]) -> list[Spelt]:
     any function which that speaks of spells a walk. So is torch's own function for the gradient of one operation.
     """
     doubtful = [node for node in spelt if _name(node).endswith("backward") and _name(node) not in _ITSELF]
-    dropped: set[Spelt] = {node for node in doubtful if isinstance(node, ast.Attribute) and _root(node) in _KERNELS}
+    dropped: set[Spelt] = {node for node in doubtful if isinstance(node, ast.Attribute) and _root(node) in KERNELS}
     bare = [node for node in doubtful if isinstance(node, ast.Name)]
     if bare:
         defined, bound = _definitions(tree)

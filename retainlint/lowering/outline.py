@@ -36,10 +36,11 @@ _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 @record
 class Outline:
     """`walks` are the offsets at which a walk is written; `bodies` tells of the functions that aren't inside of others
-    where each body starts and where it ends."""
+    where each body starts and where it ends, `types` the same of the annotations there, which are never computed."""
 
     walks: list[int]
     bodies: list[tuple[int, int]]
+    types: list[tuple[int, int]]
 
     def aside(self) -> dict[int, int]:
         """The bodies in which no walk stands: from their starts to their ends."""
@@ -68,10 +69,13 @@ def outline(source: Source) -> Outline | None:
             functions = {"torch.autograd.Function", "autograd.Function", *re.findall(_IMPORTED, text)}
             spelt = namesakes.without(tree, text, list(_walks(tree, rows, own, functions)))
             walks = sorted({places.end(node) - 1 for node in spelt})
-        bodies = [body for function in _functions(tree) if (body := places.body(function)) is not None]
+        outer = list(_outer(tree))
+        functions_ = (each for each in outer if not isinstance(each, ast.AnnAssign))
+        bodies = [body for function in functions_ if (body := places.body(function)) is not None]
+        types = [place for each in outer for type in _types(each) if (place := places.type(type)) is not None]
     except _REFUSED:
         return None
-    return Outline(walks, bodies)
+    return Outline(walks, bodies, types)
 
 
 def _spoken(text: str) -> Iterator[int]:
@@ -119,18 +123,31 @@ def _called(func: ast.expr) -> bool:
     return name == "grad" or name.endswith(WALKERS) or (name.endswith("backward") and not only_speaks(name))
 
 
-def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Those of a module and of the classes in it; a class with type parameters lends them to its methods at once."""
+def _outer(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.AnnAssign]:
+    """The functions of a module and of the classes in it, and what is annotated there; a class with type parameters lends
+    them to its methods at once."""
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
         if getattr(node, "type_params", ()):
             continue
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.AnnAssign)):
             yield node
             continue
         for name in _BLOCKS:
             pending += getattr(node, name, ())
+
+
+def _types(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.AnnAssign) -> Iterator[ast.expr]:
+    """The annotations that are worth being put aside."""
+    if isinstance(node, ast.AnnAssign):
+        found = [node.annotation]
+    else:
+        args = node.args
+        every = (*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg)
+        found = [each.annotation for each in every if each is not None and each.annotation is not None]
+        found += [node.returns] if node.returns is not None else []
+    return (each for each in found if isinstance(each, (ast.Subscript, ast.Attribute, ast.BinOp)))
 
 
 class _Places:
@@ -153,6 +170,11 @@ class _Places:
         start = row + len(before.rstrip("@")) if decorators else start
         end = self.end(function.body[-1])
         return (start, end) if end - start >= SHORTEST else None
+
+    def type(self, node: ast.expr) -> tuple[int, int] | None:
+        """Where an annotation starts and ends; None for one that binds a name."""
+        start, end = self._offset(node.lineno, node.col_offset), self.end(node)
+        return None if self.source.text.find(":=", start, end) >= 0 else (start, end)
 
     def end(self, node: ast.stmt | ast.expr) -> int:
         return self._offset(node.end_lineno or 0, node.end_col_offset or 0)

@@ -15,6 +15,7 @@ import libcst as cst
 from retainlint.lowering.depth import too_deep
 from retainlint.lowering.errors import LoweringError
 from retainlint.lowering.positions import Offsets, align, measure
+from retainlint.lowering.quick import parse_module
 from retainlint.records import record
 from retainlint.source import Source
 
@@ -94,7 +95,7 @@ def _module(source: Source, text: str, at: int) -> tuple[str, cst.Module]:
     text = _LONE_CARRIAGE.sub("\n", text) if "\r" in text else text  # which libcst takes for a blank
     text = _LONE_BACKSLASH.sub(" ", text) if "\n\\" in text else text  # a row that joins nothing, and stops libcst
     try:
-        return text, cst.parse_module(text)
+        return text, parse_module(text)
     except UnicodeEncodeError as error:
         place = at + error.start
         raise LoweringError(source, "the source contains a character that can't be encoded", place) from error

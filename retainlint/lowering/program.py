@@ -34,13 +34,14 @@ def _lowered(source: Source, found: Outline | None, whole: bool) -> Program:
     walks = [each.start() for each in re.finditer(WALK, text)] if found is None else found.walks
     unit = Unit(source, {}, _VALUES, _STATEMENTS, sorted(walks))
     aside = {} if whole or found is None else found.aside()
-    tree = parse_around(source, aside) if aside else None
+    types = {} if whole or found is None else dict(found.types)
+    tree = parse_around(source, {**aside, **types}) if aside or types else None
     if tree is not None:
         unit = replace(unit, aside=aside)
     else:
         tree = parse(source)
     unit.offsets.update(tree.offsets)
-    bindings = bindings_of(tree.module.body, unit.holds_walrus(0, len(text)))
+    bindings = bindings_of(tree.module.body, unit.walruses(0, len(text)))
     builder = Builder(unit, Names(Holder.MODULE, bindings, None), "")
     for statement in tree.module.body:
         builder.statement(statement)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -127,12 +127,12 @@ class Names:
         return fresh
 
 
-def bindings_of(body: Sequence[cst.CSTNode], walrus: bool) -> Bindings:
-    """What the statements of a body bind; looks for `:=` only if told that there may be one."""
+def bindings_of(body: Sequence[cst.CSTNode], holds_walrus: Callable[[cst.CSTNode], bool] | None) -> Bindings:
+    """What the statements of a body bind; looks for `:=` only in those which are said to hold one maybe."""
     found = Bindings()
     for statement in body:
         _bind(statement, found)
-        if walrus:
+        if holds_walrus is not None and holds_walrus(statement):
             statement.visit(_Walruses(found.bound))
     return found
 

@@ -28,37 +28,51 @@ class Arms:
 
 def walkers(program: ir.Program) -> frozenset[str]:
     """The names of walks, and of the program's functions that walk or call one of these."""
-    mentions = {code.name: frozenset(_mentioned(code.body)) for code in _functions(program.module.body)}
     found = WALKS
-    while more := {name for name, inside in mentions.items() if name not in found and not found.isdisjoint(inside)}:
+    known: dict[ir.Code, frozenset[str]] = {}
+    while True:
+        mentions: dict[str, frozenset[str]] = {}
+        for code in _functions(program.module.body, found):
+            if code not in known:
+                known[code] = frozenset(_mentioned(code.body))
+            mentions[code.name] = known[code]
+        more = {name for name, inside in mentions.items() if name not in found and not found.isdisjoint(inside)}
+        if not more:
+            return found
         found |= more
-    return found
 
 
 def count(program: ir.Program) -> int:
     """How many walks are written in a program, at most."""
-    return sum(name in WALKS for name in _mentioned(program.module.body))
+    return sum(name in WALKS for name in _mentioned(program.module.body, WALKS))
 
 
-def _functions(block: ir.Block) -> Iterator[ir.Code]:
+def _functions(block: ir.Block, names: frozenset[str]) -> Iterator[ir.Code]:
+    """Those that may speak of some names."""
     for instr in block:
-        if isinstance(instr, ir.MakeFunction):
-            yield instr.code
-        if isinstance(instr, ir.MakeFunction | ir.MakeClass):
-            yield from _functions(instr.code.body)
+        if isinstance(instr, ir.MakeFunction | ir.MakeClass) and _may_speak(instr.code, names):
+            if isinstance(instr, ir.MakeFunction):
+                yield instr.code
+            yield from _functions(instr.code.body, names)
         for inner in blocks(instr):
-            yield from _functions(inner)
+            yield from _functions(inner, names)
 
 
-def _mentioned(block: ir.Block) -> Iterable[str]:
-    """The names and attributes that a block reads, those of blocks and functions inside it too."""
+def _may_speak(code: ir.Code, names: frozenset[str] | None) -> bool:
+    """Whether a function's body has to be looked at for some names."""
+    return names is None or not isinstance(code, ir.Deferred) or not names.isdisjoint(code.words)
+
+
+def _mentioned(block: ir.Block, names: frozenset[str] | None = None) -> Iterable[str]:
+    """The names and attributes that a block reads, those of blocks and functions inside it too; or as many as there may be
+    some names among."""
     for instr in block:
         if isinstance(instr, ir.Load | ir.GetAttr):
             yield instr.name
-        elif isinstance(instr, ir.MakeFunction | ir.MakeClass):
-            yield from _mentioned(instr.code.body)
+        elif isinstance(instr, ir.MakeFunction | ir.MakeClass) and _may_speak(instr.code, names):
+            yield from _mentioned(instr.code.body, names)
         for inner in blocks(instr):
-            yield from _mentioned(inner)
+            yield from _mentioned(inner, names)
 
 
 def blocks(instr: ir.Instr) -> Iterator[ir.Block]:

@@ -47,6 +47,10 @@ PROGRAMS = {
     "form feed": "x = 1\n\f\ndef f(a):\n    return a + 11111111111111\n",
     "what symtable refuses": "def f(a):\n    x = a\n    global x\n    return x\nif x:\n    f(x)\n",
     "f-string over rows": "def f(a):\n    x = f'''\n{a}\n\n  {a.backward()}\n'''\n    return x\ndef g(a):\n    return a + 11111111111\n",
+    "annotations": "def f(a: Dict[str, 'é'], *b: x.y, c: (A | B) | C = 1, **d: (Dict[str,\n int])) -> Union[\n  A,  # one\n B]:\n    z: List[int] = [a]\n    return a + 11111\nw: t.C = f(1)\n",
+    "annotated fields": "class C:\n    a: List[int]\n    b: ClassVar[int] = 1\n    c: 'typing.ClassVar[int]' = 2\n    d: t.Tensor = field(x)\n    e[f(0)].g: t.H\n    def m(self)->t.Tensor: return self.a\n",
+    "annotations that bind": "def f(a: List[(T := int)]) -> t.C: return a\nif f(T): f(T)\nx: List[(U := int)] = U\n",
+    "annotations of walks": "def f(a: t.Tensor, b: List[int] = g(1)) -> t.Tensor:\n    a.backward()\n    def inner(c: t.Tensor): return c\n",
     "blanks behind": "def f(a):\n    return a + 11111111111111   \n    # more\n  # and more\n\n\nx = 1\n   ",
 }  # fmt: skip
 
@@ -91,6 +95,20 @@ def test_parts_of_fixtures_are_what_the_whole_gives(folder: str) -> None:
         found = outline(Source(path.name, text))
         waiting += found is not None and bool(found.aside())
     assert waiting or folder == "unknown"
+
+
+def test_annotations_are_put_aside() -> None:
+    text = "def f(é: Dict[str, int], b: int, *c: t.Tensor) -> List[\n  int]:\n    return 1\nx: t.Tensor = 1\n"
+    found = outline(Source("t.py", text))
+    assert found is not None
+    assert [text[start:end] for start, end in sorted(found.types)] == [
+        "Dict[str, int]",
+        "t.Tensor",
+        "List[\n  int]",
+        "t.Tensor",
+    ]
+    [made] = [i.code for i in lower(Source("t.py", text)).module.body if isinstance(i, ir.MakeFunction)]
+    assert [param.annotation for param in made.params] == ["Dict[str, int]", "int", "t.Tensor"]
 
 
 def functions(program: ir.Program) -> dict[str, ir.Code]:
