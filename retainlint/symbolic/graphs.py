@@ -10,6 +10,7 @@ from retainlint.autograd.saves import RESULT, UNCHECKED, Row, Slot, rows
 from retainlint.incident import Moment
 from retainlint.records import record
 from retainlint.source import Span
+from retainlint.symbolic.returned import Returned
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import CONVENTIONAL, GUESS, PROVEN, Ref, TensorObj, UnknownObj, Value
 
@@ -52,6 +53,9 @@ class Graphs:
         """Modules whose parameters somebody listed: those that are known."""
         self.modules: set[str] = set()
         """Imported things that were used as modules are, by their paths."""
+        self.read: dict[tuple[int, str], Ref] = {}
+        """What stands for the attributes of unknown objects that were read: by the object, and the name."""
+        self.returned = Returned()
         self.items: dict[tuple[Edge, Value], Edge] = {}
         """Items of what nobody sees: of which graph, at which place, unknown too."""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, heirs, indices, keys
+from retainlint.symbolic import arithmetic, heirs, indices, keys, views
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import operations, unknown, weights
 from retainlint.symbolic.state import State, ticket
@@ -98,6 +98,9 @@ def source_of(machine: Machine, state: State, value: Value, span: Span) -> Sourc
             return _sequence(state, children, span)
         case GeneratorObj():
             return source_of(machine, state, machine.drain(state, value), span)
+        case ListObj(items=(Tuple(items=(name, *rest)),), open=True) if keys.naming(state.get(name)) is not None:
+            run, others = keys.hint(), tuple(rest)
+            return Source(None, lambda s, i: [(s, Tuple((keys.another(s, name, run), *others)))])
         case ListObj(items=items, open=True) if items:
             return Source(None, lambda s, i: [(s, _placed(s, items, i))], obj.size)
         case IteratorObj():
@@ -110,8 +113,14 @@ def source_of(machine: Machine, state: State, value: Value, span: Span) -> Sourc
             return Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
     if (kind := keys.naming(obj)) is not None:
         run, paired = keys.hint(), kind != "keys"
-        return Source(None, lambda s, i: [(s, _named(machine, s, unknown.item(machine, s, value, span), run, paired))])
+        return Source(None, lambda s, i: [(s, _named(machine, s, _item(machine, s, value, i, span), run, paired))])
+    if views.is_view(obj):
+        return Source(None, lambda s, i: [(s, _item(machine, s, value, i, span))])
     return Source(None, lambda s, i: [(s, _fed(s, unknown.item(machine, s, value, span)))])
+
+
+def _item(machine: Machine, state: State, view: Value, index: Value, span: Span) -> Value:
+    return views.item(machine, state, view, index, span) or unknown.item(machine, state, view, span)
 
 
 def _named(machine: Machine, state: State, item: Value, run: str, paired: bool) -> Value:
@@ -120,6 +129,7 @@ def _named(machine: Machine, state: State, item: Value, run: str, paired: bool) 
     name = item
     if paired and isinstance(pair, UnknownObj):
         name = unknown.derived(machine, state, item, "[0]", pair.made)
+        views.part(machine, state, item)
     keys.mark(state, name, run)
     return _fed(state, item)
 
@@ -273,8 +283,8 @@ def _cycle(inner: Source) -> Source:
 
 
 def _counted(index: Value, start: Value, step: Value) -> Value:
-    scaled = index if step == Const(1) else arithmetic.binary("*", index, step)
-    return arithmetic.sum_of("+", scaled or index, start)
+    scaled = index if step == Const(1) else arithmetic.product(index, step)
+    return arithmetic.sum_of("+", scaled, start)
 
 
 def _range(obj: IteratorObj) -> Source:

@@ -32,6 +32,14 @@ def mark(state: State, name: Value, run: str) -> None:
         state.set(name, replace(held, hint=run, plain=True))
 
 
+def another(state: State, name: Value, run: str) -> Value:
+    """The name that a turn of a loop meets, where this one stands for them all."""
+    held = state.get(name)
+    found = name if held is None else state.new(held)
+    mark(state, found, run)
+    return found
+
+
 def asked(state: State, left: Value, right: Value) -> Iterator[Value]:
     """That something is one of a dict's names, of which each comes once: where one of two values is such a name."""
     for name, other in ((left, right), (right, left)):

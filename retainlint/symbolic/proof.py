@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.saves import rows
-from retainlint.symbolic.graphs import PART, UNSEEN, Graphs
+from retainlint.symbolic.graphs import PART, UNSEEN, Graphs, whole
 from retainlint.symbolic.values import CONVENTIONAL, GUESS
 
 _CLASSES = ("nll_loss", "bce_loss", "bce_logits_loss")
@@ -27,18 +27,49 @@ def certain(graphs: Graphs, roots: Iterable[Edge]) -> frozenset[Node]:
     return frozenset(found)
 
 
-def needed(graphs: Graphs, root: Edge) -> list[Node]:
-    """The nodes that have a graph if a root has one: what it alone was computed from, and what that was. A number that
-    nobody knows, by which something is divided, has none by convention, nor have the classes of a loss."""
-    found = [root.node]
-    while found[-1].op != UNSEEN:
-        ways = list(dict.fromkeys(_below(found[-1])))
-        if len(ways) == 2 and graphs.births[found[-1]].operation in _DATA_BEHIND and _is_bare(graphs, ways[1]):
-            del ways[1]
-        if len(ways) != 1 or (ways[0].op == UNSEEN and not ways[0].next):  # that may be a leaf
-            break
-        found.append(ways[0])
+def needed(graphs: Graphs, root: Edge) -> tuple[Node, ...]:
+    """The nodes that have a graph if a root has one, from the root down: those that lie on every way by which it can have
+    its graph. A number that nobody knows, by which something is divided, has none by convention, nor have the classes of a
+    loss, nor data beside what was computed."""
+    if (found := graphs.returned.needs.get(root.node)) is None:
+        found = graphs.returned.needs[root.node] = tuple(_on_every_way(graphs, root.node))
     return found
+
+
+def _on_every_way(graphs: Graphs, root: Node) -> Iterator[Node]:
+    """The nodes on every way from a root to an end, from the root down; of the ends only what is surely no leaf."""
+    below: dict[Node, Node | None] = {}
+    depth: dict[Node, int] = {}
+    ways: dict[Node, list[Node]] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node not in ways:
+            ways[node] = [] if _is_end(graphs, node) else _giving(graphs, node)
+            stack += (each for each in ways[node] if each not in ways)
+            continue
+        stack.pop()
+        if node not in below:
+            below[node] = _meeting(ways[node], below, depth)
+            depth[node] = 1 + (0 if (next_ := below[node]) is None else depth[next_])
+    at: Node | None = root
+    while at is not None and (at is root or at.op != UNSEEN or at.next):
+        yield at
+        at = below[at]
+
+
+def _meeting(ways: Sequence[Node], below: dict[Node, Node | None], depth: dict[Node, int]) -> Node | None:
+    """The first node at which some ways meet, given the next of each node's own."""
+    meeting: Node | None = ways[0] if ways else None
+    for other in ways[1:]:
+        each: Node | None = other
+        while meeting is not None and each is not None and meeting is not each:
+            if depth[meeting] >= depth[each]:
+                meeting = below[meeting]
+            else:
+                each = below[each]
+        meeting = None if each is None else meeting
+    return meeting
 
 
 def implied(graphs: Graphs, root: Edge, among: Collection[Node] | None = None) -> frozenset[Node]:
@@ -92,16 +123,40 @@ def _below(node: Node) -> list[Node]:
 
 
 def _giving(graphs: Graphs, node: Node) -> list[Node]:
-    """What a node may have its graph from."""
-    operation, below = graphs.births[node].operation, _below(node)
-    if operation in _CLASSES:
-        return below[:1] if len(below) == 2 and _is_bare(graphs, below[1]) else below
-    bare = [each for each in below if _is_bare(graphs, each)] if operation == "add" else []
-    return [each for each in below if each not in bare]
+    """What a node may have its graph from. Beside what a network or a leaf gives its graph, what nobody computed has none
+    by convention: an option, a target, data."""
+    operation, below = graphs.births[node].operation, list(dict.fromkeys(_below(node)))
+    if len(below) == 2 and operation in _DATA_BEHIND:
+        return below[:1] if _is_bare(graphs, below[1]) else below
+    if node.op == PART or _is_end(graphs, node) or len(below) < 2 - (operation == "add"):
+        return below
+    computed = [each for each in below if not _is_bare(graphs, each)]
+    dropped = operation == "add" or (len(computed) < len(below) and any(_is_rooted(graphs, each) for each in computed))
+    return computed if dropped else below
+
+
+def _is_end(graphs: Graphs, node: Node) -> bool:
+    """Whether a node may have its graph from what nobody sees."""
+    return node.op == UNSEEN and (node not in graphs.returned.criteria or not node.next)
+
+
+def _is_rooted(graphs: Graphs, node: Node) -> bool:
+    """Whether a node leads to a leaf, or to a call that builds a graph by convention."""
+    stack, seen = [node], set[Node]()
+    while stack:
+        each = stack.pop()
+        if each in graphs.returned.rooted or each.is_leaf or (each.op == UNSEEN and graphs.births[each].exists < GUESS):
+            graphs.returned.rooted.add(node)
+            return True
+        if each not in seen:
+            seen.add(each)
+            stack.extend(_below(each))
+    return False
 
 
 def _is_bare(graphs: Graphs, node: Node) -> bool:
     """Whether a node stands for the graph that something might have which nobody computed."""
+    node = whole(node)
     return node.op == UNSEEN and not node.next and not graphs.births[node].from_call
 
 

@@ -10,7 +10,8 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import Walk
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import possible, proof, remainders, retaining, story
+from retainlint.symbolic import options, possible, proof, remainders, retaining, story
+from retainlint.symbolic.certainty import Certainty
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.graphs import UNSEEN
 from retainlint.symbolic.state import Change, State, WalkRecord
@@ -44,7 +45,8 @@ class Watch(engine.Observer):
         self.machine, self.state, self.request, self.roots, self.walk = machine, state, request, roots, walk
         self.reach = machine.graphs.reach(roots)
         self.newly_freed: set[Node] = set()
-        self.implied: dict[tuple[tuple[Edge, ...], bool], tuple[list[Node], frozenset[Node]]] = {}
+        self.implied: dict[tuple[tuple[Edge, ...], bool], tuple[tuple[Node, ...], frozenset[Node]]] = {}
+        self.levels: dict[tuple[Edge, ...], dict[Node, int]] = {}
         self.failed = False
 
     def freed(self, node: Node) -> None:
@@ -80,7 +82,28 @@ class Watch(engine.Observer):
             return GUESS
         if remainders.is_out_of_step(self.state, record.walk.moment.span):
             return GUESS
-        return min(level, self._proven(node, record)) if level == GUESS else level
+        if level < GUESS:
+            return level
+        return min(self._proven(node, record), self._levels(record).get(node, GUESS))
+
+    def _levels(self, record: WalkRecord) -> dict[Node, int]:
+        """How sure what walks prove makes it that this one comes where another was."""
+        if record.hoped:
+            return {}
+        if (found := self.levels.get(record.roots)) is None:
+            found = self.levels[record.roots] = self.certainty.levels(record.roots, self.roots)
+        return found
+
+    @cached_property
+    def certainty(self) -> Certainty:
+        """What the walks of this path prove; this one fails in another way if its root has no graph."""
+        ran = [each.roots for each in self.state.walks if not each.hoped]
+        return Certainty(self.machine.graphs, [*ran, () if self.state.guards else self.roots])
+
+    @cached_property
+    def reached(self) -> dict[Node, int]:
+        """How sure what walks prove makes it that this one comes to each node."""
+        return self.certainty.reached(self.roots)
 
     def _proven(self, node: Node, record: WalkRecord) -> int:
         """How sure a walk that ran makes it that its root had a graph, and `node` in it."""
@@ -96,7 +119,7 @@ class Watch(engine.Observer):
             return CONVENTIONAL  # the first walk ran, so its root had a graph
         return GUESS
 
-    def _implied(self, record: WalkRecord) -> tuple[list[Node], frozenset[Node]]:
+    def _implied(self, record: WalkRecord) -> tuple[tuple[Node, ...], frozenset[Node]]:
         """What a walk that ran proves to have had a graph, if this one surely comes there too."""
         if (found := self.implied.get((record.roots, record.hoped))) is None:
             graphs, needed = self.machine.graphs, proof.needed(self.machine.graphs, record.roots[0])
@@ -106,7 +129,7 @@ class Watch(engine.Observer):
                 found = needed, frozenset[Node]().union(*alone)
             else:
                 alone = (proof.implied(graphs, root, self.certain) for root in record.roots if not record.hoped)
-                found = [], frozenset[Node]().union(*alone)
+                found = (), frozenset[Node]().union(*alone)
             self.implied[record.roots, record.hoped] = found
         return found
 
@@ -119,6 +142,8 @@ class Watch(engine.Observer):
         state = self.state
         birth = self.machine.graphs.births[node]
         level = max(self.reach.get(node, GUESS), birth.exists, birth.slots[node.saved.index(saved)])
+        if level == GUESS and birth.slots[node.saved.index(saved)] < GUESS:
+            level = self.reached.get(node, GUESS)
         change = story.change_of(state, node, saved)
         before = next((r for r in reversed(state.walks) if set(r.roots) == set(self.roots)), None)
         if level == GUESS and before is not None:
@@ -141,7 +166,7 @@ class Watch(engine.Observer):
     @cached_property
     def is_possible(self) -> bool:
         """Whether the program can come here at all, with one choice of the numbers that nobody knows."""
-        return possible.is_possible(self.state.truths)
+        return options.is_consistent(self.state.choices) and possible.is_possible(self.state.truths)
 
     def record(self) -> WalkRecord:
         request = self.request

@@ -46,3 +46,36 @@ def test_a_module_that_is_asked_for_by_its_name_may_hold_any_function() -> None:
 def test_what_zeroes_and_steps_is_an_optimiser(zero: str, fails: bool) -> None:
     text = f"net = make('net')\ntrainer_D = make('t')\n{zero}\nloss = net(x).mean()\nloss.backward(retain_graph=True)\n"
     assert bool(rows(text + "trainer_D.step()\nloss.backward()\n")) is fails
+
+
+TWICE = """
+for batch in make('batches'):
+    image = net(batch)
+    {first} = score(image)
+    cost({used}).backward()
+    {second} = score(image)
+    (cost({again}) + cost(score(batch)[{at}])).backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("second", "again", "fails"), [("a, b", "a", True), ("a, b", "b", False), ("_, a", "a", False)]
+)
+def test_what_was_walked_of_a_network_has_a_graph_in_each_call(second: str, again: str, fails: bool) -> None:
+    """Of a network's other results nobody knows: they may be cut."""
+    text = "score, cost = make('score'), torch.nn.BCELoss()\nnet.train(), score.train()\n"
+    text += TWICE.format(first="a, b", used="a, torch.ones(3)", second=second, again=f"{again}, torch.ones(3)", at=0)
+    assert bool(rows(text.replace("[0])", "[0], torch.ones(3))"))) is fails
+
+
+@pytest.mark.parametrize(("walked", "fails"), [("costs[0] + costs[1]", True), ("costs[i]", False), ("costs[0]", True)])
+def test_parts_of_one_result_may_have_graphs_of_their_own(walked: str, fails: bool) -> None:
+    text = f"costs = net(x)\nfor i in range(2):\n    torch.exp({walked} * 2).backward()\n"
+    assert bool(rows(text)) is fails
+
+
+@pytest.mark.parametrize(("memory", "fails"), [("out[1:]", False), ("out", True)])
+def test_a_slice_of_what_has_items_may_be_of_a_tuple(memory: str, fails: bool) -> None:
+    text = "memory = ()\nfor batch in make('batches'):\n    out = net(batch, memory)\n"
+    text += f"    memory = {memory}\n    (out[0].exp().mean() + out[1].exp().mean()).backward()\n"
+    assert bool(rows(text)) is fails

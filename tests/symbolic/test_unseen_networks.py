@@ -142,3 +142,29 @@ def test_warns_of_the_optimiser_that_a_network_keeps() -> None:
 def test_silent_where_it_moves_nothing_that_is_needed(between: str) -> None:
     text = OWN if "scheduler" not in between else OWN.replace("self.critic.optimizer.step()", "pass")
     assert found(text.format(between=between)) == []
+
+
+LAYERS = """
+from graphs import {first}, {second}
+class Layers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = {first}(4, 8), {second}(8, 1)
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+layers = Layers()
+opt = torch.optim.Adam(layers.parameters())
+loss = layers(x).mean()
+loss.backward(retain_graph=True)
+opt.step()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "codes"), [("GraphConv", "GraphConv", ["RTL110"]), ("Padding", "Scorer", [])]
+)
+def test_what_is_called_like_a_layer_is_a_part_of_its_module(first: str, second: str, codes: list[str]) -> None:
+    assert [told.code for told in found(LAYERS.format(first=first, second=second))] == codes

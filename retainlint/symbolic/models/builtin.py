@@ -240,7 +240,9 @@ def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) 
     numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, int | float)]
     if values and len(numbers) == len(values):
         return Const(max(numbers) if name == "max" else min(numbers))
-    if values and all(map(arithmetic.is_scalar, values)):
+    values = [unknown.number(state, each) for each in values]
+    counts = any(map(facts.loops_of, values)) and all(_is_number(state, each) for each in values)
+    if values and (counts or all(map(arithmetic.is_scalar, values))):
         return Term(name, tuple(values))
     return values[0] if values else unknown.fresh(state, span)
 

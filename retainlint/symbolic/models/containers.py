@@ -113,8 +113,8 @@ def lookup(
 ) -> Results:
     """`d[key]`, or `d.get(key, default)`."""
     if key in held.items:
-        if isinstance(key, Const) and key.loop and isinstance(held.items[key], Const):
-            state.deciding.add(key.loop)
+        if isinstance(key, Const) and isinstance(held.items[key], Const):
+            state.deciding.update(key.loops)
         return [(state, held.items[key])]
     if held.rest:
         return [(state, held.rest[-1])]

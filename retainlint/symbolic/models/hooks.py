@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from retainlint.source import Span
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models import parts, unknown
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
     NONE,
@@ -92,6 +92,25 @@ def around(
         else:
             found += _behind(machine, inner(machine, each, target, given, span), obj, given, span)
     return found
+
+
+def of_parts(machine: Machine, state: State, obj: Value, span: Span) -> list[State]:
+    """Run the hooks of a module's parts, whose forward isn't followed, on what nobody sees: what they set is set anew."""
+    states = [state]
+    for part in parts.below(state, obj):
+        hooked = [(BEFORE, hook) for hook in registered(state, part, BEFORE)]
+        hooked += [(BEHIND, hook) for hook in registered(state, part, BEHIND)]
+        for where, hook in hooked:
+            states = [after for each in states for after in _guessed(machine, each, part, where, hook, span)]
+    return states
+
+
+def _guessed(machine: Machine, state: State, part: Value, where: str, hook: Value, span: Span) -> list[State]:
+    if state.flow is not None:
+        return [state]
+    given = Tuple((unknown.fresh(state, span),))
+    made = () if where == BEFORE else (unknown.fresh(state, span),)
+    return [after for after, _ in machine.call(state, hook, Args((part, given, *made)), span)]
 
 
 def watch(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -41,6 +42,10 @@ METHODS = {
 PARAMETRIZED = "(parametrized) "
 PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
 """Methods that prove that their object is a module."""
+_LAYER = re.compile(
+    r"\b[A-Z]\w*(Layer|Block|Linear|Attention|Encoder|Decoder|Net|Transformer|MLP|LSTM|GRU|RNN)$|\w*Conv(\dd)?$"
+)
+"""Names of classes that make layers."""
 _SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
 
 
@@ -101,6 +106,14 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case "state_dict" | "keys" | "buffers" | "named_buffers":
             return [(state, unknown.fresh(state, span, plain=name == "state_dict"))]
     return [(state, obj if name in _SAME else NONE)]
+
+
+def adopt_layer(state: State, part: Value) -> None:
+    """What is set on a module is a part of it, and a module, if the class that made it is called like a layer."""
+    held = state.get(part)
+    if isinstance(held, UnknownObj) and isinstance(part, Ref) and held.hint == "instance" and not held.plain:
+        if _LAYER.search(held.made.text.partition("(")[0]):
+            state.set(part, replace(held, hint="submodule"))
 
 
 def adopt(state: State, part: Value) -> None:

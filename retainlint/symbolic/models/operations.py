@@ -95,7 +95,10 @@ def operate(
     elif edge is None:
         cut = next((obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut), None)
     held = [state.get(value) for value in operands]
-    odd = any(isinstance(value, External | Method | Closure | Bound) for value in operands) or NONE in operands[:1]
+    odd = (
+        any(isinstance(value, External | Method | Closure | Bound | Tuple) for value in operands)
+        or NONE in operands[:1]
+    )
     certain = edge is not None or not (odd or any(isinstance(obj, UnknownObj) and not obj.plain for obj in held))
     if not certain:
         return unknown.fresh(state, span, plain=not (odd and state.grad))
@@ -195,7 +198,7 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         total = left
     else:
         total = _numeric(machine, state, row, (left, right), span, spans)
-        if instr.op in ("+", "-"):
+        if instr.op in ("+", "-", "*"):
             unknown.totalled(state, total, instr.op, left, right)
     return [(state, total)]
 

@@ -31,6 +31,13 @@ def listed(state: State, obj: Value, method: str) -> Value:
     return state.new(ListObj(items, not sure))
 
 
+def below(state: State, obj: Value) -> tuple[Value, ...]:
+    """The parts of a module that are seen, and theirs."""
+    found: dict[Value, str] = {}
+    _gather(state, obj, "", found, deep=True)
+    return tuple(found)
+
+
 def by_name(state: State, obj: Value) -> Value:
     """`module._modules`, as it is now."""
     found: dict[Value, str] = {}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from retainlint.source import Span
 from retainlint.symbolic import deeds, misuse, walking
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.graphs import UNSEEN
+from retainlint.symbolic.graphs import PART, UNSEEN
 from retainlint.symbolic.models import frameworks, hooks, operations, unknown
 from retainlint.symbolic.models.named_operations import operands, operation, uncertain
 from retainlint.symbolic.models.names import CUTS, KEEPS, NUMBERS, OPERATIONS, OVERWRITES, in_place, is_foreign
@@ -223,7 +223,10 @@ def _unknown_backward(
         return [(state, unknown.fresh(state, span, plain=True))]
     nowhere = held.made in machine.slips and held.made.text == held.name
     foreign = held.edge is None and (nowhere or any(map(is_foreign, held.attrs)))
-    if held.hint != "tensor" and (args.pos or foreign):  # an object of another kind, or a name that nothing binds
+    computed = held.edge is not None and held.edge.node.op not in (UNSEEN, PART)
+    if (
+        held.hint != "tensor" and not computed and (args.pos or foreign)
+    ):  # an object of another kind, or a name that nothing binds
         machine.gap(span, f"`{span.text.partition('(')[0]}` may be a method that is not torch's")
         return [(state, unknown.fresh(state, span))]
     return walking.backward(machine, state, obj, args, span)

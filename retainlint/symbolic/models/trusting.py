@@ -6,6 +6,7 @@ import re
 from typing import TypeGuard
 
 from retainlint.symbolic.context import Args, Machine
+from retainlint.symbolic.models import weights
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     CONVENTIONAL,
@@ -27,6 +28,12 @@ _MODULE_NAME = re.compile(
 )
 _CRITERION = re.compile(r"^(loss|crit|loss_(layer|module|obj))$")
 """Names of what, if it is called, computes a loss."""
+_FORWARD = re.compile(r"(^|_)forward(_(once|one|train\w*|features?|head|loss|impl))?$")
+"""Methods of networks that do what a call does."""
+_LOSS = re.compile(
+    r"(^|_)(criterion|crit|objective|loss(_?f(n|un|unc|ct|unction)?|_(layer|module|obj))?)$", re.IGNORECASE
+)
+"""Names of criteria."""
 _NO_OPERATIONS = ("torch.distributed.", "torch.multiprocessing.", "torch.utils.data.", "torch.utils.tensorboard.")
 _READERS = frozenset(
     """builtins torch numpy math logging torchvision matplotlib tqdm json random time os sys pprint PIL cv2 sklearn scipy
@@ -45,8 +52,10 @@ def level(machine: Machine, state: State, func: Value, args: Args) -> tuple[int,
     held = state.get(func)
     if not args.pos and not args.named and not args.open:
         return GUESS, ""
-    if isinstance(held, UnknownObj) and (is_network(held) or _is_criterion(held)):
+    if isinstance(held, UnknownObj) and (is_network(held) or _is_called_loss(held)):
         return CONVENTIONAL, f"calling `{held.name or 'the module'}` builds a graph and saves tensors for it"
+    if isinstance(held, UnknownObj) and _FORWARD.search(held.name) and weights.OWNER in held.attrs:
+        return CONVENTIONAL, f"`{held.name}` of a network builds a graph and saves tensors for it"
     if isinstance(func, External) and func.path in machine.graphs.modules:
         return CONVENTIONAL, f"calling `{name_of(state, func)}` builds a graph and saves tensors for it"
     if is_operation(func) and not func.path.startswith(_NO_OPERATIONS):
@@ -63,10 +72,15 @@ def is_network(held: UnknownObj) -> bool:
     return held.hint in ("", "instance") and _MODULE_NAME.search(held.name) is not None
 
 
-def _is_criterion(held: UnknownObj) -> bool:
+def _is_called_loss(held: UnknownObj) -> bool:
     """Whether something that is called is called a loss; a method of that name may cut what it is given."""
     is_method = held.made.text.endswith(f".{held.name}") and not held.made.text.startswith("self.")
     return not (held.hint or is_method) and _CRITERION.search(held.name) is not None
+
+
+def is_criterion(held: UnknownObj) -> bool:
+    """Whether what is called computes a loss of what it is given, by convention without weights of its own."""
+    return _LOSS.search(held.name) is not None
 
 
 def is_operation(func: Value) -> TypeGuard[External]:

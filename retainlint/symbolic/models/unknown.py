@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.saves import rows
 from retainlint.source import Span
-from retainlint.symbolic import answers, arithmetic, deeds, keeping
+from retainlint.symbolic import answers, arithmetic, deeds, facts, keeping, views
 from retainlint.symbolic.classes import is_module
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.graphs import PART
@@ -39,6 +39,7 @@ from retainlint.symbolic.values import (
     UnknownObj,
     Value,
     Wrapped,
+    operands,
 )
 
 _OUTPUT = re.compile(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$")
@@ -80,16 +81,31 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
         return fresh(state, span, name=name)
     if name in held.attrs:
         return held.attrs[name]
-    edge = None if name in _PLAIN else _part(machine, state, held, span)
+    edge = None if name in _PLAIN else _part(machine, state, held, span, name)
     attrs: dict[str, Value] = {}
     if _RECURRENT in held.attrs and held.edge is not None and name.startswith("["):
         state.opened.add(held.edge.node)
         edge, attrs = (_returned(machine, state, held.edge, span), {}) if name == "[0]" else (edge, {_RECURRENT: TRUE})
-    found = state.new(UnknownObj(span, edge, name=name, attrs=attrs, plain=held.plain, fed=held.fed))
+    made = UnknownObj(span, edge, name=name, attrs=attrs, plain=held.plain, fed=held.fed)
+    found = _same(machine, state, obj, name, made) if edge is None else state.new(made)
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
     if trusting.is_network(held) and not held.plain:
         weights.part(state, obj, found)
     return found
+
+
+def _same(machine: Machine, state: State, obj: Ref, name: str, made: UnknownObj) -> Ref:
+    """An attribute that this path reads for the first time: the same one as on other paths, which may be merged with it
+    and have asked the same of it."""
+    known = machine.graphs.read.get((obj.id, name))
+    if known is None:
+        known = machine.graphs.read[obj.id, name] = state.new(made)
+        return known
+    asked = (*(choice.term for choice in state.choices), *state.truths)
+    if known.id in state.heap or any(known in operands(term) for term in asked):
+        return state.new(made)  # it has been read before, and was forgotten since
+    state.set(known, made)
+    return known
 
 
 def is_output(held: UnknownObj, name: str) -> bool:
@@ -106,12 +122,16 @@ def _returned(machine: Machine, state: State, whole: Edge | None, span: Span) ->
     return None if whole is None else machine.graphs.part(state, whole, state.moment(span), CONVENTIONAL, assumed)
 
 
-def _part(machine: Machine, state: State, held: UnknownObj, span: Span) -> Edge | None:
+def _part(machine: Machine, state: State, held: UnknownObj, span: Span, name: str) -> Edge | None:
     """The graph that a part of an unknown may have."""
     if held.edge is None:
         return None
     state.opened.add(held.edge.node)
-    return machine.graphs.part(state, held.edge, state.moment(span))
+    edge = machine.graphs.part(state, held.edge, state.moment(span))
+    machine.graphs.returned.portions[edge.node] = name
+    if name.strip("[]-").isdecimal():
+        machine.graphs.returned.apart.add(held.edge.node)
+    return edge
 
 
 def may_be_leaf(machine: Machine, state: State, value: Value) -> None:
@@ -206,9 +226,12 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
         return fresh(state, span, plain=True, name=func.path.rpartition(".")[2])
     if (option := _option(machine, state, func, args, span)) is not None:
         return option
+    if not args.all and (view := views.shown(machine, state, func, span)) is not None:
+        return view
     if isinstance(func, Method) and func.name in CHANGING:
         answers.forget(state, func.obj)
     level, assumed = trusting.level(machine, state, func, args)
+    machine.waste.give(edges_in(machine, state, _captured(state, args.all)))
     if level == GUESS and not trusting.keeps_nothing(state, func):
         deeds.hidden(machine.waste, state, span)
         machine.waste.give(edges_in(machine, state, args.all))
@@ -233,6 +256,10 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
         return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
     edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed, weights=own)
     asked = state.get(func)
+    if isinstance(asked, UnknownObj | Instance) or (isinstance(func, Method) and isinstance(func.obj, Ref)):
+        machine.graphs.returned.callees[edge.node] = func
+        if isinstance(asked, UnknownObj) and level == CONVENTIONAL and trusting.is_criterion(asked):
+            machine.graphs.returned.criteria.add(edge.node)
     attrs = {_RECURRENT: TRUE} if level == CONVENTIONAL and isinstance(asked, UnknownObj) and _carries(args) else {}
     result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else "", attrs=attrs))
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
@@ -261,9 +288,21 @@ def _option(machine: Machine, state: State, func: Value, args: Args, span: Span)
     if not args.pos or not all(isinstance(each, Const) for each in args.all):
         return None
     asked = args.pos if held.name in _TELLING else args.pos[:1]
+    if held.name == "get" and _lacks(state, func, args.pos[0]):
+        return args.get(1, "default")
     return derived(
         machine, state, func, f"({', '.join(repr(each.value) for each in asked if isinstance(each, Const))})", span
     )
+
+
+def _lacks(state: State, get: Value, key: Value) -> bool:
+    """Whether a path has chosen that a key isn't in the mapping whose `get` this is."""
+    for term, truth in state.truths.items():
+        if not truth and isinstance(term, Term) and term.op == "in" and term.args[0] == key:
+            owner = state.get(term.args[1])
+            if isinstance(owner, UnknownObj) and owner.attrs.get("get") == get:
+                return True
+    return False
 
 
 def _carries(args: Args) -> bool:
@@ -305,6 +344,17 @@ def _may_walk(value: Value) -> bool:
     while isinstance(value, Bound | Wrapped | Partial):
         value = value.func
     return isinstance(value, Closure) and value.code.walks
+
+
+def _captured(state: State, values: Iterable[Value]) -> Iterator[Value]:
+    """What functions among some values read of the call that they were made in."""
+    for value in values:
+        while isinstance(value, Bound | Wrapped | Partial):
+            value = value.func
+        if isinstance(value, Closure) and value.frame in state.frames:  # one that reads nothing may have lost it
+            frame = state.frames[value.frame]
+            if frame.parent is not None:
+                yield from (frame.names[name] for name in frame.code.captured & frame.names.keys())
 
 
 def _expose(machine: Machine, state: State, value: Value, func: Value, level: int) -> None:
@@ -371,12 +421,16 @@ def number(state: State, value: Value) -> Value:
 
 
 def totalled(state: State, total: Value, op: str, left: Value, right: Value) -> None:
-    """Note of what number an unknown sum is made, or difference, and of what other unknown."""
+    """Note of what number an unknown sum is made, a difference, or a product, and of what other unknown."""
     held, numbers = state.get(total), [_number(state, each) for each in (left, right)]
     if isinstance(held, UnknownObj) and isinstance(total, Ref) and not held.hint:
         first, second = numbers
-        if first is not None and second is not None and any(map(arithmetic.is_scalar, (left, right))):
+        if first is None or second is None or not any(map(arithmetic.is_scalar, (left, right))):
+            return
+        if op != "*":
             state.set(total, replace(held, attrs={**held.attrs, TOTAL: arithmetic.sum_of(op, first, second)}))
+        elif facts.loops_of(first) or facts.loops_of(second):  # what counts turns, as `epoch * batches`
+            state.set(total, replace(held, attrs={**held.attrs, TOTAL: arithmetic.product(first, second)}))
 
 
 def _number(state: State, value: Value) -> Value | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from retainlint.source import Span
 from retainlint.symbolic import iteration
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import hooks, library, modules, parts, renewing, unknown
+from retainlint.symbolic.models import hooks, library, modules, parts, renewing, unknown, weights
 from retainlint.symbolic.models.operations import bump, operate
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
+    FALSE,
     NONE,
     External,
     LayerObj,
@@ -44,6 +45,10 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if path == f"torch.optim.swa_utils.{AVERAGED}":
         copied = library.copied(machine, state, args.get(0, "model"), span)
         return [(state, state.new(LayerObj(AVERAGED, {"module": copied}, (copied,))))]
+    if path == "torch.jit.load":  # whether its weights were saved as learning ones nobody sees
+        loaded = unknown.fresh(state, span, hint="module")
+        weights.require(machine, state, loaded, FALSE)
+        return [(state, loaded)]
     if path == hooks.REMOVE:
         hooks.removed(state, args)
         return [(state, NONE)]
