@@ -49,12 +49,15 @@ class Walk:
 @record
 class Condition:
     """A branch that the failing path took and that we could not decide: the text, and which way; and within how many
-    calls it stands. A `fleeting` one asks anew in each turn of the loop that fails, of what nobody sees."""
+    calls it stands, in which turns. A `fleeting` one asks anew in each turn of the loop that fails, of what nobody sees;
+    `turn` is the only one that matters, 0 where that isn't told."""
 
     span: Span
     taken: bool
     depth: int = field(default=0, compare=False)
     fleeting: bool = field(default=False, compare=False)
+    turns: tuple[Turn, ...] = field(default=(), compare=False)
+    turn: int = field(default=0, compare=False)
 
 
 @record

@@ -19,6 +19,7 @@ _BRANCHES = {
     "except": ("catches", "doesn't catch"),
     "case": ("matches", "doesn't match"),
 }
+_ANY_FAILURE = re.compile(r"except( Exception| BaseException)?( as \w+)?")
 _NOUNS = {
     **dict.fromkeys(("Mul", "Mm", "Mv", "Dot", "Bmm"), ("product", r"[*@]|mul|\bmm|\bmv|dot|einsum")),
     "Div": ("quotient", r"/|div"),
@@ -80,15 +81,17 @@ def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
 
 
 def graded(conditions: tuple[Condition, ...], severity: Severity) -> Severity:
-    """A finding that needs two conditions or more, which may exclude each other, is a warning."""
-    return Severity.WARNING if len(_outcomes(conditions)) > 1 else severity
+    """A finding that needs two conditions or more, which may exclude each other, is a warning; so is one that needs
+    some failure to be caught, of which nobody knows whether it comes."""
+    caught = any(each.taken and _ANY_FAILURE.fullmatch(each.span.text) for each in conditions)
+    return Severity.WARNING if caught or len(_outcomes(conditions)) > 1 else severity
 
 
 def circumstances(conditions: tuple[Condition, ...], assumptions: tuple[str, ...], home: Source) -> tuple[str, ...]:
     """The notes that say what a finding rests on; assumptions are clauses ("calling `model` builds a graph")."""
     notes = []
     if conditions:
-        told = [_told(span, taken, home) for span, taken in _outcomes(conditions).items()]
+        told = [_told(outcomes, home) for outcomes in _outcomes(conditions)]
         together = "; whether they can hold together is unknown" if len(told) > 1 else ""
         notes.append(f"note: happens if {listed(told, most=6)}{together}")
     if assumptions:
@@ -103,18 +106,24 @@ def core_note(witness: Witness | None, op: str, sentence: str, when: str, at: st
     return f'core: {when} raised "{short(raised, 100)}"' + (f" at {short(node)} ({at})" if node and at else "")
 
 
-def _outcomes(conditions: tuple[Condition, ...]) -> dict[Span, set[bool]]:
+def _outcomes(conditions: tuple[Condition, ...]) -> list[dict[bool, Condition]]:
     """Each condition once, with the ways that it went; in a loop it may have gone both."""
-    outcomes: dict[Span, set[bool]] = {}
+    outcomes: dict[Span, dict[bool, Condition]] = {}
     for condition in conditions:
-        outcomes.setdefault(condition.span, set()).add(condition.taken)
-    return outcomes
+        outcomes.setdefault(condition.span, {}).setdefault(condition.taken, condition)
+    return list(outcomes.values())
 
 
-def _told(span: Span, taken: set[bool], home: Source) -> str:
-    holds, fails = _BRANCHES.get(next(iter(span.text.split()), ""), ("is true", "is false"))
-    verb = f"{holds} at one time and {fails} at another" if len(taken) > 1 else holds if True in taken else fails
-    return f"{code(span.text)} {verb} ({place(span, home)})"
+def _told(outcomes: dict[bool, Condition], home: Source) -> str:
+    span = next(iter(outcomes.values())).span
+    words = _BRANCHES.get(next(iter(span.text.split()), ""), ("is true", "is false"))
+    ways = [
+        f"{words[not taken]} in turn {outcomes[taken].turn}"
+        if outcomes[taken].turn
+        else words[not taken] + (" at one time" if taken else " at another") * (len(outcomes) > 1)
+        for taken in sorted(outcomes, reverse=True)
+    ]
+    return f"{code(span.text)} {' and '.join(ways)} ({place(span, home)})"
 
 
 def _longest_bracket(line: str) -> tuple[int, int] | None:

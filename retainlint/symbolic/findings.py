@@ -20,7 +20,7 @@ from retainlint.incident import (
     Witness,
 )
 from retainlint.source import Source, Span
-from retainlint.symbolic import witness
+from retainlint.symbolic import occasions, witness
 from retainlint.symbolic.machine import Interpreter, Report
 
 CLAUSES = 200
@@ -121,10 +121,13 @@ def _is_walked(machine: Interpreter, place: Span) -> bool:
 
 def _simplest(reports: list[Report]) -> Incident:
     """The incident that needs the fewest conditions, once those are dropped that don't matter, with its witness."""
-    clauses = _clauses([_undivided(report.incident) for report in reports])
-    best = min(reports, key=lambda r: (len(_needed(r.incident, clauses)), len(r.incident.conditions)))
-    needed = _needed(best.incident, clauses)
-    conditions = tuple(c for c in dict.fromkeys(best.incident.conditions) if c in needed)
+    asked = occasions.conditions([report.incident for report in reports])
+    clauses = _clauses([frozenset(each) for each in asked])
+    best, chosen = min(
+        zip(reports, asked), key=lambda pair: (len(_needed(pair[1], clauses)), len(pair[0].incident.conditions))
+    )
+    needed = _needed(chosen, clauses)
+    conditions = tuple(c for c in dict.fromkeys(chosen) if c in needed)
     proof = best.proof() if best.proof is not None else None
     witness = None if proof is None else replace(proof, choices=conditions)
     return replace(best.incident, conditions=conditions, witness=witness)
@@ -146,16 +149,10 @@ def _clauses(asked: list[frozenset[Condition]]) -> list[frozenset[Condition]]:
     return sorted(found, key=len)
 
 
-def _needed(incident: Incident, clauses: Iterable[frozenset[Condition]]) -> frozenset[Condition]:
+def _needed(asked: Iterable[Condition], clauses: Iterable[frozenset[Condition]]) -> frozenset[Condition]:
     """The fewest of an incident's conditions that lead to its place."""
-    own = _undivided(incident)
+    own = frozenset(asked)
     return next((clause for clause in clauses if clause <= own), own)
-
-
-def _undivided(incident: Incident) -> frozenset[Condition]:
-    """An incident's conditions, but for those that held at one time and didn't at another."""
-    conditions = frozenset(incident.conditions)
-    return frozenset(condition for condition in conditions if _opposite(condition) not in conditions)
 
 
 def _place(condition: Condition) -> tuple[str, int, int, bool]:

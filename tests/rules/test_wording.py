@@ -109,6 +109,21 @@ def test_condition_met_again_in_a_loop_is_one_condition() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("except", Severity.WARNING),
+        ("except Exception as e", Severity.WARNING),
+        ("except StopIteration", Severity.ERROR),
+        ("except (ValueError, KeyError)", Severity.ERROR),
+    ],
+)
+def test_nobody_knows_whether_just_any_failure_comes(text: str, severity: Severity) -> None:
+    span = Span(Source("a.py", text), 0, len(text))
+    assert graded((Condition(span, True),), Severity.ERROR) is severity
+    assert graded((Condition(span, False),), Severity.ERROR) is Severity.ERROR
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("x += 1", "`x = x + 1`"),

@@ -1,0 +1,79 @@
+"""A condition that is asked anew in each turn, and answered both ways on one failing path, is told with the turn that matters."""
+
+from __future__ import annotations
+
+from retainlint.incident import Condition
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore
+
+HOOKED = """
+import torch
+
+class Memory:
+    def __init__(self):
+        self.state = torch.zeros(3)
+
+    def reset(self, grad):
+        self.state = torch.zeros(3)
+
+def train(options):
+    memory = Memory()
+    weight = torch.ones(3, requires_grad=True)
+    for _ in range(3):
+        memory.state = (memory.state + 1) * weight
+        if options.careful():
+            memory.state.register_hook(memory.reset)
+        (memory.state * weight).sum().backward()
+"""
+LATE = """
+import torch
+
+def train(options, xs, weight):
+    weight = torch.ones(3, requires_grad=True)
+    kept = None
+    for x in xs:
+        if options.renew():
+            kept = weight * 2
+        if kept is None:
+            continue
+        kept.sum().backward()
+"""
+NOISY = """
+import torch
+
+def train(options):
+    weight = torch.ones(3, requires_grad=True)
+    total = weight * 2
+    for step in range(4):
+        if options.verbose():
+            total = total * 1
+        else:
+            total = total * weight
+        total.sum().backward()
+"""
+
+
+def _conditions(text: str) -> tuple[Condition, ...]:
+    (incident,) = explore(lower(Source("main.py", text))).incidents
+    return incident.conditions
+
+
+def test_the_answer_of_the_turn_that_matters_is_told() -> None:
+    asked = _conditions(HOOKED)
+    assert [(each.span.text, each.taken) for each in asked] == [("options.careful()", False)]
+    assert all(each.turn in (0, 1) for each in asked)
+
+
+def test_two_answers_that_both_matter_are_told() -> None:
+    asked = _conditions(LATE)
+    assert sorted((each.span.text, each.taken) for each in asked) == [
+        ("options.renew()", False),
+        ("options.renew()", True),
+    ]
+    first, later = (next(each.turn for each in asked if each.taken is taken) for taken in (True, False))
+    assert 0 < first < later
+
+
+def test_answers_that_change_nothing_are_not_told() -> None:
+    assert not _conditions(NOISY)
