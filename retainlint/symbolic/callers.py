@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import NamedTuple
 
 from retainlint import ir
@@ -39,13 +39,15 @@ class _Caller(NamedTuple):
 
 
 def callers(
-    entries: Iterable[tuple[ir.Code, ir.Code | None]], leads: Leads
+    entries: Iterable[tuple[ir.Code, ir.Code | None]], leads: Leads, walking: Container[ir.Code]
 ) -> Iterator[tuple[ir.Code, ir.Code | None]]:
     """Functions and methods, each with its class, from which a walk is reached by calls, nearest first, if they add
-    something to what is known of the callee alone."""
+    something to what is known of the callee alone. `walking` are the functions in which one was executed: what only speaks
+    of one leads nowhere."""
     functions: set[str] = set()
     methods: set[str] = set()
-    near = [(code, owner) for code, owner in entries if code.walks and _WALK.search(between.text_of(code))]
+    known = [(code, owner) for code, owner in entries if code.walks and code in walking]
+    near = [(code, owner) for code, owner in known if _WALK.search(between.text_of(code))]
     rest = [_caller(code, owner) for code, owner in entries if not code.walks]
 
     def counts(receiver: str, name: str) -> bool:

@@ -307,7 +307,8 @@ def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Spa
     between.forget_set(state, made, func.code)
     if func.code.name in ("forward", "__call__") and is_module(state, made):
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
-        return [(state, unknown.called(machine, state, made, rest, span))]
+        states = hooks.of_parts(machine, state, made, span)
+        return [(each, unknown.called(machine, each, made, rest, span)) for each in states]
     value = unknown.called(machine, state, func, args, span)
     if func.code.name == "__init__":
         unknown.keep(state, made, args.all[1:])
@@ -333,10 +334,8 @@ def _entered(
     frame.consumer = consumer
     frame.sizes, frame.assumed = tuple(recursion.size(state, value) for value in args.all), state.choices
     _bind(state, frame, func, args, span)
-    results: Results = []
-    for after in machine.run(code.body, [state]):
-        results.append((after, _leave(after, frame_id, code, span)))
-    return results
+    with recursion.paced(machine, code):
+        return [(after, _leave(after, frame_id, code, span)) for after in machine.run(code.body, [state])]
 
 
 def _leave(state: State, frame_id: int, code: ir.Code, span: Span) -> Value:

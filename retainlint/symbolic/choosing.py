@@ -6,6 +6,8 @@ thousands of combinations would.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from typing import TypeAlias
 
@@ -28,11 +30,13 @@ class Breadth:
 
 
 OWN = Breadth(12, 2, 2)
-BEYOND = Breadth(2, 2, 1)
+BEYOND = Breadth(2, 1, 1)
 """Where the program holds no walk itself, and only leads to those of other modules: two paths take both answers to each
 condition, and come to the end of the training that it leads to, as many don't."""
+ONE = Breadth(1, 1, 1)
+"""Where one of the ways is gone on with anyway: what the others would have shown is not missed."""
 
-TIRED, WEARY = 0.5, 0.75
+TIRED, WEARY = 0.25, 0.5
 """Shares of the budget behind which half as many are followed, and a quarter."""
 
 Answers: TypeAlias = "int | tuple[int, int]"
@@ -54,6 +58,19 @@ class Chooser:
         better few paths to the end than many half-way."""
         widest = self.breadth.widest // (1 if spent < TIRED else 2 if spent < WEARY else 4)
         return max(widest // self.beside, self.breadth.narrowest if self.beside <= widest else 1)
+
+    def crowd(self) -> None:
+        """Follow one way through what is run next, as if many were waiting."""
+        self.beside = max(self.beside, self.breadth.widest + 1)
+
+    @contextmanager
+    def narrowed(self, breadth: Breadth) -> Iterator[None]:
+        """Follow that few ways for a while."""
+        own, self.breadth = self.breadth, min(breadth, self.breadth, key=lambda each: each.widest)
+        try:
+            yield
+        finally:
+            self.breadth = own
 
     def few(self, states: list[State], most: int, span: Span) -> tuple[list[State], bool]:
         """At most `most` of these states, in their order; and whether each answer to a condition is among theirs."""

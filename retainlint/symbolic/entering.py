@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.incident import Turn
-from retainlint.symbolic import between, calls
+from retainlint.symbolic import between, calls, choosing
 from retainlint.symbolic.classes import ancestry, find
 from retainlint.symbolic.context import Args, Results
 from retainlint.symbolic.entries import class_of, entries, of_local_classes
@@ -72,7 +72,9 @@ def _method(
     if cls is None or _is_autograd_function(state, cls):
         return []
     if owner not in objects:
-        made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
+        walks = any(each.walks for each, _ in entries(owner, owner) if each.name == "__init__")
+        with machine.chooser.narrowed(choosing.OWN if walks else choosing.ONE):
+            made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
         objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
     states, receiver = [s.fork() for s in objects[owner][0]], objects[owner][1]
     for each in states:

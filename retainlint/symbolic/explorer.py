@@ -89,7 +89,7 @@ def _callers(machine: Interpreter, start: State, objects: Objects) -> int:
     imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
     leads = imports.project.leads if imports.project is not None else no_leads
     machine.full, machine.chooser.breadth = min(machine.full, BUDGET_BEYOND), choosing.BEYOND
-    for code, owner in callers(list(entries(machine.program.module, None)), leads):
+    for code, owner in callers(list(entries(machine.program.module, None)), leads, machine.leading):
         if code not in machine.entered and steps < BUDGET_BEYOND:
             machine.steps, machine.budget = 0, machine.full
             _entry(machine, start, code, owner, objects)
@@ -148,13 +148,15 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
     machine.running = code
     machine.imports.spent_before += machine.imports.spent
     machine.imports.spent, machine.gpu_asked, reached = 0, False, len(machine.walked)
+    machine.efforts.clear()
     try:
         enter(machine, start, code, owner, objects)
         if machine.gpu_asked and len(machine.walked) == reached:  # perhaps it runs on a GPU alone
             machine.gpu_open = True
             enter(machine, start, code, owner, objects)
         elif unreached.has_walks(code, machine.walked):
-            enter(machine, start, code, owner, objects, anyhow=True)
+            with machine.chooser.narrowed(choosing.BEYOND if machine.steps > calls.LEAST else choosing.OWN):
+                enter(machine, start, code, owner, objects, anyhow=True)
     except OutOfSteps:
         machine.waste.spoil()
         _again(machine, lambda: enter(machine, start, code, owner, objects))

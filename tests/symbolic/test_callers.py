@@ -20,7 +20,7 @@ def program(text: str) -> ir.Program:
 
 def found(text: str) -> list[str]:
     every = list(entries(program(HEAD + text).module, None))
-    return [code.qualname for code, _ in callers(every, no_leads)]
+    return [code.qualname for code, _ in callers(every, no_leads, {code for code, _ in every})]
 
 
 @pytest.mark.parametrize(

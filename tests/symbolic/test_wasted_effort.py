@@ -1,0 +1,145 @@
+"""What would be thrown away isn't run: ways of making an object, parts of what nobody knows, callers of what doesn't walk."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.incident import Exploration
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore, recursion
+from retainlint.symbolic.choosing import BEYOND, ONE, OWN, Chooser
+
+HEAD = "import torch\nfrom torch import nn\n\n"
+DOUBLED = "loss.backward()\n        loss.backward()\n"
+
+
+def explored(text: str) -> Exploration:
+    return explore(lower(Source("train.py", HEAD + text)))
+
+
+def fields(count: int) -> str:
+    """A class whose objects are made in as many ways as `count` flags allow."""
+    made = "".join(
+        f"        if flags[{n}]:\n            self.a{n} = nn.Linear(2, {n + 2})\n        else:\n            self.a{n} = None\n"
+        for n in range(count)
+    )
+    return (
+        f"class Trainer:\n    def __init__(self, net, flags):\n        self.net = net\n{made}"
+        f"    def update(self, x):\n        loss = self.net(x).sum()\n        {DOUBLED}"
+    )
+
+
+def test_an_object_is_made_in_one_way() -> None:
+    flags = 20
+    found = explored(fields(flags))
+    (incident,) = found.incidents
+    assert incident.primary.text == "loss.backward()"
+    assert not found.gaps  # the other ways were never gone on with
+    apiece = (explored(fields(flags)).steps - explored(fields(0)).steps) / flags
+    assert apiece < 30  # each of its ways takes about a dozen
+
+
+MADE = """
+class Trainer:
+    def update(self, x):
+        self.net(x).sum().backward()
+
+    def __init__(self, net, x, flags):
+        self.net = net
+        self.loss = net(x).sum()
+        again = net(x).sum() if flags[0] else self.loss
+        self.loss.backward()
+        again.backward()
+"""
+
+
+def test_walks_in_the_making_of_an_object_are_seen() -> None:
+    (incident,) = explored(MADE).incidents
+    assert incident.primary.text == "again.backward()"
+
+
+WALKED = """
+def plain(value):
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, tuple):
+        return tuple(plain(each) for each in value)
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if value.dim() > 1:
+        value = value.view(-1)
+    return value
+
+
+def train(net, data):
+"""
+
+
+def calls(count: int) -> str:
+    return WALKED + "    plain(data.x)\n" * count + f"    if data:\n        loss = net(data).sum()\n        {DOUBLED}"
+
+
+def test_what_walks_through_unknown_parts_becomes_tiresome(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recursion, "TIRESOME", 500)
+    (incident,) = explored(calls(40)).incidents
+    assert incident.primary.text == "loss.backward()"
+    first = explored(calls(1)).steps
+    assert first > 250
+    many, more = explored(calls(20)).steps, explored(calls(40)).steps
+    assert (more - many) / 20 < first / 4
+
+
+COUNTED = """
+def halve(x, n):
+    if n == 0:
+        return x
+    return halve(x * 0.5, n - 1)
+
+
+def train(net, x):
+    for _ in range(30):
+        halve(x, 12)
+    kept = halve(net(x), 12).sum()
+    kept.backward()
+    kept.backward()
+"""
+
+
+def test_what_counts_its_way_to_an_end_is_never_tiresome() -> None:
+    found = explored(COUNTED)
+    (incident,) = found.incidents
+    assert incident.primary.text == "kept.backward()"
+    assert not any("calls itself" in gap.reason for gap in found.gaps)
+
+
+UNSEEN = """
+def update(net, x):
+    {walk}
+
+
+def train(net, data):
+    x = data.load()
+    for each in range(40):
+        update(net, x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("walk", "runs"), [("net(x).sum().backward()", True), ("if False:\n        x.backward()", False)]
+)
+def test_callers_of_what_never_walked_are_not_run(walk: str, runs: bool) -> None:
+    text = UNSEEN.format(walk=walk)
+    alone = text.partition("def train")[0]
+    assert (explored(text).steps > explored(alone).steps + 20) is runs
+
+
+def test_few_ways_are_followed_for_a_while() -> None:
+    chooser = Chooser()
+    with chooser.narrowed(ONE):
+        assert chooser.room(0) == 1
+        with chooser.narrowed(BEYOND):
+            assert chooser.breadth is ONE
+    assert chooser.breadth is OWN
+    chooser.crowd()
+    assert chooser.room(0) == 1
