@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import compress
 from operator import is_not
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.ir import Code
 from retainlint.symbolic import reach
 from retainlint.symbolic.facts import is_cast
 from retainlint.symbolic.graphs import Graphs, whole
+from retainlint.symbolic.past import replaced
 from retainlint.symbolic.state import Frame, State
 from retainlint.symbolic.values import (
     GUESS,
@@ -70,16 +71,25 @@ _COMPUTED: frozenset[type] = frozenset({Term, Symbol})
 _LEAVES: frozenset[type] = _SIMPLE | {Imported, Module, Failure, GradMode}
 """Values that lead to no record, so that one is always like itself."""
 
-Held = TypeVar("Held")
 
-
-def _changed(a: Mapping[int, Held], b: Mapping[int, Held], base: Mapping[int, Held]) -> list[tuple[int, Held, Held]]:
-    """What both states know of and differ in, be it that only one of them has changed what the base holds."""
-    differing = compress(a, map(is_not, a.values(), map(b.get, a)))
-    found = [(id, a[id], b[id]) for id in differing if dict.__contains__(b, id)]
-    if base and (own := (base.keys() & a.keys()) ^ (base.keys() & b.keys())):
-        found += [(id, a[id], b[id]) for id in own if a[id] is not b[id]]
+def _frames(a: State, b: State) -> list[tuple[int, Frame, Frame]]:
+    """The frames that both states know of and differ in, be it that only one of them has changed what the base holds."""
+    left, right, base = a.frames, b.frames, a.base.frames
+    differing = compress(left, map(is_not, left.values(), map(right.get, left)))
+    found = [(id, left[id], right[id]) for id in differing if dict.__contains__(right, id)]
+    if base and (own := (base.keys() & left.keys()) ^ (base.keys() & right.keys())):
+        found += [(id, left[id], right[id]) for id in own if left[id] is not right[id]]
     return found
+
+
+def _records(a: State, b: State) -> list[int]:
+    """The same of records on the heap: of those that are in both, only what was replaced may differ."""
+    left, right, base = a.heap, b.heap, a.base.heap
+    return [
+        id
+        for id in sorted(replaced(a, b))
+        if (id in left or id in base) and (id in right or id in base) and left[id] is not right[id]
+    ]
 
 
 _NAMES: dict[type, tuple[str, ...]] = {}
@@ -111,19 +121,19 @@ class Comparison:
             return False
         if a.flow is not None and b.flow is not None and not self.optional(a.flow.value, b.flow.value):
             return False
-        frames = _changed(a.frames, b.frames, a.base.frames)
+        frames = _frames(a, b)
         for id, left, right in frames:
             if (name := self.apart(left.names, right.names)) is not None:
                 self.hints.append((True, id, name))
                 return False
-        records = _changed(a.heap, b.heap, a.base.heap)
-        for id, _, _ in records:
+        records = _records(a, b)
+        for id in records:
             if self.records_apart(id):
                 self.hints.append((False, id, ""))
                 return False
         if not all(self.frame(left, right) for _, left, right in frames):
             return False
-        if not all(self.refs(id, id) for id, _, _ in records):
+        if not all(self.refs(id, id) for id in records):
             return False
         if a.hooks is not b.hooks and not self.values(a.hooks.items, b.hooks.items):
             return False
@@ -219,7 +229,7 @@ class Comparison:
         if type(a) is not type(b):
             return False
         if isinstance(a, Const) and isinstance(b, Const):
-            counted = a.loop and b.loop and not {a.loop, b.loop} & self.a.deciding
+            counted = a.loops and b.loops and self.a.deciding.isdisjoint(a.loops + b.loops)
             return bool(counted) or a == b
         if isinstance(a, (External, Imported, Module)):
             return a == b

@@ -11,7 +11,8 @@ from retainlint.symbolic.values import Const, Term, Value
 def follow(state: State, value: Value, truth: bool) -> None:
     """Note what else a path knows that has chosen so: where none of several holds, each of them doesn't."""
     if isinstance(value, Term) and value.op == "==" and truth:
-        state.truths.update(dict.fromkeys(keys.asked(state, *value.args), True))
+        for asked in keys.asked(state, *value.args):
+            state.truths[asked] = True
     if not (isinstance(value, Term) and value.op == ("all" if truth else "any")):
         return
     for each in value.args:

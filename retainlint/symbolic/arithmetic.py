@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from retainlint.symbolic.bounds import linear
 from retainlint.symbolic.state import State
+from retainlint.symbolic.truths import linear
 from retainlint.symbolic.values import COUNT, Const, Symbol, Term, UnknownObj, Value
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -25,10 +25,10 @@ DEEPEST = 6
 def binary(op: str, left: Value, right: Value) -> Value | None:
     """The result on numbers and texts, known or not; None if a value is neither."""
     if isinstance(left, Const) and isinstance(right, Const):
-        return _fold(op, left.value, right.value, left.loop or right.loop)
+        return _fold(op, left.value, right.value, both(left.loops, right.loops))
     if not (is_scalar(left) and is_scalar(right)):
         return None
-    if op == "%" and left == Const(0):
+    if op in ("%", "*") and left == Const(0):
         return left
     if op == "-" and isinstance(right, Term) and right.op == "-" and len(right.args) == 2:
         first = binary("-", left, right.args[0])
@@ -43,19 +43,34 @@ def binary(op: str, left: Value, right: Value) -> Value | None:
     if op == "+" and isinstance(left, Const) and isinstance(left.value, int):
         return binary("+", right, left)
     (base, offset), (other, ahead) = linear(left), linear(right)
-    return Const(offset - ahead) if op == "-" and base == other else _term(op, left, right)
+    if op == "-" and base == other:
+        return Const(offset - ahead)
+    if op in ("+", "-") and ahead and base is not None and other is not None:  # what is known stands last
+        return binary("+", _term(op, base, other), Const(offset + (ahead if op == "+" else -ahead)))
+    return _term(op, left, right)
 
 
-def _fold(op: str, left: Any, right: Any, loop: int) -> Value | None:
+def _fold(op: str, left: Any, right: Any, loops: tuple[int, ...]) -> Value | None:
     try:
         if _swells(op, left, right):
             return Term(op, (Const(left), Const(right)))
         result = _BINARY[op](left, right)
         if isinstance(result, str | bytes) and len(result) > _WIDEST:
             return Term(op, (Const(left), Const(right)))
-        return Const(result, loop)
+        return Const(result, loops)
     except (ArithmeticError, TypeError, ValueError):
         return Term(op, (Const(left), Const(right)))
+
+
+def both(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The loops from whose turn numbers a value is computed, by those of its two parts."""
+    return (*a, *(each for each in b if each not in a)) if a and b else a or b
+
+
+def _added(value: Value) -> tuple[int, ...]:
+    """The loops from whose turn numbers the known number comes that is the last term of a sum."""
+    last = value.args[-1] if isinstance(value, Term) and value.op == "+" else value
+    return last.loops if isinstance(last, Const) else ()
 
 
 def _swells(op: str, left: Any, right: Any) -> bool:
@@ -103,13 +118,18 @@ def sum_of(op: str, left: Value, right: Value) -> Value:
     if isinstance(right, Const) and isinstance(right.value, int):
         return _term("+", left, Const(right.value if op == "+" else -right.value))
     if op == "+" and isinstance(left, Const):
-        return _term("+", right, left)
+        return right if left == Const(0) else _term("+", right, left)
     return _term(op, left, right)
 
 
 def strides(start: Value, stop: Value, step: Value) -> Value | None:
-    """How many turns a range makes that counts by more than one."""
-    if not (isinstance(step, Const) and isinstance(step.value, int) and step.value > 1):
+    """How many turns a range makes that counts by more than one, or by an unknown number, taken for positive."""
+    if isinstance(step, Const) and not (isinstance(step.value, int) and step.value > 1):
         return None
-    width = sum_of("+", sum_of("-", stop, start), Const(step.value - 1))
+    width = sum_of("+", sum_of("-", stop, start), sum_of("-", step, Const(1)))
     return Term("//", (width, step))
+
+
+def product(left: Value, right: Value) -> Value:
+    """The product of two counts, known or not."""
+    return left if left == Const(0) else binary("*", left, right) or _term("*", left, right)

@@ -8,7 +8,7 @@ from retainlint.source import Span
 from retainlint.symbolic import deeds, heirs, imports
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module, is_open
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import dispatch, layers, reflection, trusting, unknown, weights
+from retainlint.symbolic.models import dispatch, layers, modules, reflection, trusting, unknown, weights
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
@@ -146,6 +146,8 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
         case Instance(cls=cls, attrs=attrs):
             setter = find(state, obj, name)
             unknown.named(machine, state, value, name)
+            if is_module(state, obj):
+                modules.adopt_layer(state, value)
             if not (isinstance(setter, Wrapped) and setter.kind == "property"):
                 state.set(obj, Instance(cls, {**attrs, name: value}))  # type: ignore[arg-type]
         case ClassObj():

@@ -4,39 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
 
 from retainlint.symbolic.state import State
+from retainlint.symbolic.truths import Linear, linear, sides
 from retainlint.symbolic.values import Const, Symbol, Term, Value
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
-
-
-Linear: TypeAlias = "tuple[Value | None, int]"
-"""A number as its unknown part, None where it is known, and what is added to that."""
-
-
-def linear(value: Value) -> Linear:
-    """A number as (unknown base, known offset); the base is None where the number is known."""
-    if isinstance(value, Const) and isinstance(value.value, int):
-        return None, int(value.value)
-    if isinstance(value, Term) and value.op == "+" and isinstance(value.args[1], Const):
-        offset = value.args[1].value
-        if isinstance(offset, int):
-            return value.args[0], offset
-    return value, 0
-
-
-def _sides(term: Term) -> tuple[Linear, Linear]:
-    """Both sides of a comparison, noted on the term, which never changes: each is asked for again and again."""
-    found: tuple[Linear, Linear] | None = vars(term).get(_SIDES)
-    if found is None:
-        found = vars(term)[_SIDES] = linear(term.args[0]), linear(term.args[1])
-    return found
-
-
-_SIDES = " sides"
 
 
 def by_bounds(op: str, left: Value, right: Value) -> bool | None:
@@ -71,19 +45,16 @@ def _ordered(op: str, left: Linear, right: Linear) -> bool | None:
 
 def by_others(state: State, op: str, left: Value, right: Value) -> bool | None:
     """Decide where this path has chosen that a number, or a text, is the same as another, or at most that."""
-    sides = linear(left), linear(right)
-    bases = [base for base, _ in sides if base is not None]
-    for known, truth in state.truths.items():
-        if not truth or type(known) is not Term or known.op not in ("==", "<="):
+    both = linear(left), linear(right)
+    for known, truth in state.truths.about(both[0][0], both[1][0]):
+        if not truth or known.op not in ("==", "<="):
             continue
-        ways = _sides(known)
-        if ways[0][0] not in bases and (ways[1][0] not in bases or known.op == "<="):
-            continue
+        ways = sides(known)
         for (base, offset), (obase, ooff) in (ways, ways[::-1])[: 2 if known.op == "==" else 1]:
-            for at, (asked, ahead) in enumerate(sides):
+            for at, (asked, ahead) in enumerate(both):
                 if base is None or asked != base:
                     continue
-                there = sides[1 - at]
+                there = both[1 - at]
                 if isinstance(obase, Const) and op == "==" and known.op == "==":  # a text
                     return bool(obase.value == there[0].value) if isinstance(there[0], Const) else None
                 moved = obase, ooff + ahead - offset
@@ -109,25 +80,25 @@ def _below(op: str, most: Linear, other: Linear, at: int) -> bool | None:
     return op != "==" and at == 0 if _ordered("<", most, other) else None
 
 
-def latest(a: State, b: State) -> dict[Value, bool]:
+def latest(ours: Mapping[Value, bool], theirs: Mapping[Value, bool]) -> dict[Value, bool]:
     """That a number is at most a turn's, where it is that turn's by one path's choice, and an earlier one's by the
-    other's."""
-    ours, theirs = _turns_named(a, b), _turns_named(b, a)
+    other's; given what each has chosen that the other hasn't."""
+    both = _turns_named(ours), _turns_named(theirs)
     return {
         Term("<=", (number, index)): True
-        for named, others in ((ours, theirs), (theirs, ours))
+        for named, others in (both, both[::-1])
         for number, index, is_most in named
         if not is_most and any(number == of and by_bounds("<=", before, index) for of, before, _ in others)
     }
 
 
-def _turns_named(state: State, other: State) -> list[tuple[Value, Value, bool]]:
-    """The numbers that this path has chosen to be a turn's, or at most that, and the other hasn't; which turn it is."""
+def _turns_named(known: Mapping[Value, bool]) -> list[tuple[Value, Value, bool]]:
+    """The numbers that a path has chosen to be a turn's, or at most that; which turn it is."""
     found: list[tuple[Value, Value, bool]] = []
-    for known, truth in state.truths.items():
-        if truth and isinstance(known, Term) and known.op in ("==", "<=") and not other.truths.get(known):
-            is_most = known.op == "<="
-            for number, index in (known.args,) if is_most else (known.args, known.args[::-1]):
+    for term, truth in known.items():
+        if truth and isinstance(term, Term) and term.op in ("==", "<="):
+            is_most = term.op == "<="
+            for number, index in (term.args,) if is_most else (term.args, term.args[::-1]):
                 if not isinstance(number, Const | Symbol):
                     found.append((number, index, is_most))
     return found
@@ -139,10 +110,8 @@ def at_most(state: State, number: Value) -> int | None:
     if base is None:
         return offset
     bounds: list[int] = []
-    for term, truth in state.truths.items():
-        if not isinstance(term, Term) or len(term.args) != 2 or term.op not in ("==", "<", "<="):
-            continue
-        (lbase, loff), (rbase, roff) = _sides(term)
+    for term, truth in state.truths.about(base):
+        (lbase, loff), (rbase, roff) = sides(term)
         slack = 1 if term.op == ("<" if truth else "<=") else 0
         if lbase == base and rbase is None and truth:
             bounds.append(roff - loff - slack)
@@ -178,10 +147,10 @@ def _within(state: State, op: str, left: Linear, number: float) -> bool | None:
 def _bounds(state: State, base: Value) -> tuple[tuple[float, bool], tuple[float, bool]]:
     """The least and the largest that a number may be on this path, each with whether it may be that."""
     low, high = (-math.inf, True), (math.inf, True)
-    for term, truth in state.truths.items():
-        if not isinstance(term, Term) or term.op not in ("==", "<", "<=") or not (truth or term.op != "=="):
+    for term, truth in state.truths.about(base):
+        if term.op == "==" and not truth:
             continue
-        (lbase, loff), (rbase, roff) = _sides(term)
+        (lbase, loff), (rbase, roff) = sides(term)
         if lbase == base and isinstance(right := term.args[1], Const) and isinstance(right.value, int | float):
             number, lower, upper = right.value - loff, not truth, truth
         elif rbase == base and isinstance(left := term.args[0], Const) and isinstance(left.value, int | float):

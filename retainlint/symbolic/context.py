@@ -69,8 +69,10 @@ class Machine(Protocol):
     running: ir.Code  # the entry
     entered: set[ir.Code]  # the codes of the program that were run
     walked: set[Span]  # where a walk was executed
+    leading: set[ir.Code]  # functions in which one was, or in what they called
     unset: set[int]  # records that stand for attributes which were read, and set elsewhere if at all
     deep: dict[ir.Code, int]  # how often a function called itself more deeply than is usual
+    efforts: dict[ir.Code, int]  # the steps that functions which call themselves took in this entry
     tells_caught: bool  # failures count that a `try` around them catches
     watching: int  # how many bodies of `try` are being run
     passed: set[Node]  # that a walk which leaves gradients has passed
@@ -98,8 +100,8 @@ class Machine(Protocol):
 
     def set_attribute(self, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]: ...
 
-    def trial(self, counts: Callable[[Incident], bool]) -> AbstractContextManager[None]:
-        """Try a path that nothing may be concluded from, but the failures that count."""
+    def trial(self, counts: Callable[[Incident], bool]) -> AbstractContextManager[Callable[[], bool]]:
+        """Try a path that nothing may be concluded from, but the failures that count; tells whether anything failed."""
         ...
 
     def branch(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
@@ -116,6 +118,6 @@ class Machine(Protocol):
         """Tell what was seen; `proof` is asked only if this is how it will be told."""
         ...
 
-    def covered(self, span: Span) -> None:
+    def covered(self, state: State, span: Span) -> None:
         """A walk was executed here."""
         ...

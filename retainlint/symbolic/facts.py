@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from retainlint.symbolic import keys, options, outside, remainders
-from retainlint.symbolic.arithmetic import DEEPEST, is_scalar, sum_of
-from retainlint.symbolic.bounds import by_bounds, by_others, linear, within
+from retainlint.symbolic.arithmetic import DEEPEST, both, is_scalar, sum_of
+from retainlint.symbolic.bounds import by_bounds, by_others, within
 from retainlint.symbolic.state import State
+from retainlint.symbolic.truths import linear
 from retainlint.symbolic.values import (
     TOTAL,
     Bound,
@@ -42,7 +43,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 _NEGATED = {"!=": "==", "is not": "is", "not in": "in", ">": "<=", ">=": "<"}
 
 
-def _total(state: State, value: Value) -> Value:
+def total(state: State, value: Value) -> Value:
     """The number that an unknown sum is; any other value is itself."""
     held = state.get(value)
     return held.attrs.get(TOTAL, value) if isinstance(held, UnknownObj) else value
@@ -50,7 +51,7 @@ def _total(state: State, value: Value) -> Value:
 
 def compare(state: State, op: str, left: Value, right: Value) -> Value:
     """The truth of a comparison, as a constant or a term."""
-    left, right = _total(state, left), _total(state, right)
+    left, right = total(state, left), total(state, right)
     if op in _NEGATED:
         return negate(compare(state, _NEGATED[op], left, right))
     if op == "is" or (op == "==" and all(isinstance(state.get(each), ClassObj) for each in (left, right))):
@@ -58,13 +59,13 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
         return Const(same) if same is not None else _spelt(state, "is", left, right)
     if isinstance(left, Const) and isinstance(right, Const):
         try:
-            return Const(bool(_COMPARE[op](left.value, right.value)), left.loop or right.loop)
+            return Const(bool(_COMPARE[op](left.value, right.value)), both(left.loops, right.loops))
         except (TypeError, ValueError):
             return Term(op, (left, right))
     if op in ("==", "<", "<="):
         bounded = by_bounds(op, left, right)
         if bounded is not None:
-            return Const(bounded, _loop_of(left) or _loop_of(right))
+            return Const(bounded, both(loops_of(left), loops_of(right)))
         if op == "==" and left == right and is_scalar(left):
             return Const(True)
         if op == "==" and isinstance(left, Const) and not isinstance(right, Const):
@@ -84,12 +85,12 @@ def _spelt(state: State, op: str, left: Value, right: Value) -> Value:
     if op in ("==", "<", "<=") and lbase is None and (parts := _difference(rbase)):
         return compare(state, op, sum_of("+", parts[1], Const(loff - roff)), parts[0])
     if isinstance(left, Const) and op in ("<", "<=") and lbase is None and rbase is not None and roff:
-        return Term(op, (Const(loff - roff, left.loop), rbase))
+        return Term(op, (Const(loff - roff, left.loops), rbase))
     if isinstance(left, Const) or op not in ("==", "is", "<", "<="):
         return Term(op, (left, right))
     if loff and lbase is not None and op != "is":
         if isinstance(right, Const) and rbase is None:
-            return Term(op, (lbase, Const(roff - loff, right.loop)))
+            return Term(op, (lbase, Const(roff - loff, right.loops)))
         if rbase is not None:
             left, right = lbase, rbase if roff == loff else sum_of("+", rbase, Const(roff - loff))
     if isinstance(right, Const):
@@ -153,7 +154,7 @@ def is_cast(value: Term) -> bool:
 
 def negate(value: Value) -> Value:
     if isinstance(value, Const):
-        return Const(not value.value, value.loop)
+        return Const(not value.value, value.loops)
     if isinstance(value, Term) and value.op == "not":
         return value.args[0]
     return Term("not", (value,))
@@ -181,18 +182,11 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
     return None
 
 
-def _loop_of(value: Value) -> int:
-    """The loop whose turn number a value was computed from."""
-    if isinstance(value, Const | Symbol):
-        return value.loop
-    if isinstance(value, Term):
-        return next((loop for arg in value.args if (loop := _loop_of(arg))), 0)
-    return 0
-
-
 def loops_of(value: Value) -> tuple[int, ...]:
     """All loops whose turn numbers a value was computed from; it is noted on a term, which never changes."""
-    if isinstance(value, Const | Symbol):
+    if isinstance(value, Const):
+        return value.loops
+    if isinstance(value, Symbol):
         return (value.loop,) if value.loop else ()
     if not isinstance(value, Term):
         return ()
@@ -241,7 +235,7 @@ def _decide_object(state: State, value: Ref) -> bool | None:
     if isinstance(obj, TensorObj | UnknownObj) and Term("is", (value, Const(None))) in state.truths:
         return False if state.truths[Term("is", (value, Const(None)))] else None
     size = Term("len", (value,))
-    if isinstance(obj, UnknownObj) and any(size in term.args for term in state.truths if isinstance(term, Term)):
+    if isinstance(obj, UnknownObj) and any(size in term.args for term, _ in state.truths.about(size)):
         empty = within(state, "<=", size, Const(0))
         return None if empty is None else not empty
     return None

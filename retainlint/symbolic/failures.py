@@ -11,6 +11,7 @@ from retainlint.symbolic import unreached
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.raised import HANDLED, caught, is_taken
 from retainlint.symbolic.state import Choice, Flow, State, ticket
+from retainlint.symbolic.truths import Truths
 from retainlint.symbolic.turns import settled
 from retainlint.symbolic.values import (
     Failure,
@@ -39,7 +40,7 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
         else:
             after.append(each)
     if entry is not None and risky:
-        entry.truths = dict(entry.truths)
+        entry.truths = Truths(entry.truths)
         entry.choices += (Choice(Condition(instr.handlers[0].span, True), Symbol(ticket())),)
         _fill(entry, instr.body)
         after += _enter(machine, instr.handlers[0], entry, Failure(GROUPS[0] if instr.is_group else ""))

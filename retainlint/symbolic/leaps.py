@@ -18,6 +18,8 @@ from retainlint.symbolic.values import Const, Instance, ListObj, Ref, Symbol, Te
 
 NEAR = 8
 """A path that may not leap takes so many turns more, one after the other, until it may."""
+INNER = 3
+"""The same for a loop within another."""
 BETWEEN = 2
 """So many turns are tried in place of all that lie between: one that drops a graph may do it for the next one only."""
 
@@ -39,20 +41,22 @@ def cross(
     goes on with the turns that follow, as they are; what it can't get rid of is silenced. `first` is a state from the
     end of the first turn: what counts was another number there.
     """
-    if machine.trying or plan.middle is None or not (plan.indexed or plan.loop in first.deciding):
+    decides = any(plan.loop in each.deciding for each in (first, *states))
+    if machine.trying or plan.middle is None or not (plan.indexed or decides):
         return states, []
     at: Value = plan.index(number - 1)
     ready: list[State] = []
     done: list[State] = []
     waiting = states
-    for step in range(1, NEAR + 1):
+    near = INNER if any(not turn.is_call for turn in first.turns[:-1]) else NEAR
+    for step in range(1, near + 1):
         following: list[State] = []
         index = arithmetic.binary("+", at, Const(step)) or at
         for each in waiting:
             most = plan.most(each)
             if (most is not None and most < 4) or not (lost := _lost(machine, instr, plan, each, first)):
                 ready.append(each)
-            elif step == NEAR or _is_stuck(machine, plan, each, number + step, number):
+            elif step == near or _is_stuck(machine, plan, each, number + step, number):
                 each.reported |= _with_all_below(each, lost)
                 ready.append(each)
             else:
@@ -81,12 +85,12 @@ def _lost(machine: Machine, instr: ir.For, plan: Plan, state: State, first: Stat
     states, unknowns = [state.fork()], set[int]()
     passing = _passing(state, first, _slides(instr.body))
     lost: set[Node] = set()
-    with machine.trial(lambda _: False):
+    with machine.trial(lambda _: False) as failed:
         for _ in range(BETWEEN):
             states = _turn_between(machine, instr, plan, states, first, unknowns)
-            held, missing = _shares(states, spoilt, unknowns, passing)
+            held, missing = _shares(states, spoilt, unknowns, passing, failed=failed())
             lost |= held & missing
-            if any(each.reported != state.reported for each in states):
+            if failed() or any(each.reported != state.reported for each in states):
                 return lost
             if not held or machine.steps - begun > steps:
                 break
@@ -125,15 +129,17 @@ def _spoilt(state: State) -> set[Node]:
 
 
 def _shares(
-    states: list[State], spoilt: set[Node], unknowns: set[int], passing: set[int]
+    states: list[State], spoilt: set[Node], unknowns: set[int], passing: set[int], *, failed: bool
 ) -> tuple[set[Node], set[Node]]:
     """The nodes that some path still holds, or failed at; and those that none holds with some answers to conditions on
-    counters. What is held by lists through which items pass, may be gone."""
+    counters. What is held by lists through which items pass, may be gone. A path that `failed` may have become one with
+    another, that dropped what it failed at."""
     held: dict[frozenset[tuple[Value, bool]], set[Node]] = {}
-    ever: set[Node] = set()
+    ever = set(spoilt) if failed else set[Node]()
     for state in states:
         key = frozenset(each for each in state.truths.items() if unknowns & set(symbols(each[0])))
-        told = {each[0] if isinstance(each, tuple) else each for each in state.reported}
+        merged = failed and any(isinstance(term, Term) and term.op == "any" for term, _ in key)
+        told = set() if merged else {each[0] if isinstance(each, tuple) else each for each in state.reported}
         found = spoilt & (reach.nodes(state) | told)
         ever |= found
         if found and passing & state.heap.keys():
@@ -194,9 +200,9 @@ def _forget_counts(state: State, first: State) -> set[int]:
             continue
         if isinstance(held, Instance) and isinstance(before, Instance):
             attrs = {name: changed(value, before.attrs.get(name)) for name, value in held.attrs.items()}
-            state.heap[id] = replace(held, attrs=attrs)
+            state.set(Ref(id), replace(held, attrs=attrs))
         elif isinstance(held, ListObj) and isinstance(before, ListObj) and len(held.items) != len(before.items):
-            state.heap[id] = replace(held, open=True)
+            state.set(Ref(id), replace(held, open=True))
     return made
 
 

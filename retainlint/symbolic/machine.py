@@ -11,16 +11,24 @@ from retainlint.incident import Gap, Incident, Witness
 from retainlint.records import record
 from retainlint.source import Span
 from retainlint.symbolic import answers, attributes, calls, facts, generators, risks, scopes
-from retainlint.symbolic.choosing import BEYOND, Chooser
+from retainlint.symbolic.alike import Hint
+from retainlint.symbolic.choosing import BEYOND, ONE, Chooser
 from retainlint.symbolic.context import Args, OutOfSteps, Results
 from retainlint.symbolic.graphs import Graphs
-from retainlint.symbolic.merge import join
+from retainlint.symbolic.merge import forget_dead, forget_spent, join
 from retainlint.symbolic.project import Imports, Project
+from retainlint.symbolic.spent import spent
 from retainlint.symbolic.state import State
 from retainlint.symbolic.steps import STEPS
 from retainlint.symbolic.unreached import Sites
 from retainlint.symbolic.values import Term, Value
 from retainlint.symbolic.waste import Account
+
+BRANCHING = (ir.If, ir.For, ir.While, ir.With, ir.Try)
+"""Instructions that tell what is alive behind them."""
+
+HINTS = 8
+"""So many places where states of a block differed are asked first when others like them are compared."""
 
 DEFINING = 8_000
 """A module's body that has taken more steps and walked nothing only defines things: few ways through it are followed."""
@@ -50,6 +58,7 @@ class Interpreter:
         self.reports: list[Report] = []
         self.gaps: dict[Gap, None] = {}
         self.walked: set[Span] = set()
+        self.leading: set[ir.Code] = set()
         self.passed: set[Node] = set()
         self.trained: set[Node] = set()
         self.slips: set[Span] = set()
@@ -57,6 +66,7 @@ class Interpreter:
         self.running = program.module  # the entry
         self.unset: set[int] = set()
         self.deep: dict[ir.Code, int] = {}
+        self.efforts: dict[ir.Code, int] = {}
         self.watching = 0
         self.risks = 0
         self.chooser = Chooser()
@@ -83,20 +93,21 @@ class Interpreter:
         if spoils:
             self.waste.spoil()
 
-    def covered(self, span: Span) -> None:
+    def covered(self, state: State, span: Span) -> None:
         self.walked.add(span)
+        self.leading.update(state.frames[each].code for each in state.stack)
 
     def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
         if not self.imports.loading:
             self.reports.append(Report(incident, proof))
 
     @contextmanager
-    def trial(self, counts: Callable[[Incident], bool]) -> Iterator[None]:
+    def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:
         """Try a path that nothing may be concluded from, but the failures that count."""
         known, waste, passed, trained = len(self.reports), self.waste, self.passed, self.trained
         self.trying, self.waste, self.passed, self.trained = True, Account(self.graphs), set(passed), set(trained)
         try:
-            yield
+            yield lambda: len(self.reports) > known
         finally:
             self.trying, self.waste, self.passed, self.trained = False, waste, passed, trained
             self.reports[known:] = [report for report in self.reports[known:] if counts(report.incident)]
@@ -127,11 +138,13 @@ class Interpreter:
         done: list[State] = []
         chooser = self.chooser
         beside = chooser.beside
+        hints: list[Hint] = []
         try:
-            for instr in block:
+            for index, instr in enumerate(block):
                 step = STEPS[type(instr)]
                 chooser.beside = beside * len(live)
                 following: list[State] = []
+                before = self.steps
                 for state in live:
                     self.steps += 1
                     if self.steps > self.budget:
@@ -147,6 +160,8 @@ class Interpreter:
                 chooser.beside = beside
                 if not following and type(instr) is ir.Load:
                     following, done = scopes.bound_elsewhere(instr, live, done)
+                if len(live) > 1 and len(following) > 1 and self.steps - before > len(live):
+                    following = self.together(following, block, index, hints)
                 if len(following) > 1 and len(following) > self.room:
                     following = self.thin(following, instr.span)
                 live = following
@@ -155,6 +170,20 @@ class Interpreter:
         finally:
             chooser.beside = beside
         return done + live
+
+    def together(self, states: list[State], block: ir.Block, index: int, hints: list[Hint]) -> list[State]:
+        """Merge those that come out of one instruction side by side, and are alike: what told them apart before it may be
+        dead by now."""
+        instr = block[index]
+        if isinstance(instr, BRANCHING):
+            for each in states:
+                forget_dead(each, instr.live)
+        else:
+            gone = spent(states[0].frame.code).behind(block, index)
+            for each in states:
+                forget_spent(each, gone)
+        del hints[:-HINTS]
+        return join(self.graphs, states, beside=self.chooser.beside, hints=hints, exact=True)
 
     @property
     def room(self) -> int:
@@ -171,7 +200,8 @@ class Interpreter:
             return states
         self.thinned = True
         few, whole = self.chooser.few(states, room, span)
+        if self.chooser.breadth is ONE:
+            return few
         self.gap(span, "too many combinations of conditions: not all were followed", spoils=False)
-        if not whole:
-            self.waste.drop()
+        self.waste.thin(whole)
         return few

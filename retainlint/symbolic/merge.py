@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from typing import TypeAlias
+
 from retainlint.ir import Live
 from retainlint.symbolic import deeds, options, possible, remainders
 from retainlint.symbolic.alike import Hint, equivalent
@@ -9,6 +12,7 @@ from retainlint.symbolic.bounds import latest
 from retainlint.symbolic.facts import negate
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.state import MIXED, Choice, State, Unbound
+from retainlint.symbolic.truths import Truths, begun_alike
 from retainlint.symbolic.values import TOTAL, Const, Term, UnknownObj, Value, symbols
 
 
@@ -29,6 +33,19 @@ def forget_dead(state: State, live: Live) -> None:
         state.unless = tuple(each for each in state.unless if each.frame != id or each.name in kept)
 
 
+def forget_spent(state: State, registers: frozenset[int]) -> None:
+    """Drop registers that nobody reads any more."""
+    gone = state.frame.registers.keys() & registers
+    if gone:
+        frame = state.writable()
+        for register in gone:
+            del frame.registers[register]
+            frame.spans.pop(register, None)
+
+
+Known: TypeAlias = "dict[Value, bool]"
+"""Conditions and their answers."""
+
 PRESSURE = 2
 """From so many states on, those that differ only in numbers, texts and plain lists count as alike."""
 MOST = 6
@@ -38,60 +55,95 @@ CROWDED = 6
 
 
 def join(
-    graphs: Graphs, states: list[State], since: tuple[Choice, ...] | None = None, *, beside: int = 1
+    graphs: Graphs,
+    states: list[State],
+    since: tuple[Choice, ...] | None = None,
+    *,
+    beside: int = 1,
+    hints: list[Hint] | None = None,
+    exact: bool = False,
 ) -> list[State]:
     """Merge what is equivalent; a merged state forgets the condition that told its halves apart. `beside` tells how
     many others run as these do.
 
     With `since`, the choices before a call into another module, its flags count as little as its numbers where there are
-    many states, and what it chose is forgotten where they merge.
+    many states, and what it chose is forgotten where they merge. `hints` tells where states like these differed.
+    `exact` ones are merged only where a condition drops out: else the conditions of one would stand for both.
     """
-    kept: list[State] = []
+    kept: list[list[State]] = []
+    merged: set[int] = set()
     lenient = len(states) > PRESSURE or len(states) * beside > CROWDED
     blind = lenient and since is not None
-    hints: list[Hint] = []
+    hints = [] if hints is None else hints
     for state in states:
-        for index, other in enumerate(kept):
-            if equivalent(graphs, other, state, lenient=lenient, blind=blind, hints=hints):
-                kept[index] = merged = _merged(other, state)
-                if blind and since is not None and merged.choices is not since:
-                    gone = set(map(id, _without(merged.choices, since)))
-                    merged.choices = tuple(choice for choice in merged.choices if id(choice) not in gone)
+        for group in kept:
+            if equivalent(graphs, group[0], state, lenient=lenient, blind=blind, hints=hints):
+                merged |= {id(state), *map(id, group)}
+                _add(group, state, exact=exact)
                 break
         else:
-            kept.append(state)
-    return kept
+            kept.append([state])
+    if exact:
+        left = {id(each) for group in kept for each in group}
+        return [state for state in states if id(state) in left]
+    found = [reduce(_merged, group) for group in kept]
+    if blind and since is not None:
+        for each in (each for each in found if id(each) in merged and each.choices is not since):
+            gone = set(map(id, _without(each.choices, since)))
+            each.choices = tuple(choice for choice in each.choices if id(choice) not in gone)
+    return found
+
+
+def _add(group: list[State], state: State, *, exact: bool) -> None:
+    """Merge a state first with those from which one answer tells it apart: together they need none."""
+    place = len(group)
+    while True:
+        for index, other in enumerate(group):
+            if resolve(other.choices, state.choices) is not None and not (exact and _know_more(other, state)):
+                place, state = index, _merged(group.pop(index), state)
+                break
+        else:
+            group.insert(place, state)
+            return
+
+
+def _know_more(a: State, b: State) -> bool:
+    """Whether two paths that become one would forget more than the answers to one condition."""
+    ours, theirs = a.truths.apart(b.truths)
+    return len(ours) > 1 or ours.keys() != theirs.keys()
 
 
 def _merged(a: State, b: State) -> State:
     choices = resolve(a.choices, b.choices)
     winner = max((a, b), key=lambda s: (len(s.frame.names), len(s.ledger.graded), -len(s.choices)))
-    winner.unless = _unless(winner, b if winner is a else a)
-    if a.truths != b.truths:
-        other = b if winner is a else a
-        winner.vague = a.vague | b.vague | _blurred(a, b) | _mixed(winner, other)
-        winner.truths = _shared(a, b) | _about(winner, _computed_apart(winner, other))
-    else:
-        winner.vague = a.vague | b.vague
+    other = b if winner is a else a
+    ours, theirs = a.truths.apart(b.truths)
+    winner.unless = _unless(winner, other, theirs if winner is a else ours)
+    winner.vague = a.vague | b.vague
+    if ours or theirs:
+        winner.vague |= _blurred(ours, theirs) | _mixed(winner, other)
+        winner.truths = Truths(_shared(a, b, ours, theirs) | _about(winner, _computed_apart(winner, other)))
     winner.choices = choices if choices is not None else winner.choices
     winner.retained = tuple(dict.fromkeys(a.retained + b.retained)) if a.retained != b.retained else a.retained
     winner.deeds = deeds.merged(a.deeds, b.deeds)
     return winner
 
 
-def _unless(winner: State, other: State) -> tuple[Unbound, ...]:
-    """Which names the path that two go on as has only by some answers: who gives the others can't read them."""
+def _unless(winner: State, other: State, its: Known) -> tuple[Unbound, ...]:
+    """Which names the path that two go on as has only by some answers: who gives the others can't read them. `its` are
+    the answers that only the other gave."""
     here, there = winner.frame, other.frame
     missing = () if here is there else list(here.names.keys() - there.names.keys())
     if not missing and winner.unless == other.unless:
         return winner.unless
     truths, against = winner.truths, other.truths
-    apart = next((term for term, truth in against.items() if truths.get(term, truth) is not truth), None)
+    otherwise = [term for term, truth in its.items() if truths.get(term, truth) is not truth]
+    apart = next(filter(options.asks, otherwise), next(iter(otherwise), None))  # an option is asked again
     found: list[Unbound] = []
     if apart is not None:
         by = frozenset({(apart, against[apart])})
         found = [Unbound(winner.stack[-1], name, by) for name in missing if name in here.code.local_names]
-    for one, its, others in ((winner, truths, other), (other, against, winner)):
+    for one, own, others in ((winner, truths, other), (other, against, winner)):
         those = set(others.unless)
         for each in one.unless:
             if each.frame not in winner.frames:
@@ -100,18 +152,20 @@ def _unless(winner: State, other: State) -> tuple[Unbound, ...]:
             if known or any(others.truths.get(term, truth) is not truth for term, truth in each.answers):
                 found.append(each)
             elif apart is not None:
-                found.append(Unbound(each.frame, each.name, each.answers | {(apart, its[apart])}))
+                found.append(Unbound(each.frame, each.name, each.answers | {(apart, own[apart])}))
     return tuple(dict.fromkeys(found))
 
 
-def _shared(a: State, b: State) -> dict[Value, bool]:
+def _shared(a: State, b: State, ours: Known, theirs: Known) -> Known:
     """What both know; one of them may only imply it, of a remainder."""
-    found = {term: truth for term, truth in a.truths.items() if b.truths.get(term) == truth}
-    for one, other in ((a, b), (b, a)):
-        for term, truth in one.truths.items():
+    found: Known = dict(a.truths)
+    for term in ours:
+        del found[term]
+    for alone, other in ((ours, b), (theirs, a)):
+        for term, truth in alone.items():
             if term not in other.truths and isinstance(term, Term) and remainders.decide(other, term) is truth:
                 found[term] = truth
-    return found | latest(a, b) | options.shared(a, b) | _either(a, b)
+    return found | latest(ours, theirs) | options.shared(a, b) | _either(ours, theirs)
 
 
 def _mixed(winner: State, other: State) -> frozenset[int]:
@@ -150,41 +204,41 @@ def _about(state: State, unknowns: set[Value]) -> dict[Value, bool]:
     }
 
 
-def _either(a: State, b: State) -> dict[Value, bool]:
+def _either(ours: Known, theirs: Known) -> Known:
     """That all holds which only one of both knows, or all that only the other does."""
-    sides = [_alone(a, b), _alone(b, a)]
+    sides = [_alone(ours), _alone(theirs)]
     if not all(0 < len(side) <= MOST for side in sides) or sides[0] == [negate(each) for each in sides[1][:2]]:
         return {}
     return {Term("any", tuple(Term("all", tuple(side)) for side in sides)): True}
 
 
-def _alone(state: State, other: State) -> list[Value]:
-    """The comparisons and flags that one path has chosen, and the other hasn't, or otherwise."""
+def _alone(known: Known) -> list[Value]:
+    """The comparisons and flags among what only one path has chosen."""
     return [
         term if truth else negate(term)
-        for term, truth in state.truths.items()
-        if other.truths.get(term) is not truth and not (isinstance(term, Term) and term.op in ("any", "all"))
+        for term, truth in known.items()
+        if not (isinstance(term, Term) and term.op in ("any", "all"))
     ]
 
 
-def _blurred(a: State, b: State) -> frozenset[int]:
+def _blurred(ours: Known, theirs: Known) -> frozenset[int]:
     """The symbols of which a merged state knows less than its halves: the answers to one condition are no loss."""
-    apart = [term for term, _ in a.truths.items() ^ b.truths.items()]
-    if len(apart) == 2 and apart[0] == apart[1]:
+    if len(ours) == 1 and ours.keys() == theirs.keys():
         return frozenset()
-    return frozenset(symbol for term in apart for symbol in symbols(term))
+    return frozenset(symbol for term in (*ours, *theirs) for symbol in symbols(term))
 
 
 def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] | None:
     """The choices without the one in which both differ only by its answer; None if they differ by more."""
-    shared = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x is not y), min(len(a), len(b)))
+    shared = begun_alike(a, b)
     left, right = _without(a[shared:], b[shared:]), _without(b[shared:], a[shared:])
     if not left and len(right) <= 1:
         return a
     if not right and len(left) <= 1:
         return b
     if len(left) == len(right) == 1 and left[0].term == right[0].term:
-        return tuple(choice for choice in a if choice != left[0])
+        gone, start = left[0], left[0].condition.span.start  # which is cheap to ask
+        return tuple(choice for choice in a if choice.condition.span.start != start or choice != gone)
     return None
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Const, Term, Tuple, Value
+from collections.abc import Iterable
+
+from retainlint.symbolic.state import Choice, State
+from retainlint.symbolic.truths import linear
+from retainlint.symbolic.values import Const, External, Ref, Term, Tuple, Value
 
 _MOST = 8
 
@@ -27,8 +30,8 @@ def decide(state: State, asked: Term) -> bool | None:
         return None
     left: frozenset[Value] | None = None
     excluded: frozenset[Value] = frozenset()
-    for known, truth in state.truths.items():
-        if isinstance(known, Term) and known.op in ("==", "among") and known.args[0] == option:
+    for known, truth in state.truths.about(linear(option)[0]):
+        if known.op in ("==", "among") and known.args[0] == option:
             values = _values(known)
             if values is None:
                 continue
@@ -40,6 +43,23 @@ def decide(state: State, asked: Term) -> bool | None:
         return False if wanted <= excluded else None
     left -= excluded
     return True if left <= wanted else None if left & wanted else False
+
+
+def is_consistent(choices: Iterable[Choice]) -> bool:
+    """Whether a path gives one answer to each question what an option is. Where it was merged with others it may have
+    forgotten that it has answered before; an option is the same in every turn."""
+    answers: dict[Value, bool] = {}
+    return all(
+        answers.setdefault(choice.term, choice.answer) is choice.answer for choice in choices if asks(choice.term)
+    )
+
+
+def asks(term: Value) -> bool:
+    """Whether a condition asks of one value which text it is, or which of some."""
+    if not (isinstance(term, Term) and term.op in ("==", "among") and isinstance(term.args[0], Ref | External)):
+        return False
+    values = _values(term)
+    return values is not None and all(isinstance(each, Const) and isinstance(each.value, str) for each in values)
 
 
 def _values(known: Term) -> frozenset[Value] | None:

@@ -7,9 +7,10 @@ from dataclasses import field
 
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, bounds, facts, iteration
+from retainlint.symbolic import arithmetic, bounds, facts, iteration, remainders
 from retainlint.symbolic.context import Machine, Results
 from retainlint.symbolic.state import State, ticket
+from retainlint.symbolic.truths import linear
 from retainlint.symbolic.values import Const, Ref, Symbol, Term, Value
 
 TURNS = 4
@@ -39,7 +40,7 @@ class Plan:
     def index(self, number: int) -> Value:
         """Where in the iterable the turn stands that is run as this one."""
         if self.middle is None or number <= 2:
-            return Const(number - 1, self.loop)
+            return Const(number - 1, (self.loop,))
         return self.middle if number == 3 or self.last is None else self.last
 
     def lacks(self, state: State, number: int) -> bool:
@@ -67,6 +68,8 @@ class Plan:
 
     def is_last(self, state: State, index: Value) -> bool:
         """Whether the path has chosen that a turn which was run as one between the others is the last."""
+        if not self._is_asked(state, linear(index)[0]):
+            return False
         known = self.loop in state.deciding
         behind = arithmetic.sum_of("+", index, Const(1))
         sizes = () if self.size is None else (self.size, *self.sizes)
@@ -78,6 +81,18 @@ class Plan:
         if not known:
             state.deciding.discard(self.loop)
         return found
+
+    def _is_asked(self, state: State, turn: Value | None) -> bool:
+        """Whether more may be known of how many turns there are, or of the number of one, than was presumed."""
+        for size in (self.size, *self.sizes):
+            if size is None or facts.total(state, size) is not size or remainders.has_remainder(size):
+                return True
+            base, _ = linear(size)
+            if base is None or facts.loops_of(size):
+                return True
+            if any(term not in self.presumed for term, _ in state.truths.about(base, turn)):
+                return True
+        return False
 
     def presume(self, state: State, number: int, index: Value) -> None:
         """Note, while the loop runs, how long it must be for this turn to come, and what else is as long."""

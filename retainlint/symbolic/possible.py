@@ -18,7 +18,7 @@ TRIES = 6_000
 """So many numbers are put into place before it is given up, and the path held for possible."""
 
 Number: TypeAlias = "int | float | bool"
-Case: TypeAlias = "dict[Value, Number]"
+Test: TypeAlias = "Callable[[list[Number]], Number]"
 Known: TypeAlias = "tuple[Value, bool]"
 """A condition, and how it was answered."""
 
@@ -65,22 +65,23 @@ def _is_solvable(known: list[Known]) -> bool:
         [(term, truth) for term, truth, needs in inside if leaf in needs and needs <= set(order[: depth + 1])]
         for depth, leaf in enumerate(order)
     ]
+    tests = [[(_worked_out(term, order), truth) for term, truth in conditions] for conditions in checks]
+    placed: list[Number] = [0] * len(order)
     left = [TRIES]
 
-    def search(depth: int, case: Case) -> bool:
+    def search(depth: int) -> bool:
         if depth == len(order):
             return True
         for number in ranges[depth]:
             left[0] -= 1
             if left[0] < 0:
                 raise _TooMany
-            case[order[depth]] = number
-            if all(_holds(term, case) is truth for term, truth in checks[depth]) and search(depth + 1, case):
+            placed[depth] = number
+            if all(_answers(placed, test, truth) for test, truth in tests[depth]) and search(depth + 1):
                 return True
-        case.pop(order[depth], None)
         return False
 
-    return search(0, {})
+    return search(0)
 
 
 def _atoms(term: Value, truth: bool) -> Iterator[Known]:
@@ -98,32 +99,38 @@ def _range(leaf: Value, own: list[Known], top: int) -> list[Number]:
         return list(range(leaf.low, leaf.low + top + 1))
     halves = [each + 0.5 for term, _ in own for each in _numbers(term) if isinstance(each, float)]
     tried: list[Number] = [*range(1, top + 1), *(each for each in halves if each > 0)]
+    tests = [(_worked_out(term, [leaf]), truth) for term, truth in own]
     for more in ((), (0,), range(-1, -top, -1)):
         tried += more
-        if all(any(_holds(term, {leaf: number}) is truth for number in tried) for term, truth in own):
+        if all(any(_answers([number], test, truth) for number in tried) for test, truth in tests):
             break
     return tried
 
 
-def _holds(term: Value, case: Case) -> bool | None:
+def _answers(placed: list[Number], test: Test, truth: bool) -> bool:
+    """Whether the numbers in their places give a condition this answer."""
     try:
-        return bool(_value(term, case))
+        return bool(test(placed)) is truth
     except ArithmeticError:
-        return None
+        return False
 
 
-def _value(value: Value, case: Case) -> Number:
-    if value in case:
-        return case[value]
+def _worked_out(value: Value, order: list[Value]) -> Test:
+    """A condition as a function of the numbers, which stand in that order. Raises _TooMany for what is none of these."""
+    if value in order:
+        return operator.itemgetter(order.index(value))
     match value:
         case Const(int(number)) | Const(float(number)):
-            return number
+            return lambda _: number
         case Term(op=op, args=(left, right)) if op in _BINARY:
-            return _BINARY[op](_value(left, case), _value(right, case))
+            binary, first, second = _BINARY[op], _worked_out(left, order), _worked_out(right, order)
+            return lambda placed: binary(first(placed), second(placed))
         case Term(op=op, args=(one,)) if op in _UNARY:
-            return _UNARY[op](_value(one, case))
+            unary, of = _UNARY[op], _worked_out(one, order)
+            return lambda placed: unary(of(placed))
         case Term(op=op, args=args) if op in _MANY:
-            return _MANY[op](tuple(_value(each, case) for each in args))
+            many, each = _MANY[op], [_worked_out(arg, order) for arg in args]
+            return lambda placed: many(tuple(one(placed) for one in each))
     raise _TooMany
 
 

@@ -112,6 +112,7 @@ def records(state: State, plenty: float = math.inf) -> tuple[set[int], set[int]]
     new = {*refs, *(base.heap.keys() & heap.keys())}
     entering = {*outer, *state.stack, *state.suspended, *(base.frames.keys() & frames.keys())}
     while True:
+        entering -= seen  # those of closures, module frames nearly all
         while entering:
             id = entering.pop()
             if id not in seen and id in frames:
@@ -152,6 +153,7 @@ def sweep(state: State) -> None:
     alive, frames = records(state, plenty)
     if len(frames) < len(state.frames):
         state.frames = Frames(state.base, ((id, frame) for id, frame in state.frames.items() if id in frames))
-    alive.update(term.id for term in state.truths if isinstance(term, Ref))
+    if len(alive) < plenty:
+        alive.update(term.id for term in state.truths if isinstance(term, Ref))
     if len(alive) < plenty:
         state.heap = Heap(state.base, ((id, obj) for id, obj in state.heap.items() if id in alive))

@@ -25,7 +25,7 @@ _OPERATIONS: dict[str, Callable[[int, int], int]] = {
 
 def decide(state: State, value: Term) -> bool | None:
     """Whether a condition on remainders holds, if in all cases or in none that the path allows; None otherwise."""
-    if not _has_remainder(value):
+    if not has_remainder(value):
         return None
     unknowns = dict.fromkeys(_unknowns(value))
     if not 1 <= len(unknowns) <= 2:
@@ -63,7 +63,7 @@ def is_out_of_step(state: State, walk: Span) -> bool:
     return any(
         answers.setdefault(choice.condition.span, choice.condition.taken) is not choice.condition.taken
         and "%" in choice.condition.span.text
-        and not _has_remainder(choice.term)
+        and not has_remainder(choice.term)
         for choice in state.choices
     )
 
@@ -119,12 +119,13 @@ def _is_arithmetic(value: Value) -> TypeGuard[Term]:
     return isinstance(value, Term) and value.op in _OPERATIONS
 
 
-def _has_remainder(value: Value) -> bool:
+def has_remainder(value: Value) -> bool:
+    """Whether a number, or a condition, is computed from a remainder."""
     if not isinstance(value, Term):
         return False
     found: bool | None = vars(value).get(_HAS)  # noted on the term: every join asks it of all that a path has chosen
     if found is None:
-        found = vars(value)[_HAS] = value.op in ("%", "//") or any(map(_has_remainder, value.args))
+        found = vars(value)[_HAS] = value.op in ("%", "//") or any(map(has_remainder, value.args))
     return found
 
 

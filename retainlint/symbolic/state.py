@@ -12,6 +12,8 @@ from retainlint.incident import Condition, Moment, Turn, Walk
 from retainlint.ir import Code
 from retainlint.records import record
 from retainlint.source import Source, Span
+from retainlint.symbolic.past import Past
+from retainlint.symbolic.truths import Truths
 from retainlint.symbolic.values import HeapObj, Ref, Tuple, UnknownObj, Value
 
 _tickets = count(1)
@@ -82,10 +84,11 @@ class Deed:
 
 @record
 class Choice:
-    """A condition that we could not decide, and the answer this path assumes."""
+    """A condition that we could not decide, and the answer this path assumes: of its text, and of the term itself."""
 
     condition: Condition
     term: Value
+    answer: bool = True
 
 
 @dataclass
@@ -187,6 +190,7 @@ class State:
         "ledger",
         "me",
         "opened",
+        "past",
         "pending",
         "reported",
         "retained",
@@ -198,6 +202,7 @@ class State:
         "unless",
         "vague",
         "walks",
+        "written",
     )  # fmt: skip
 
     def __init__(self, base: Base | None = None) -> None:
@@ -208,8 +213,10 @@ class State:
         self.calls: tuple[Span, ...] = ()
         self.turns: tuple[Turn, ...] = ()
         self.heap = Heap(self.base)
+        self.written: set[int] = set()  # records that were there before, and were replaced since the last fork
+        self.past: Past | None = None  # those before
         self.ledger = Ledger()
-        self.truths: dict[Value, bool] = {}
+        self.truths = Truths()
         self.deciding: set[int] = set()  # runs of loops whose turn number decided something; shared by all forks
         self.opened: set[Node] = set()  # of whose graphs unseen parts were taken, by items; shared by all forks
         self.vague: frozenset[int] = frozenset()  # symbols of which paths that went into this one knew different things
@@ -231,12 +238,16 @@ class State:
         self.reported: frozenset[Node | tuple[Node, Hashable]] = frozenset()
 
     def fork(self) -> State:
-        other = State(self.base)
+        other = State.__new__(State)  # all is taken over
+        other.me, other.base, other.written = ticket(), self.base, set()
         other.frames = Frames(self.base, self.frames)
         other.stack, other.calls, other.turns = self.stack, self.calls, self.turns
         other.heap = Heap(self.base, self.heap)
+        if self.written:
+            self.past, self.written = Past(self.written, self.past), set()
+        other.past = self.past
         other.ledger = self.ledger.fork()
-        other.truths, other.deciding, other.opened = dict(self.truths), self.deciding, self.opened
+        other.truths, other.deciding, other.opened = Truths(self.truths), self.deciding, self.opened
         other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
         other.suspended, other.cache, other.hooks = self.suspended, self.cache, self.hooks
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
@@ -310,7 +321,9 @@ class State:
         return self.heap[value.id] if isinstance(value, Ref) else None
 
     def set(self, ref: Ref, obj: HeapObj) -> None:
+        """Replace a record: only so, or a join doesn't look at it."""
         self.heap[ref.id] = obj
+        self.written.add(ref.id)
 
     def moment(self, span: Span) -> Moment:
         return Moment(span, self.turns, self.calls)
@@ -318,4 +331,4 @@ class State:
     def assume(self, term: Value, answer: bool, span: Span, taken: bool) -> None:
         """Take a side of a condition that can't be decided: its term's answer, and what then holds of its text."""
         self.truths[term] = answer
-        self.choices += (Choice(Condition(span, taken, len(self.calls)), term),)
+        self.choices += (Choice(Condition(span, taken, len(self.calls), turns=self.turns), term, answer),)

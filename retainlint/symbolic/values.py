@@ -26,10 +26,10 @@ PROVEN, CONVENTIONAL, GUESS = 0, 1, 2
 
 @record
 class Const:
-    """A known number, text, truth or None. `loop` is the run of a loop from whose turn number it was computed, or 0."""
+    """A known number, text, truth or None. `loops` are the runs of loops from whose turn numbers it was computed."""
 
     value: Literal
-    loop: int = field(default=0, compare=False)
+    loops: tuple[int, ...] = field(default=(), compare=False)
 
 
 NONE, TRUE, FALSE = Const(None), Const(True), Const(False)
@@ -321,6 +321,13 @@ HeapObj: TypeAlias = (
     TensorObj | UnknownObj | ListObj | DictObj | ClassObj | Instance | LayerObj | OptimizerObj | IteratorObj
     | DistributionObj | GeneratorObj
 )  # fmt: skip
+
+
+def operands(value: Value) -> Iterator[Value]:
+    """A value, and all that it is computed from."""
+    yield value
+    for arg in value.args if isinstance(value, Term) else value.items if isinstance(value, Tuple) else ():
+        yield from operands(arg)
 
 
 def symbols(value: Value) -> Iterator[int]:

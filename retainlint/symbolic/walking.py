@@ -156,7 +156,7 @@ def _text(args: Args, index: int) -> str:
 
 def execute(machine: Machine, state: State, request: Request) -> list[Mark | None]:
     """Run a walk on a path; the gradients at the targets."""
-    machine.covered(request.span)
+    machine.covered(state, request.span)
     walk = Walk(state.moment(request.span), request.text, request.retain)
     edges = [machine.graphs.edge(state, root) for root in request.roots]
     if not edges or any(edge is None for edge in edges):

@@ -62,6 +62,8 @@ class Account:
         self.denied: set[tuple[type, Span]] = set()
         self.spoilt: set[int] = set()
         self.dropped: set[int] = set()  # entries of whose conditions some answers were not followed
+        self.thinned: set[int] = set()  # entries of whose paths some were not followed
+        self.returned: set[int] = set()  # entries whose result has a graph
         self.unseen: dict[int, set[str]] = {}  # by entry, functions of the program that were not followed
         self.walks: list[tuple[int, WalkRecord]] = []
         self.given_away: dict[Node, None] = {}
@@ -88,9 +90,12 @@ class Account:
         """This entry was not followed to its end, or something in it was not followed."""
         self.spoilt.add(self.entry)
 
-    def drop(self) -> None:
-        """Paths of this entry were given up, and with them an answer to some condition: it may have led to a walk."""
-        self.dropped.add(self.entry)
+    def thin(self, whole: bool) -> None:
+        """Paths of this entry were given up; unless the others are the `whole`, with them an answer to some condition:
+        it may have led to a walk."""
+        self.thinned.add(self.entry)
+        if not whole:
+            self.dropped.add(self.entry)
 
     def leave_unseen(self, name: str, edges: Iterable[Edge]) -> None:
         """A function of the program, of this name, was not followed; these graphs are in its hands."""
@@ -133,6 +138,8 @@ class Account:
                 flow, state.flow = state.flow, Flow("return", Tuple((value, *holders)))
                 self.given_away.update(dict.fromkeys(reach.nodes(state)))
                 state.flow = flow
+                if roots_of(state, value):
+                    self.returned.add(self.entry)
 
     # -- what came of it ------------------------------------------------------------------------------------------
 
@@ -146,6 +153,9 @@ class Account:
         waiting = {claim.entry for claim in self.claims if not claim.settled} - self.spoilt
         leads = reaches or walkers(program).__contains__
         self.spoilt |= {entry for entry in waiting if any(map(leads, self.unseen.get(entry, ())))}
+        self.spoilt |= (
+            self.thinned & self.returned
+        )  # what a path that was given up would have returned, nobody has shown
         if self.dropped and not self._is_sole(program):
             self.spoilt |= self.dropped
         walked: dict[Node, int] = {}

@@ -12,6 +12,7 @@ from retainlint.project import Project
 from retainlint.source import Source
 from retainlint.symbolic import calls, explore
 from retainlint.symbolic.machine import Interpreter
+from retainlint.symbolic.project import Imports
 
 NORMAL = "class Normal:\n    def __init__(self, mean, scale):\n        self.mean = mean\n        self.scale = scale\n"
 HEAD = """\
@@ -120,4 +121,50 @@ def test_what_only_a_call_that_was_left_entered_is_run_as_an_entry(
     project = Project(Modules("main.py", Held(files)), lower, files["main.py"])
     seen = explore(lower(Source("main.py", text)), project=project)
     assert seen.gaps
+    assert [incident.primary.row for incident in seen.incidents] == rows
+
+
+NET = """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.last = nn.BatchNorm1d(3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.last(self.norm(x))
+"""
+HOOKED = """\
+import torch
+from net import Net
+
+class Watch:
+    def __init__(self, module):
+        self.seen = None
+        module.register_forward_hook(self.note)
+
+    def note(self, module, inputs, output):
+        {when}self.seen = output.mean()
+
+net = Net()
+watch = Watch(net.norm)
+for x in torch.randn(3, 4, 3):
+    loss = net(x).mean() + watch.seen
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize("share", [25, calls.SHARE])
+@pytest.mark.parametrize(("when", "rows"), [("", []), ("if self.seen is None: ", [16])])
+def test_hooks_run_in_a_network_that_is_not_followed(
+    monkeypatch: pytest.MonkeyPatch, when: str, rows: list[int], share: int
+) -> None:
+    monkeypatch.setattr(calls, "SHARE", share)
+    monkeypatch.setattr(Imports, "is_cheap", lambda *given: False)
+    text = HOOKED.format(when=when)
+    files = {"main.py": text.encode(), "net.py": NET.encode()}
+    project = Project(Modules("main.py", Held(files)), lower, files["main.py"])
+    seen = explore(lower(Source("main.py", text)), project=project)
+    assert bool(seen.gaps) == (share == 25)
     assert [incident.primary.row for incident in seen.incidents] == rows

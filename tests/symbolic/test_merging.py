@@ -31,8 +31,8 @@ def remembered(calls: int, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Unboun
     found: list[tuple[Unbound, ...]] = []
     unless = merge._unless
 
-    def noted(winner: State, other: State) -> tuple[Unbound, ...]:
-        found.append(unless(winner, other))
+    def noted(winner: State, other: State, its: merge.Known) -> tuple[Unbound, ...]:
+        found.append(unless(winner, other, its))
         return found[-1]
 
     monkeypatch.setattr(merge, "_unless", noted)

@@ -369,6 +369,42 @@ def train(trees):
         loss.backward(retain_graph=True)
         put(tree, loss)
 """,
+    "walked by a solver that is given a function": """
+from scipy.sparse.linalg import LinearOperator, cg
+class Solver:
+    def twice(self, loss, v):
+        first = torch.autograd.grad(loss, w, create_graph=True)[0]
+        return torch.autograd.grad(first, w, v, retain_graph=True)[0]
+    def penalty(self, net):
+        total = 0
+        for p in net.parameters():
+            total += torch.sum(p * p)
+        return total
+    def solve(self, net, v):
+        for i in range(10):
+            loss = (w * w).sum()
+            loss += 0.1 * self.penalty(net)
+            op = LinearOperator((9, 9), matvec=lambda v: self.twice(loss, torch.from_numpy(v)).numpy())
+            v = cg(op, v)[0]
+        return v
+""",
+    "totals that a function of many paths returns": """
+def residuals(net, X, n):
+    marks = torch.cat((torch.ones(n), torch.ones(len(X) - n) * 2))
+    inner, edge = torch.tensor(0.0), torch.tensor(0.0)
+    for i in range(len(X)):
+        x = X[i, :].unsqueeze(0).requires_grad_(True)
+        region = int(marks[i].item())
+        u = net(x)
+        if region == 1:
+            g = torch.autograd.grad(u, x, torch.ones_like(u), create_graph=True)[0]
+            inner += (g[:, 0] - u).pow(2).squeeze()
+        elif region == 2:
+            edge += u.pow(2).squeeze()
+    inner /= n
+    edge /= len(X) - n
+    return 1.0 * inner + 1.0 * edge
+""",
 }
 
 WASTED = {
@@ -380,6 +416,22 @@ for i in range(100):
     loss.backward()
     optimizer.step()
     history["loss"].append(loss)  #~ wasted RTL204
+""",
+    "a total, beside a function that reads nothing of the call it was made in": """
+import tools
+def make():
+    def double(x):
+        return 2 * x
+    return double
+def train(xs):
+    double = make()
+    total = 0
+    for x in xs:
+        loss = (w * x).sum()
+        total += loss  #~ wasted RTL203
+        loss.backward()
+    tools.use(double)
+    print(total)
 """,
     "a total in place": """
 total = torch.zeros(())

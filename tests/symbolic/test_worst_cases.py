@@ -47,6 +47,15 @@ def methods(count: int) -> str:
     return f"{HEAD}class Trainer:\n    def __init__(self):\n        self.model = torch.nn.Linear(2, 2)\n{bodies}"
 
 
+def dying(count: int) -> str:
+    body = "".join(
+        f"    kind{n} = None\n    if options.flag{n}:\n        kind{n} = options.other\n"
+        f"    if options.loud{n}:\n        print(kind{n})\n"
+        for n in range(count)
+    )
+    return f"{HEAD}def train(x, options):\n{body}{WALK}"
+
+
 def script(turns: int) -> str:
     turn = "y{n} = model(torch.randn(2, 2))\nloss{n} = y{n}.sum() * {n}\nloss{n}.backward()\nprint(loss{n}.item())\nn{n} = {n}\n"
     return HEAD + "".join(turn.format(n=n) for n in range(turns))
@@ -54,6 +63,7 @@ def script(turns: int) -> str:
 
 CASES = {
     "30 branches in a row": branches(30),
+    "30 options that are asked once": dying(30),
     "5 loops in each other": loops(5),
     "200 helpers that call each other": helpers(200),
     "a class with 100 methods": methods(100),
@@ -81,7 +91,7 @@ def steps(text: str) -> int:
     return exploration.steps
 
 
-@pytest.mark.parametrize("make", [branches, methods, script])
+@pytest.mark.parametrize("make", [branches, dying, methods, script])
 def test_the_cost_grows_no_faster_than_the_program(make: Callable[[int], str]) -> None:
     few, many = steps(make(8)), steps(make(32))
     assert many <= few * 4.5

@@ -1,0 +1,99 @@
+"""What a path has chosen of conditions; its comparisons are at hand by what they compare."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import compress, count, islice
+from operator import is_not
+from typing import TypeAlias
+
+from retainlint.symbolic.values import Const, Term, Value
+
+Linear: TypeAlias = "tuple[Value | None, int]"
+"""A number as its unknown part, None where it is known, and what is added to that."""
+
+COMPARED = ("==", "<", "<=", "among")
+
+
+def linear(value: Value) -> Linear:
+    """A number as (unknown base, known offset); the base is None where the number is known."""
+    if isinstance(value, Const) and isinstance(value.value, int):
+        return None, int(value.value)
+    if isinstance(value, Term) and value.op == "+" and isinstance(value.args[1], Const):
+        offset = value.args[1].value
+        if isinstance(offset, int):
+            return value.args[0], offset
+    return value, 0
+
+
+def sides(term: Term) -> tuple[Linear, Linear]:
+    """Both sides of a comparison, noted on the term, which never changes: each is asked for again and again."""
+    found: tuple[Linear, Linear] | None = vars(term).get(_SIDES)
+    if found is None:
+        found = vars(term)[_SIDES] = linear(term.args[0]), linear(term.args[1])
+    return found
+
+
+_SIDES = " sides"
+
+
+_Places: TypeAlias = "dict[Value, dict[int, tuple[Term, bool]]]"
+"""All comparisons with their places in the order, by what stands on either side."""
+
+
+class Truths(dict[Value, bool]):
+    """Conditions and their answers, in the order in which they were chosen. They are changed one by one."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self, known: Mapping[Value, bool] | None = None) -> None:
+        super().__init__(known or ())
+        self._places: _Places | None = known._places if type(known) is Truths else None
+
+    def __setitem__(self, term: Value, truth: bool) -> None:
+        if type(term) is Term and term.op in COMPARED:
+            self._places = None
+        super().__setitem__(term, truth)
+
+    def __delitem__(self, term: Value) -> None:
+        if type(term) is Term and term.op in COMPARED:
+            self._places = None
+        super().__delitem__(term)
+
+    def about(self, *bases: Value | None) -> Iterable[tuple[Term, bool]]:
+        """The comparisons, with several values too, one side of which is one of some values, or that and a number; in
+        their order."""
+        places = self._compared() if self._places is None else self._places
+        found = [places[base] for base in bases if base in places]
+        if not found:
+            return ()
+        if len(found) == 1:
+            return found[0].values()
+        both = found[0] | found[1]
+        return [both[place] for place in sorted(both)]
+
+    def _compared(self) -> _Places:
+        places: _Places = {}
+        for place, (term, truth) in enumerate(self.items()):
+            if type(term) is Term and term.op in COMPARED:
+                for base, _ in sides(term):
+                    if base is not None:
+                        places.setdefault(base, {})[place] = term, truth
+        self._places = places
+        return places
+
+    def apart(self, other: Truths) -> tuple[dict[Value, bool], dict[Value, bool]]:
+        """What each of two paths has chosen that the other hasn't, or otherwise. What they chose before they parted
+        are the same objects in both, which is cheap to tell."""
+        alike = min(begun_alike(self, other), begun_alike(self.values(), other.values()))
+        ours, theirs = dict(islice(self.items(), alike, None)), dict(islice(other.items(), alike, None))
+        return _without(ours, theirs), _without(theirs, ours)
+
+
+def _without(one: dict[Value, bool], other: dict[Value, bool]) -> dict[Value, bool]:
+    return {term: truth for term, truth in one.items() if other.get(term) is not truth}
+
+
+def begun_alike(a: Collection[object], b: Collection[object]) -> int:
+    """How many objects two collections begin with that are the same."""
+    return next(compress(count(), map(is_not, a, b)), min(len(a), len(b)))
