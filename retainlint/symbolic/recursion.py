@@ -23,7 +23,7 @@ COUNTED, COUNTED_CALLS = 50, 256
 """A function whose numbers decide how deep it goes may call itself so deeply, and so often in all."""
 
 
-TIRESOME = 4_000
+TIRESOME = 8_000
 """A function that has called itself, leads to no walk, and has taken more steps in an entry is run along one way from then
 on, and not into itself, unless it counts its way: it walks through what it is given, and what that is nobody knows."""
 
