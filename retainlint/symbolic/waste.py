@@ -153,9 +153,8 @@ class Account:
         waiting = {claim.entry for claim in self.claims if not claim.settled} - self.spoilt
         leads = reaches or walkers(program).__contains__
         self.spoilt |= {entry for entry in waiting if any(map(leads, self.unseen.get(entry, ())))}
-        self.spoilt |= (
-            self.thinned & self.returned
-        )  # what a path that was given up would have returned, nobody has shown
+        # what a path that was given up would have returned, nobody has shown
+        self.spoilt |= self.thinned & self.returned
         if self.dropped and not self._is_sole(program):
             self.spoilt |= self.dropped
         walked: dict[Node, int] = {}
