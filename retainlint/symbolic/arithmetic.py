@@ -67,12 +67,6 @@ def both(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return (*a, *(each for each in b if each not in a)) if a and b else a or b
 
 
-def _added(value: Value) -> tuple[int, ...]:
-    """The loops from whose turn numbers the known number comes that is the last term of a sum."""
-    last = value.args[-1] if isinstance(value, Term) and value.op == "+" else value
-    return last.loops if isinstance(last, Const) else ()
-
-
 def _swells(op: str, left: Any, right: Any) -> bool:
     """Whether a result may be too large to be worked out. Raises TypeError for what has no size."""
     if op in ("**", "<<"):

@@ -7,7 +7,9 @@ import pytest
 from retainlint.lowering import lower
 from retainlint.source import Source
 from retainlint.symbolic import explore, merge
-from retainlint.symbolic.state import State, Unbound
+from retainlint.symbolic.graphs import Graphs
+from retainlint.symbolic.state import Base, State, Unbound
+from retainlint.symbolic.values import Ref, Value
 
 HELPER = """
 def helper(flag, x):
@@ -74,3 +76,35 @@ def train(options):
 def test_paths_with_and_without_a_hook_are_told_apart() -> None:
     (incident,) = explore(lower(Source("main.py", HOOKED))).incidents
     assert incident.primary.row == 20
+
+
+FIRST, SECOND = Ref(1), Ref(2)
+
+
+def paths(*answers: tuple[tuple[Ref, bool], ...]) -> list[State]:
+    """Paths through one empty program, each by the answers that it has given."""
+    module = lower(Source("main.py", "pass\n")).module
+    start = State(Base())
+    start.push(module, None, None)
+    found = [start.fork() for _ in answers]
+    for state, given in zip(found, answers, strict=True):
+        for value, answer in given:
+            state.assume(value, answer, module.span, answer)
+    return found
+
+
+def chosen(states: list[State]) -> list[list[tuple[Value, bool]]]:
+    return [[(each.term, each.answer) for each in state.choices] for state in states]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_paths_of_all_answers_need_none(exact: bool) -> None:
+    every = paths(*(((FIRST, a), (SECOND, b)) for a in (True, False) for b in (True, False)))
+    assert chosen(merge.join(Graphs(), every, exact=exact)) == [[]]
+
+
+def test_one_path_does_not_stand_for_another_that_asked_more() -> None:
+    """Else what both do would be told under the answers of one."""
+    asked = ((FIRST, True), (SECOND, False)), ((FIRST, False),)
+    assert len(merge.join(Graphs(), paths(*asked), exact=True)) == 2
+    assert len(merge.join(Graphs(), paths(*asked))) == 1
