@@ -18,8 +18,6 @@ from retainlint.symbolic.values import Const, Instance, ListObj, Ref, Symbol, Te
 
 NEAR = 8
 """A path that may not leap takes so many turns more, one after the other, until it may."""
-INNER = 3
-"""The same for a loop within another."""
 BETWEEN = 2
 """So many turns are tried in place of all that lie between: one that drops a graph may do it for the next one only."""
 
@@ -48,15 +46,14 @@ def cross(
     ready: list[State] = []
     done: list[State] = []
     waiting = states
-    near = INNER if any(not turn.is_call for turn in first.turns[:-1]) else NEAR
-    for step in range(1, near + 1):
+    for step in range(1, NEAR + 1):
         following: list[State] = []
         index = arithmetic.binary("+", at, Const(step)) or at
         for each in waiting:
             most = plan.most(each)
             if (most is not None and most < 4) or not (lost := _lost(machine, instr, plan, each, first)):
                 ready.append(each)
-            elif step == near or _is_stuck(machine, plan, each, number + step, number):
+            elif step == NEAR or _is_stuck(machine, plan, each, number + step, number):
                 each.reported |= _with_all_below(each, lost)
                 ready.append(each)
             else:
