@@ -8,12 +8,11 @@ from itertools import takewhile
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import attributes, between, heirs, keeping, recursion
+from retainlint.symbolic import attributes, between, crossing, heirs, keeping, recursion
 from retainlint.symbolic.classes import ancestry, find, is_module
-from retainlint.symbolic.context import Args, Machine, OutOfSteps, Results
+from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.merge import join
 from retainlint.symbolic.models import dispatch, hooks, unknown, weights
-from retainlint.symbolic.project import Imports
 from retainlint.symbolic.state import Choice, Frame, State
 from retainlint.symbolic.values import (
     NONE,
@@ -42,25 +41,6 @@ BUILTINS = frozenset(dir(builtins)) | {"__file__", "reveal_type", "ExceptionGrou
 
 
 _SAYING = (ir.Const, ir.Load, ir.GetAttr, ir.Call, ir.Build)
-
-
-ALLOWANCE = 8_000
-"""Steps that a call of another module may take before it is given up, unless it walks."""
-
-
-LEAST = 1_000
-"""A function that takes more is not tried again."""
-
-SHARE, SHARE_OF_FILE = 12_000, 50_000
-"""Steps that an entry, and all entries before it, may spend on calls of functions of other modules that hold no walk (an
-entry twice as many where the module holds one); those behind are not followed."""
-
-
-BUDGET_WITH_IMPORTS = 40_000
-"""Steps that an entry may take once it has called such a function; it is run again without them if it takes more."""
-
-ALLOWANCE_BEYOND, SHARE_BEYOND = 1_000, 3_000
-"""The same where the program holds no walk itself: what counts are the calls that lead to one."""
 
 
 def arguments(state: State, instr: ir.Call) -> Args:
@@ -223,73 +203,18 @@ def run_body(
         machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed", spoils=False)
         _leave_unseen(machine, state, code, args)
         return [(state, unknown.called(machine, state, func, args, span))]
-    if consumer is not None or not _crosses(machine, state, code):
+    if consumer is not None or not crossing.crosses(machine, state, code):
         return _joined(machine, _entered(machine, state, func, args, span, consumer))
-    since = state.choices
-    return _joined(machine, _crossed(machine, state, func, args, span), since)
 
-
-def _crosses(machine: Machine, state: State, code: ir.Code) -> bool:
-    """Whether a call leads into another module; where no walk stands in the program, whether it leads about there."""
-    source, here = code.span.source, machine.program
-    return source is not here.source and (not here.module.walks or source is not state.frame.code.span.source)
-
-
-def _crossed(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
-    """Run a function of another module. One that takes too long, and walks nothing meanwhile, is left unseen; one that is
-    called by such a function may take half of the steps that its caller has left."""
-    code, imports = func.code, machine.imports
-    if code.walks or (not machine.program.module.walks and _leads_to_walks(machine, code)):
+    def enter(state: State) -> Results:
         return _entered(machine, state, func, args, span)
-    spent = imports.closed or (not imports.crossing and _is_spent(imports, state, code))
-    if code in imports.endless or (spent and not imports.is_cheap(code, machine.running)):
-        if code not in imports.told:
-            why = f"`{code.qualname}` was not followed: calls into other modules take too many steps"
-            machine.gap(span, why, spoils=False)
-        imports.told.add(code)
+
+    def leave(state: State) -> Results:
         return _unseen(machine, state, func, args, span)
-    outer, before, start, budget = imports.crossing, state.fork(), machine.steps, machine.budget
-    allowance, walks = (budget - start) // 2 if outer else imports.allowance, len(machine.waste.walks)
-    entered = None if outer else frozenset(machine.entered)
-    machine.budget = min(budget, start + allowance)
-    imports.crossing = True
-    try:
-        return _entered(machine, state, func, args, span)
-    except OutOfSteps:
-        if machine.steps > budget:
-            raise
-    finally:
-        machine.budget, imports.crossing = budget if outer else min(budget, BUDGET_WITH_IMPORTS), outer
-        imports.spent += 0 if outer else machine.steps - start
-        imports.note(code, machine.steps - start, machine.running if spent else None)
-    if len(machine.waste.walks) > walks:
-        return _entered(machine, before, func, args, span)
-    if allowance >= LEAST:
-        imports.endless.add(code)
-    if entered is not None:
-        machine.entered.intersection_update(entered)  # what was left unseen covers nothing
-    imports.told.add(code)
-    machine.gap(span, f"`{code.qualname}` was not followed: it takes more than {allowance} steps", spoils=False)
-    return _unseen(machine, before, func, args, span)
 
-
-def _is_spent(imports: Imports, state: State, code: ir.Code) -> bool:
-    """Whether an entry, and all before it, have spent their steps in functions of other modules."""
-    module = state.frames[imports.of[code.span.source]].code
-    return imports.spent > imports.share * (1 + module.walks) or imports.spent_before > SHARE_OF_FILE
-
-
-def _leads_to_walks(machine: Machine, code: ir.Code) -> bool:
-    """Whether a walk may be reached from a function of another module, by its name, or its class's where it has none."""
-    project = machine.imports.project
-    assert project is not None
-    return project.reaches(_known_as(code))
-
-
-def _known_as(code: ir.Code) -> str:
-    """The name by which a function is called: that of its class, for what has no other."""
-    *_, cls, name = ("", *code.qualname.rsplit(".", 2))
-    return cls if name == "forward" or name.startswith("__") else name
+    plain = not crossing.speaks_of_tensors(code) and not (args.pos and is_module(state, args.pos[0]))
+    since = state.choices
+    return _joined(machine, crossing.followed(machine, state, code, enter, leave, span, plain=plain), since)
 
 
 def _leave_unseen(machine: Machine, state: State, code: ir.Code, args: Args) -> None:
@@ -297,7 +222,7 @@ def _leave_unseen(machine: Machine, state: State, code: ir.Code, args: Args) -> 
     in its object."""
     held = [each for each in map(state.get, args.all) if isinstance(each, Instance)]
     around = (*args.all, *(value for each in held for value in each.attrs.values()))
-    machine.waste.leave_unseen(_known_as(code), unknown.edges_in(machine, state, around))
+    machine.waste.leave_unseen(crossing.known_as(code), unknown.edges_in(machine, state, around))
 
 
 def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:

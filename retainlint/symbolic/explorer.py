@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from retainlint import ir
 from retainlint.incident import Exploration
-from retainlint.symbolic import calls, choosing, findings, unreached
+from retainlint.symbolic import choosing, crossing, findings, unreached
 from retainlint.symbolic.callers import callers, no_leads
 from retainlint.symbolic.context import OutOfSteps
 from retainlint.symbolic.entering import Objects, enter
@@ -56,10 +56,10 @@ def _explore(machine: Interpreter) -> Exploration:
     for gap in program.gaps:
         machine.gap(gap.span, gap.reason)
     imports = machine.imports
-    imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
+    imports.allowance, imports.share = crossing.ALLOWANCE, crossing.SHARE
     if not program.module.walks:
         machine.full = machine.budget = min(machine.full, BUDGET_BEYOND)
-        imports.allowance, imports.share = calls.ALLOWANCE_BEYOND, calls.SHARE_BEYOND
+        imports.allowance, imports.share = crossing.ALLOWANCE_BEYOND, crossing.SHARE_BEYOND
         machine.chooser.breadth = choosing.BEYOND
     machine.waste.spoilt.clear()  # what can't be expressed spoils the entries that come there
     steps = 0
@@ -86,7 +86,7 @@ def _explore(machine: Interpreter) -> Exploration:
 def _callers(machine: Interpreter, start: State, objects: Objects) -> int:
     """Run those who call what walks; the steps that it took."""
     imports, steps = machine.imports, 0
-    imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
+    imports.allowance, imports.share = crossing.ALLOWANCE, crossing.SHARE
     leads = imports.project.leads if imports.project is not None else no_leads
     machine.full, machine.chooser.breadth = min(machine.full, BUDGET_BEYOND), choosing.BEYOND
     for code, owner in callers(list(entries(machine.program.module, None)), leads, machine.leading):
@@ -126,7 +126,8 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
     ways = ((choosing.BEYOND, False), (own, True)) if imports.spent and code.walks else ()
     for breadth, closed in ways[own == choosing.BEYOND :]:
         chooser.breadth, imports.closed = breadth, closed
-        imports.spent, imports.wasted = 0, imports.wasted + machine.steps
+        imports.begin()
+        imports.wasted += machine.steps
         machine.steps, machine.budget = 0, machine.full
         try:
             return run()
@@ -147,7 +148,8 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
     """Run one function with unknown arguments; a method on an object of its class, which is made once."""
     machine.running = code
     machine.imports.spent_before += machine.imports.spent
-    machine.imports.spent, machine.gpu_asked, reached = 0, False, len(machine.walked)
+    machine.imports.begin()
+    machine.gpu_asked, reached = False, len(machine.walked)
     machine.efforts.clear()
     try:
         enter(machine, start, code, owner, objects)
@@ -155,7 +157,7 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
             machine.gpu_open = True
             enter(machine, start, code, owner, objects)
         elif unreached.has_walks(code, machine.walked):
-            with machine.chooser.narrowed(choosing.BEYOND if machine.steps > calls.LEAST else choosing.OWN):
+            with machine.chooser.narrowed(choosing.BEYOND if machine.steps > crossing.LEAST else choosing.OWN):
                 enter(machine, start, code, owner, objects, anyhow=True)
     except OutOfSteps:
         machine.waste.spoil()

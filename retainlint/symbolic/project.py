@@ -74,6 +74,7 @@ class Imports:
     for_types: bool = False  # whether what runs is imported for its types alone: a lazy package tells so what it holds
     crossing: bool = False  # whether a function of another module is being run, within its allowance
     spent: int = 0  # steps of this entry within such functions
+    spent_on_plain: int = 0  # those within functions that don't speak of tensors
     spent_before: int = 0  # those of the entries before it
     closed: bool = False  # whether such functions are left unseen, since the entry took too many steps
     wasted: int = 0  # the steps that it took
@@ -83,6 +84,14 @@ class Imports:
     late: dict[ir.Code, int] = field(default_factory=dict)  # by entry, steps of such calls behind those it may spend
     read: int = 0
     rows: int = 0
+
+    def begin(self) -> None:
+        """An entry begins, or is run once more."""
+        self.spent = self.spent_on_plain = 0
+
+    def spend(self, steps: int, *, plain: bool) -> None:
+        self.spent += steps
+        self.spent_on_plain += steps if plain else 0
 
     def note(self, code: ir.Code, steps: int, late: ir.Code | None) -> None:
         """Note what a call took; `late` is the entry that had spent its steps before."""
