@@ -71,7 +71,9 @@ def test_nothing_is_left_out_while_there_is_a_share(monkeypatch: pytest.MonkeyPa
     assert [incident.primary.row for incident in seen.incidents] == [10]
 
 
-def test_what_speaks_of_tensors_is_followed_when_the_share_of_the_rest_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_speaks_of_tensors_is_followed_when_the_share_of_the_rest_is_spent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen = run(monkeypatch, 30)
     assert {gap.reason.split("`")[1] for gap in seen.gaps} >= {"Progress.tell"}
     assert "Meter.add" not in {gap.reason.split("`")[1] for gap in seen.gaps}
