@@ -28,7 +28,7 @@ SHARE_OF_PLAIN = 3_000
 BUDGET_WITH_IMPORTS = 40_000
 """Steps that an entry may take once it has called such a function; it is run again without them if it takes more."""
 
-ALLOWANCE_BEYOND, SHARE_BEYOND = 1_000, 3_000
+ALLOWANCE_BEYOND, SHARE_BEYOND = 1_000, 1_500
 """The same where the program holds no walk itself: what counts are the calls that lead to one."""
 
 _OF_TENSORS = re.compile(
