@@ -2,13 +2,16 @@
 
 The standard library writes and compiles six methods for each dataclass when its module is imported, which takes half a
 millisecond. Of some hundred and fifty such classes a run uses a third, and a commit hook runs for a single file.
+
+It is frozen for who checks types. When the program runs nothing refuses a change, or an object, of which a large file takes
+millions, would cost twice as much to make.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -23,12 +26,6 @@ else:
 
 
 Class = TypeVar("Class")
-
-MANY = 5
-"""Fields of which an object is made through its dict, whose making costs as much as storing two and which stores each in half
-the time. They are read more slowly then, so few are not."""
-
-_SETS, _SETS_ITEM = "_set(_me, {name!r}, {value})", "_own[{name!r}] = {value}"
 
 
 @overload
@@ -68,8 +65,6 @@ def _made(cls: Any, eq: bool, kw_only: bool) -> Any:
     for method in (__init__, __eq__, __hash__) if eq else (__init__,):
         if method.__name__ not in kept:
             setattr(cls, method.__name__, method)
-    cls.__setattr__ = refuse_to_set
-    cls.__delattr__ = refuse_to_delete
     if "__repr__" not in own:
         cls.__repr__ = _shown
     return cls
@@ -78,11 +73,11 @@ def _made(cls: Any, eq: bool, kw_only: bool) -> Any:
 def _written(cls: type[Any], eq: bool) -> dict[str, Any]:
     """The methods of a class, compiled."""
     every = fields(cls)
-    names: dict[str, Any] = {"_set": object.__setattr__}
+    names: dict[str, Any] = {}
     compared = [f"self.{each.name}" for each in every if each.compare]
     pairs = [(mine, mine.replace("self.", "other.", 1)) for mine in compared]
     after = "_me.__post_init__()" if hasattr(cls, "__post_init__") else "pass"
-    lines = init_lines(every, names, after, *((_SETS_ITEM, "_own = _me.__dict__") if len(every) >= MANY else ()))
+    lines = init_lines(every, names, after)
     if eq:
         lines += [
             "def __eq__(self, other):",
@@ -97,17 +92,11 @@ def _written(cls: type[Any], eq: bool) -> dict[str, Any]:
     return {name: method for name, method in names.items() if name in ("__init__", "__eq__", "__hash__")}
 
 
-def init_lines(
-    every: tuple[Field[Any], ...], names: dict[str, Any], after: str, store: str = _SETS, first: str = ""
-) -> list[str]:
-    """The text of an `__init__` that stores fields and ends with a statement; what it speaks of is put into `names`.
-
-    `_set` must be in it: it stands for a value that isn't given. `store` says how a field is stored, and `first` what is
-    done before.
-    """
+def init_lines(every: tuple[Field[Any], ...], names: dict[str, Any], after: str) -> list[str]:
+    """The text of an `__init__` that stores fields and ends with a statement; what it speaks of is put into `names`."""
+    names["_unset"] = MISSING  # it stands for a value that isn't given
     head = f"def __init__({', '.join(['_me', '/', *_parameters(every, names)])}):"
-    stored = [store.format(name=each.name, value=_value(each)) for each in every]
-    return [head, *(f" {line}" for line in (first, *stored, after) if line)]
+    return [head, *(f" _me.{each.name} = {_value(each)}" for each in every), f" {after}"]
 
 
 def _parameters(every: tuple[Field[Any], ...], names: dict[str, Any]) -> list[str]:
@@ -120,7 +109,7 @@ def _parameters(every: tuple[Field[Any], ...], names: dict[str, Any]) -> list[st
 def _parameter(one: Field[Any], names: dict[str, Any]) -> str:
     if one.default_factory is not MISSING:
         names[f"_make_{one.name}"] = one.default_factory
-        return f"{one.name}=_set"
+        return f"{one.name}=_unset"
     if one.default is not MISSING:
         names[f"_else_{one.name}"] = one.default
         return f"{one.name}=_else_{one.name}"
@@ -130,18 +119,10 @@ def _parameter(one: Field[Any], names: dict[str, Any]) -> str:
 def _value(one: Field[Any]) -> str:
     if one.default_factory is MISSING:
         return one.name
-    return f"_make_{one.name}() if {one.name} is _set else {one.name}"
+    return f"_make_{one.name}() if {one.name} is _unset else {one.name}"
 
 
 @recursive_repr()
 def _shown(self: Any) -> str:
     values = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
     return f"{type(self).__qualname__}({values})"
-
-
-def refuse_to_set(self: object, name: str, value: object) -> None:
-    raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-
-def refuse_to_delete(self: object, name: str) -> None:
-    raise FrozenInstanceError(f"cannot delete field {name!r}")

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 LAST = 2**63 - 1
 """The order of leaves: torch lets gradients arrive at them as soon as they can."""
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """Output number `output` of `node`: where a gradient is sent."""
 
     node: Node
     output: int = 0
 
 
-@dataclass(frozen=True)
-class SavedTensor:
+class SavedTensor(NamedTuple):
     """A slot of a node that holds a tensor (or a scalar) until the node is freed.
 
     `storage` is the key of the memory whose version is checked at the walk; None where no change can matter (a

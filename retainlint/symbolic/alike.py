@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import compress
 from operator import is_not
@@ -70,6 +70,8 @@ _SIMPLE: frozenset[type] = frozenset({Const, External, Term, Symbol})
 _COMPUTED: frozenset[type] = frozenset({Term, Symbol})
 _LEAVES: frozenset[type] = _SIMPLE | {Imported, Module, Failure, GradMode}
 """Values that lead to no record, so that one is always like itself."""
+_HOLLOW: frozenset[type] = frozenset({UnknownObj, TensorObj, ListObj, DictObj})
+"""Records that may hold no graph and no flag."""
 
 
 def _frames(a: State, b: State) -> list[tuple[int, Frame, Frame]]:
@@ -85,11 +87,13 @@ def _frames(a: State, b: State) -> list[tuple[int, Frame, Frame]]:
 def _records(a: State, b: State) -> list[int]:
     """The same of records on the heap: of those that are in both, only what was replaced may differ."""
     left, right, base = a.heap, b.heap, a.base.heap
-    return [
-        id
-        for id in sorted(replaced(a, b))
-        if (id in left or id in base) and (id in right or id in base) and left[id] is not right[id]
-    ]
+    found: list[int] = []
+    for id in replaced(a, b):
+        one, other = left.get(id) or base.get(id), right.get(id) or base.get(id)
+        if one is not other and one is not None and other is not None:
+            found.append(id)
+    found.sort()
+    return found
 
 
 _NAMES: dict[type, tuple[str, ...]] = {}
@@ -160,7 +164,7 @@ class Comparison:
     def records_apart(self, id: int) -> bool:
         """Whether both states' records of one number are unlike whatever else is alike."""
         left, right = self.a.heap[id], self.b.heap[id]
-        if left is right or (self.bare(self.a, left) and self.bare(self.b, right)):
+        if left is right or (type(left) in _HOLLOW and self.bare(self.a, left) and self.bare(self.b, right)):
             return False
         if type(left) is not type(right):
             return True
@@ -222,7 +226,7 @@ class Comparison:
         return a is b if a is None or b is None else self.value(a, b)
 
     def value(self, a: Value, b: Value) -> bool:
-        if isinstance(a, Ref) and isinstance(b, Ref):
+        if type(a) is Ref and type(b) is Ref:
             return self.refs(a.id, b.id)
         if self.plain(self.a, a) and self.plain(self.b, b):
             return self.blind or self.told(self.a, a) == self.told(self.b, b)
@@ -243,32 +247,34 @@ class Comparison:
     def told(self, state: State, value: Value) -> bool | None:
         """What a path has chosen that a flag is: whoever holds it may yet ask it."""
         negated = False
-        while isinstance(value, Term) and (value.op == "not" or is_cast(value)):
+        while type(value) is Term and (value.op == "not" or is_cast(value)):
             negated ^= value.op == "not"
             value = value.args[0]
-        truth = state.truths.get(value) if isinstance(value, Term | Ref) else None
+        truth = state.truths.get(value) if isinstance(value, (Term, Ref)) else None
         return None if truth is None else truth != negated
 
     def plain(self, state: State, value: Value, depth: int = 0) -> bool:
         """Whether a value can hold no graph and is no flag; a list may hold itself."""
-        if isinstance(value, Const):
+        if type(value) is Const:
             return self.lenient and (self.blind or not isinstance(value.value, (bool, type(None))))
-        if isinstance(value, Ref):
+        if type(value) is Ref:
             return depth < _DEEP and self.bare(state, state.heap[value.id], depth)
-        return type(value) in _COMPUTED or (isinstance(value, External) and not value.path.startswith("torch"))
+        return type(value) in _COMPUTED or (type(value) is External and not value.path.startswith("torch"))
 
     def bare(self, state: State, held: HeapObj, depth: int = 0) -> bool:
         """The same of what a reference leads to."""
+        if type(held) not in _HOLLOW:
+            return False
         if isinstance(held, UnknownObj):
             return not held.attrs and (held.plain or self.weak(state, held))
         if isinstance(held, TensorObj):
             return self.weak(state, held)
         if isinstance(held, ListObj):
-            return self.grown and all(self.plain(state, item, depth + 1) for item in held.items)
-        if isinstance(held, DictObj):
-            items = (*held.items.values(), *held.rest)
-            return self.lenient and all(self.plain(state, item, depth + 1) for item in items)
-        return False
+            items, may_be = held.items, self.grown
+        else:
+            assert isinstance(held, DictObj)
+            items, may_be = (*held.items.values(), *held.rest), self.lenient
+        return may_be and all(self.plain(state, item, depth + 1) for item in items)
 
     def weak(self, state: State, held: TensorObj | UnknownObj) -> bool:
         """Whether a tensor's graph is at most a guess, and was not walked."""
@@ -311,10 +317,10 @@ class Comparison:
 
     def refs(self, a: int, b: int) -> bool:
         left, right = self.a.heap[a], self.b.heap[b]
-        if self.bare(self.a, left) and self.bare(self.b, right):
+        if type(left) in _HOLLOW and self.bare(self.a, left) and self.bare(self.b, right):
             if a != b and not self.lenient and self.told(self.a, Ref(a)) != self.told(self.b, Ref(b)):
                 return False
-            return not (_is_cut_where(left, right) or _is_cut_where(right, left))
+            return left is right or not (_is_cut_where(left, right) or _is_cut_where(right, left))
         if a in self.ids or b in self.back:
             return self.ids.get(a) == b and self.back.get(b) == a
         self.ids[a], self.back[b] = b, a
@@ -424,10 +430,10 @@ class Comparison:
     def as_stale(self, left: Node, right: Node) -> bool:
         """Whether the same saved tensors of two nodes were changed since."""
         a, b = self.a.ledger, self.b.ledger
-        return all(
-            (a.version(x.storage) == x.version) == (b.version(y.storage) == y.version)
-            for x, y in zip(left.saved, right.saved, strict=False)
-        )
+        for x, y in zip(left.saved, right.saved, strict=False):
+            if (a.version(x.storage) == x.version) != (b.version(y.storage) == y.version):
+                return False
+        return True
 
     def ledgers(self) -> bool:
         """What one freed, stepped or changed and the other didn't must be out of reach."""
@@ -435,15 +441,20 @@ class Comparison:
         told = {key[0] if isinstance(key, tuple) else key for key in self.a.reported ^ self.b.reported}
         freed = (a.freed ^ b.freed) | told
         graded = a.graded ^ b.graded
-        changed = {key for key in a.versions.keys() | b.versions.keys() if a.version(key) != b.version(key)}
+        changed = set[Hashable]()
+        if a.versions != b.versions:
+            changed = {key for key in a.versions.keys() | b.versions.keys() if a.version(key) != b.version(key)}
         if not freed and not changed and not graded:
             return True
-        left, right = reach.nodes(self.a), reach.nodes(self.b)
-        if not self.lenient and any(node.variable in graded for node in left & right if node.is_leaf):
-            return False
-        if any(node in left and node in right for node in freed):
-            return False  # what only one side reaches was compared where it is held
-        return all(self.as_stale(node, node) for node in left & right if any(s.storage in changed for s in node.saved))
+        left = reach.nodes(self.a)
+        told_apart = left & freed
+        if graded and not self.lenient:
+            told_apart |= {node for node in left if node.is_leaf and node.variable in graded}
+        touched = [node for node in left if any(s.storage in changed for s in node.saved)] if changed else []
+        if not told_apart and not touched:
+            return True
+        right = reach.nodes(self.b)  # what only one side reaches was compared where it is held
+        return right.isdisjoint(told_apart) and all(self.as_stale(node, node) for node in touched if node in right)
 
 
 def _is_cut_where(a: HeapObj, b: HeapObj) -> bool:

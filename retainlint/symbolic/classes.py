@@ -21,6 +21,9 @@ def ancestry(state: State, cls: Value) -> Iterator[Value]:
     """A class and its bases, nearest first; what is not of the program comes as it is."""
     yield cls
     obj = state.get(cls)
+    while isinstance(obj, ClassObj) and len(obj.bases) == 1:
+        yield (cls := obj.bases[0])
+        obj = state.get(cls)
     if isinstance(obj, ClassObj):
         seen: set[Value] = set()
         for base in obj.bases:

@@ -45,7 +45,9 @@ _NEGATED = {"!=": "==", "is not": "is", "not in": "in", ">": "<=", ">=": "<"}
 
 def total(state: State, value: Value) -> Value:
     """The number that an unknown sum is; any other value is itself."""
-    held = state.get(value)
+    if type(value) is not Ref:
+        return value
+    held = state.heap[value.id]
     return held.attrs.get(TOTAL, value) if isinstance(held, UnknownObj) else value
 
 
@@ -54,7 +56,7 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
     left, right = total(state, left), total(state, right)
     if op in _NEGATED:
         return negate(compare(state, _NEGATED[op], left, right))
-    if op == "is" or (op == "==" and all(isinstance(state.get(each), ClassObj) for each in (left, right))):
+    if op == "is" or (op == "==" and _is_class(state, left) and _is_class(state, right)):
         same = _identical(state, left, right)
         return Const(same) if same is not None else _spelt(state, "is", left, right)
     if isinstance(left, Const) and isinstance(right, Const):
@@ -77,6 +79,10 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
     return _spelt(state, op, left, right)
 
 
+def _is_class(state: State, value: Value) -> bool:
+    return isinstance(state.get(value), ClassObj)
+
+
 def _spelt(state: State, op: str, left: Value, right: Value) -> Value:
     """A comparison as a term, the same one for all ways to write it: `a < b` and `b > a`, `i + 1 == n` and `i == n - 1`."""
     (lbase, loff), (rbase, roff) = linear(left), linear(right)
@@ -97,7 +103,7 @@ def _spelt(state: State, op: str, left: Value, right: Value) -> Value:
         return Term(op, (left, right))
     if op == "<":
         return negate(_spelt(state, "<=", right, left))
-    if op in ("==", "is") and _order(right) < _order(left):
+    if op in ("==", "is") and _comes_before(right, left):
         (base, offset), (other, ahead) = linear(right), linear(left)
         if base is None or other is None or op == "is":
             return Term(op, (right, left))
@@ -110,9 +116,12 @@ def _difference(base: Value | None) -> tuple[Value, ...]:
     return base.args if isinstance(base, Term) and base.op == "-" and len(base.args) == 2 else ()
 
 
-def _order(value: Value) -> tuple[int, str]:
-    """A place among the values that a comparison may hold."""
-    return (value.id, "") if isinstance(value, Ref) else (-1, _shown(linear(value)[0], DEEPEST))
+def _comes_before(value: Value, other: Value) -> bool:
+    """Whether a value has an earlier place among those that a comparison may hold: references come last, by their numbers,
+    and all else goes by its text."""
+    if type(value) is Ref or type(other) is Ref:
+        return type(other) is Ref and (type(value) is not Ref or value.id < other.id)
+    return _shown(linear(value)[0], DEEPEST) < _shown(linear(other)[0], DEEPEST)
 
 
 def _shown(value: Value | None, depth: int) -> str:
@@ -184,11 +193,11 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
 
 def loops_of(value: Value) -> tuple[int, ...]:
     """All loops whose turn numbers a value was computed from; it is noted on a term, which never changes."""
-    if isinstance(value, Const):
+    if type(value) is Const:
         return value.loops
-    if isinstance(value, Symbol):
+    if type(value) is Symbol:
         return (value.loop,) if value.loop else ()
-    if not isinstance(value, Term):
+    if type(value) is not Term:
         return ()
     found: tuple[int, ...] | None = vars(value).get(_LOOPS)
     if found is None:
@@ -202,7 +211,8 @@ _LOOPS = " loops"
 
 def decide(state: State, value: Value) -> bool | None:
     """Whether a value is true; None if this path doesn't know."""
-    state.deciding.update(loops_of(value))
+    if loops := loops_of(value):
+        state.deciding.update(loops)
     if isinstance(value, Const):
         return bool(value.value)
     if value in state.truths:

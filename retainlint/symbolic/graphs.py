@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
+from typing import TypeAlias
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
-from retainlint.autograd.saves import RESULT, UNCHECKED, Row, Slot, rows
+from retainlint.autograd.saves import RESULT, UNCHECKED, Slot, rows
 from retainlint.incident import Moment
 from retainlint.records import record
 from retainlint.source import Span
@@ -179,7 +181,7 @@ class Graphs:
         if not any(edges):
             return None
         row = rows()[operation]
-        filled = self._filled(row, operands, edges)
+        filled, serving = _filled(operation, tuple(edge is not None for edge in edges))
         node = self._node(state, filled, row.node, operands, edges, storage, in_place)
         passing = PROVEN if doubt == GUESS else doubt
         passes = tuple(max(passing, self.exists(edge)) for edge in edges if edge is not None)
@@ -187,15 +189,9 @@ class Graphs:
         operand_spans = tuple(spans[i] if i < len(spans) else None for i, e in enumerate(edges) if e is not None)
         self.births[node] = Birth(
             state.moment(span), min(passes), passes, slots, operand_spans, row.operation, assumed, False,
-            state.in_init, _serving(filled, edges), doubt,
+            state.in_init, serving, doubt,
         )  # fmt: skip
         return Edge(node)
-
-    def _filled(self, row: Row, operands: Sequence[Value], edges: Sequence[Edge | None]) -> tuple[Slot, ...]:
-        """The slots that are filled for these operands."""
-        many = bool(row.inputs) and row.inputs[-1].endswith("*")
-        there = 0 if many else len(operands)
-        return tuple(slot for slot in row.saved([edge is not None for edge in edges]) if slot.source < there)
 
     def _node(
         self,
@@ -277,12 +273,22 @@ def _made(state: State, span: Span) -> Moment:
     return replace(now, turns=tuple(turn for turn, holds in zip(now.turns, inside, strict=True) if holds))
 
 
-def _serving(filled: Sequence[Slot], edges: Sequence[Edge | None]) -> tuple[tuple[int, ...] | None, ...] | None:
-    """For which of a node's edges the gradient is a function of each slot; None where a slot hides its graph."""
+Serving: TypeAlias = "tuple[tuple[int, ...] | None, ...] | None"
+"""For which of a node's edges the gradient is a function of each slot; None where a slot hides its graph."""
+
+
+@cache
+def _filled(operation: str, needs: tuple[bool, ...]) -> tuple[tuple[Slot, ...], Serving]:
+    """The slots that are filled where such operands need a gradient, and what they serve."""
+    row = rows()[operation]
+    many = bool(row.inputs) and row.inputs[-1].endswith("*")
+    there = 0 if many else len(needs)
+    filled = tuple(slot for slot in row.saved(needs) if slot.source < there)
     if any(slot.computed for slot in filled):
-        return None
-    at = {number: place for place, number in enumerate(n for n, edge in enumerate(edges) if edge is not None)}
-    return tuple(None if s.serves is None else tuple(at[n] for n in s.serves if n in at) for s in filled)
+        return filled, None
+    at = {number: place for place, number in enumerate(n for n, needed in enumerate(needs) if needed)}
+    serving = (None if s.serves is None else tuple(at[n] for n in s.serves if n in at) for s in filled)
+    return filled, tuple(serving)
 
 
 def storage_of(state: State, value: Value) -> int | None:

@@ -80,13 +80,10 @@ def _spread(values: Iterable[Any]) -> Leads:
     return frozenset(refs), frozenset(frames)
 
 
-def _held(record: HeapObj) -> Leads:
+def _note(record: HeapObj) -> Leads:
     """What a record holds; it is noted on the record, which never changes."""
-    found = vars(record)[_LEADS] = _spread((record,))
-    return found
-
-
-_LEADS = " leads"
+    record.leads = _spread((record,))
+    return record.leads
 
 
 def _bound(frame: Frame, me: int) -> Leads:
@@ -124,10 +121,15 @@ def records(state: State, plenty: float = math.inf) -> tuple[set[int], set[int]]
         found |= new
         if not new or (len(found) >= plenty and len(seen) >= len(frames)):
             return found, seen
-        leads = [getattr(held, _LEADS, None) or _held(held) for held in map(heap.get, new) if held is not None]
-        following, around = zip(*leads) if leads else ((), ())
-        new = set[int]().union(*following)
-        entering.update(*around)
+        following = set[int]()
+        for held in map(heap.get, new):
+            if held is not None:
+                refs, outer = held.leads or _note(held)
+                if refs:
+                    following |= refs
+                if outer:
+                    entering |= outer
+        new = following
 
 
 def nodes(state: State) -> set[Node]:
@@ -135,7 +137,7 @@ def nodes(state: State) -> set[Node]:
     stack = [
         obj.edge.node
         for id in records(state)[0] | state.base.graphs
-        if isinstance(obj := state.heap[id], TensorObj | UnknownObj) and obj.edge is not None
+        if isinstance(obj := state.heap[id], (TensorObj, UnknownObj)) and obj.edge is not None
     ]
     found: set[Node] = set()
     while stack:

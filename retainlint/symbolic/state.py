@@ -298,7 +298,8 @@ class State:
     @property
     def in_init(self) -> bool:
         """Whether an `__init__` of the program is running."""
-        return any(self.frames[id].code.name == "__init__" for id in self.stack)
+        frames = self.frames
+        return "__init__" in [frames[id].code.name for id in self.stack]
 
     def read(self, register: int) -> Value:
         return self.frames[self.stack[-1]].registers[register]
@@ -318,7 +319,7 @@ class State:
         return ref
 
     def get(self, value: Value) -> HeapObj | None:
-        return self.heap[value.id] if isinstance(value, Ref) else None
+        return self.heap[value.id] if type(value) is Ref else None
 
     def set(self, ref: Ref, obj: HeapObj) -> None:
         """Replace a record: only so, or a join doesn't look at it."""

@@ -29,9 +29,13 @@ Step: TypeAlias = Callable[[Machine, Any, State], "list[State] | None"]
 """Runs one instruction; the states that come out of it, None if that is the one that went in."""
 
 
-def _put(results: Results, instr: Any) -> list[State]:
-    """Write each result into its state's register."""
+def _put(results: Results, instr: Any, before: State) -> list[State] | None:
+    """Write each result into its state's register; the states, as a step gives them."""
     dst, span = instr.dst, instr.span
+    if len(results) == 1 and results[0][0] is before:
+        if before.flow is None:
+            before.write(dst, results[0][1], span)
+        return None
     states: list[State] = []
     for state, value in results:
         if state.flow is None:
@@ -74,12 +78,12 @@ def _unary(machine: Machine, instr: ir.Unary, state: State) -> None:
     state.write(instr.dst, value, instr.span)
 
 
-def _binary(machine: Machine, instr: ir.Binary, state: State) -> list[State]:
-    return _put(operations.binary(machine, state, instr), instr)
+def _binary(machine: Machine, instr: ir.Binary, state: State) -> list[State] | None:
+    return _put(operations.binary(machine, state, instr), instr, state)
 
 
-def _compare(machine: Machine, instr: ir.Compare, state: State) -> list[State]:
-    return _put(operations.compare(machine, state, instr), instr)
+def _compare(machine: Machine, instr: ir.Compare, state: State) -> list[State] | None:
+    return _put(operations.compare(machine, state, instr), instr, state)
 
 
 def _build(machine: Machine, instr: ir.Build, state: State) -> None:
@@ -110,13 +114,13 @@ def _opaque(machine: Machine, instr: ir.Opaque, state: State) -> None:
 # -- calls, attributes, items -------------------------------------------------------------------------------------
 
 
-def _call(machine: Machine, instr: ir.Call, state: State) -> list[State]:
+def _call(machine: Machine, instr: ir.Call, state: State) -> list[State] | None:
     args = calls.arguments(state, instr)
-    return _put(calls.call(machine, state, state.read(instr.func), args, instr.span), instr)
+    return _put(calls.call(machine, state, state.read(instr.func), args, instr.span), instr, state)
 
 
-def _get_attr(machine: Machine, instr: ir.GetAttr, state: State) -> list[State]:
-    return _put(attributes.read(machine, state, state.read(instr.obj), instr.name, instr.span), instr)
+def _get_attr(machine: Machine, instr: ir.GetAttr, state: State) -> list[State] | None:
+    return _put(attributes.read(machine, state, state.read(instr.obj), instr.name, instr.span), instr, state)
 
 
 def _set_attr(machine: Machine, instr: ir.SetAttr, state: State) -> list[State]:
@@ -128,8 +132,8 @@ def _del_attr(machine: Machine, instr: ir.DelAttr, state: State) -> None:
     attributes.delete(state, state.read(instr.obj), instr.name)
 
 
-def _get_item(machine: Machine, instr: ir.GetItem, state: State) -> list[State]:
-    return _put(items.read(machine, state, state.read(instr.obj), state.read(instr.index), instr.span), instr)
+def _get_item(machine: Machine, instr: ir.GetItem, state: State) -> list[State] | None:
+    return _put(items.read(machine, state, state.read(instr.obj), state.read(instr.index), instr.span), instr, state)
 
 
 def _set_item(machine: Machine, instr: ir.SetItem, state: State) -> list[State]:
@@ -160,9 +164,9 @@ def _make_type(machine: Machine, instr: ir.MakeType, state: State) -> None:
     state.write(instr.dst, External(f"typing.{instr.name}"), instr.span)
 
 
-def _decorate(machine: Machine, instr: ir.Decorate, state: State) -> list[State]:
+def _decorate(machine: Machine, instr: ir.Decorate, state: State) -> list[State] | None:
     decorator, target = state.read(instr.decorator), state.read(instr.target)
-    return _put(definitions.decorate(machine, state, decorator, target, instr.span), instr)
+    return _put(definitions.decorate(machine, state, decorator, target, instr.span), instr, state)
 
 
 # -- control flow -------------------------------------------------------------------------------------------------

@@ -17,12 +17,13 @@ COMPARED = ("==", "<", "<=", "among")
 
 def linear(value: Value) -> Linear:
     """A number as (unknown base, known offset); the base is None where the number is known."""
-    if isinstance(value, Const) and isinstance(value.value, int):
-        return None, int(value.value)
-    if isinstance(value, Term) and value.op == "+" and isinstance(value.args[1], Const):
-        offset = value.args[1].value
-        if isinstance(offset, int):
-            return value.args[0], offset
+    if type(value) is Const:
+        if isinstance(value.value, int):
+            return None, int(value.value)
+    elif type(value) is Term and value.op == "+":
+        last = value.args[1]
+        if type(last) is Const and isinstance(last.value, int):
+            return value.args[0], last.value
     return value, 0
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import field
-from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -49,9 +48,8 @@ class Term:
     op: str
     args: tuple[Value, ...]
 
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.op, self.args))
+    def __post_init__(self) -> None:
+        self._hash = hash((self.op, self.args))
 
     def __hash__(self) -> int:
         return self._hash  # terms grow deep, and every fork and join asks for it
@@ -181,8 +179,14 @@ class Imported:
 _EMPTY: Mapping[str, Value] = MappingProxyType({})
 
 
+class Held:
+    """What lies on the heap. `leads` are the records, and the frames, that it leads to: noted once somebody asks."""
+
+    leads: tuple[frozenset[int], frozenset[int]] | None = None
+
+
 @record
-class TensorObj:
+class TensorObj(Held):
     """A tensor that we saw being made.
 
     `edge` is where its gradients are sent, None if it needs none. `storage` is the key of its memory, which views
@@ -201,7 +205,7 @@ class TensorObj:
 
 
 @record
-class UnknownObj:
+class UnknownObj(Held):
     """Anything. `edge` is a graph that it may have; `level` how sure we are; None: not asked for so far.
 
     `hint` is what we learned that it is: "module", "optimizer", "loader", ...; `name` the text it was read from.
@@ -225,7 +229,7 @@ TOTAL = "(total)"
 
 
 @record
-class ListObj:
+class ListObj(Held):
     """A list, set or deque. `open`: it may hold more than `items` knows, before them. `sampled`: a loop of which only
     some turns were run has filled it, so that it holds more. `size`: how many an open one holds, where that has a name.
     `places`: under which numbers items of an open one were put, each with its item."""
@@ -240,7 +244,7 @@ class ListObj:
 
 
 @record
-class DictObj:
+class DictObj(Held):
     """A dict; `open`: it may hold more. Keys are constants; a value under an unknown key goes to `rest`."""
 
     items: Mapping[Value, Value]
@@ -250,7 +254,7 @@ class DictObj:
 
 
 @record
-class ClassObj:
+class ClassObj(Held):
     name: str
     bases: tuple[Value, ...]
     attrs: Mapping[str, Value]
@@ -259,7 +263,7 @@ class ClassObj:
 
 
 @record
-class Instance:
+class Instance(Held):
     """An object of a class of the program."""
 
     cls: Ref
@@ -267,7 +271,7 @@ class Instance:
 
 
 @record
-class LayerObj:
+class LayerObj(Held):
     """A module of torch.nn; `attrs` hold its parameters, children and options."""
 
     kind: str
@@ -277,7 +281,7 @@ class LayerObj:
 
 
 @record
-class OptimizerObj:
+class OptimizerObj(Held):
     """`params` are the tensors that it owns, None if we can't know any; with `open`, it may own more."""
 
     kind: str
@@ -288,7 +292,7 @@ class OptimizerObj:
 
 
 @record
-class DistributionObj:
+class DistributionObj(Held):
     """A torch.distributions object over some parameters."""
 
     kind: str
@@ -296,7 +300,7 @@ class DistributionObj:
 
 
 @record
-class GeneratorObj:
+class GeneratorObj(Held):
     """A call of a generator function that has not begun."""
 
     func: Closure
@@ -305,7 +309,7 @@ class GeneratorObj:
 
 
 @record
-class IteratorObj:
+class IteratorObj(Held):
     """What `iter`, `enumerate`, `zip`, `map`, ... give; `parts` are what it runs over, `start` where it counts from."""
 
     kind: str
@@ -321,13 +325,6 @@ HeapObj: TypeAlias = (
     TensorObj | UnknownObj | ListObj | DictObj | ClassObj | Instance | LayerObj | OptimizerObj | IteratorObj
     | DistributionObj | GeneratorObj
 )  # fmt: skip
-
-
-def operands(value: Value) -> Iterator[Value]:
-    """A value, and all that it is computed from."""
-    yield value
-    for arg in value.args if isinstance(value, Term) else value.items if isinstance(value, Tuple) else ():
-        yield from operands(arg)
 
 
 def symbols(value: Value) -> Iterator[int]:

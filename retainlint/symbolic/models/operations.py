@@ -64,6 +64,10 @@ _MAGIC = {
 }  # fmt: skip
 
 
+_ODD = (External, Method, Closure, Bound, Tuple)
+"""Operands of which nobody knows what an operation makes."""
+
+
 def operate(
     machine: Machine,
     state: State,
@@ -94,14 +98,11 @@ def operate(
         cut = ("no_grad", span)
     elif edge is None:
         cut = next((obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut), None)
-    held = [state.get(value) for value in operands]
-    odd = (
-        any(isinstance(value, External | Method | Closure | Bound | Tuple) for value in operands)
-        or NONE in operands[:1]
-    )
-    certain = edge is not None or not (odd or any(isinstance(obj, UnknownObj) and not obj.plain for obj in held))
-    if not certain:
-        return unknown.fresh(state, span, plain=not (odd and state.grad))
+    if edge is None:
+        held = [state.get(value) for value in operands]
+        odd = any(isinstance(value, _ODD) for value in operands) or NONE in operands[:1]
+        if odd or any(isinstance(obj, UnknownObj) and not obj.plain for obj in held):
+            return unknown.fresh(state, span, plain=not (odd and state.grad))
     keeps = row in _KEEP_SIGN and isinstance(first, TensorObj) and first.positive
     made = state.new(TensorObj(edge, storage, base, cut, positive=keeps or row in _POSITIVE, ndim=ndim))
     if edge is not None and row in keeping.SUMS:

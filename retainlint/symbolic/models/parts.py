@@ -10,6 +10,7 @@ from retainlint.symbolic.values import (
     Instance,
     LayerObj,
     ListObj,
+    Ref,
     TensorObj,
     Tuple,
     UnknownObj,
@@ -52,11 +53,11 @@ def _gather(state: State, obj: Value, prefix: str, found: dict[Value, str], deep
         return False
     sure = True
     for name, part in held.attrs.items():
-        if isinstance(child := state.get(part), UnknownObj):
+        child = state.get(part)
+        if isinstance(child, UnknownObj):
             sure &= child.plain or child.hint not in ("module", "submodule", "instance")
-        if part in found or not (
-            isinstance(child, LayerObj) or (isinstance(child, Instance) and is_module(state, part))
-        ):
+        is_part = isinstance(child, LayerObj) or (isinstance(child, Instance) and is_module(state, part))
+        if not is_part or part in found:
             continue
         found[part] = f"{prefix}{name}"
         if deep:
@@ -72,15 +73,15 @@ def owned(state: State, value: Value) -> tuple[list[Value], bool]:
 
 def named_parameters(state: State, value: Value, prefix: str, seen: set[Value]) -> tuple[dict[str, Value], bool]:
     """The parameters of a module by their dotted names, and whether these are surely all."""
-    if value in seen:
+    if type(value) is not Ref or value in seen:
         return {}, True
     seen.add(value)
-    held = state.get(value)
+    held = state.heap[value.id]
     if isinstance(held, TensorObj):
         return ({prefix: value} if held.parameter else {}), True
     if isinstance(held, UnknownObj):
         return {}, held.hint not in ("module", "submodule")
-    if not isinstance(held, LayerObj | Instance):
+    if not isinstance(held, (LayerObj, Instance)):
         return {}, True
     found: dict[str, Value] = {}
     sure = True

@@ -116,16 +116,16 @@ def is_chosen(state: State, value: Value) -> bool:
 
 def family(state: State, value: Value) -> Iterator[Ref]:
     """The stand-ins for the weights of a network and of its parts."""
-    stack, seen = [value], set[Value]()
+    stack, seen = [value], set[int]()
     while stack:
         each = stack.pop()
-        if each in seen:
+        if type(each) is not Ref or each.id in seen:
             continue
-        seen.add(each)
-        held = state.get(each)
-        if isinstance(held, ListObj | LayerObj):
+        seen.add(each.id)
+        held = state.heap[each.id]
+        if isinstance(held, (ListObj, LayerObj)):
             stack.extend(held.items if isinstance(held, ListObj) else (*held.children, *held.attrs.values()))
-        elif isinstance(held, UnknownObj | Instance):
+        elif isinstance(held, (UnknownObj, Instance)):
             if isinstance(held, UnknownObj) and (NETWORK in held.attrs or held.edge is not None):
                 continue
             if isinstance(own := held.attrs.get(WEIGHTS), Ref):
