@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from retainlint.source import Span
-from retainlint.symbolic import deeds, heirs, imports
+from retainlint.symbolic import deeds, heirs, imports, unbound
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module, is_open
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import dispatch, layers, modules, reflection, trusting, unknown, weights
-from retainlint.symbolic.state import State
+from retainlint.symbolic.state import Flow, State
 from retainlint.symbolic.values import (
     Bound,
     ClassObj,
@@ -17,6 +17,7 @@ from retainlint.symbolic.values import (
     Const,
     DictObj,
     External,
+    Failure,
     Instance,
     LayerObj,
     ListObj,
@@ -83,7 +84,7 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     if isinstance(found, Wrapped) and found.kind == "cached_property" and name not in held.attrs:
         return _cached(machine, state, obj, found.func, name, span)
     if name in held.attrs:
-        return [(state, held.attrs[name])]
+        return [(state, _held(state, obj, held, name))]
     if found is not None:
         return _bound(machine, state, obj, found, span)
     if name == "__class__":
@@ -104,12 +105,22 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     hint = "submodule" if is_module(state, obj) and not called else ""
     missing = layers.inherited(machine, state, ancestry(state, held.cls), name, span)
     if missing is None:
-        missing = unknown.fresh(state, span, name=name, hint=hint)
+        missing = unknown.same(machine, state, obj, name, UnknownObj(span, hint=hint, name=name))
         machine.unset.add(missing.id)
         if weights.is_frozen(state, obj):
             weights.part(state, obj, missing)
     state.set(obj, Instance(held.cls, {**held.attrs, name: missing}))
     return [(state, missing)]
+
+
+def _held(state: State, obj: Value, held: Instance, name: str) -> Value:
+    """An attribute that lies on an object, unless this path's answers are those by which it was never set."""
+    if state.unless and isinstance(obj, Ref):
+        if unbound.is_unbound(state, -obj.id, name):
+            state.flow = Flow("raise", Failure("AttributeError"))
+        else:
+            unbound.learn(state, -obj.id, name)
+    return held.attrs[name]
 
 
 def _cached(machine: Machine, state: State, obj: Value, func: Value, name: str, span: Span) -> Results:
@@ -145,6 +156,8 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
     match held:
         case Instance(cls=cls, attrs=attrs):
             setter = find(state, obj, name)
+            if state.unless and isinstance(obj, Ref):
+                unbound.bound(state, -obj.id, name)
             unknown.named(machine, state, value, name)
             if is_module(state, obj):
                 modules.adopt_layer(state, value)

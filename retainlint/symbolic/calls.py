@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping
-from itertools import takewhile
 
 from retainlint import ir
 from retainlint.source import Span
@@ -183,8 +182,8 @@ def _left_to_others(machine: Machine, state: State, code: ir.Code, args: Args, s
 
 def is_left_to_others(code: ir.Code) -> bool:
     """Whether a method says no more than that a class derived from this one has to define it."""
-    before = takewhile(lambda each: not isinstance(each, ir.Raise), code.body)
-    ended = code.body[sum(isinstance(each, _SAYING) for each in before) :][:1]
+    at = next((index for index, each in enumerate(code.body) if type(each) not in _SAYING), len(code.body))
+    ended = code.body[at : at + 1]
     return bool(ended) and isinstance(ended[0], ir.Raise) and "NotImplementedError" in ended[0].span.text
 
 
@@ -233,7 +232,8 @@ def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Spa
     if func.code.name in ("forward", "__call__") and is_module(state, made):
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
         states = hooks.of_parts(machine, state, made, span)
-        return [(each, unknown.called(machine, each, made, rest, span)) for each in states]
+        cuts = between.may_cut(state, made, func.code)
+        return [(each, unknown.called(machine, each, made, rest, span, cuts=cuts)) for each in states]
     value = unknown.called(machine, state, func, args, span)
     if func.code.name == "__init__":
         unknown.keep(state, made, args.all[1:])
@@ -274,7 +274,7 @@ def _leave(state: State, frame_id: int, code: ir.Code, span: Span) -> Value:
         value = state.new(ListObj(frame.yielded))
     state.pop(span)
     if not code.captured:
-        del state.frames[frame_id]
+        state.frames.pop(frame_id, None)  # the base has it, where what was imported meanwhile might have asked for it
     elif frame.registers:
         frame = state.writable(frame_id)
         frame.registers.clear()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import reduce
 from typing import TypeAlias
 
-from retainlint.ir import Live
-from retainlint.symbolic import deeds, options, possible, remainders
+from retainlint.ir import Code, Live
+from retainlint.symbolic import deeds, options, possible, remainders, unbound
 from retainlint.symbolic.alike import Hint, equivalent
 from retainlint.symbolic.bounds import latest
 from retainlint.symbolic.facts import negate
 from retainlint.symbolic.graphs import Graphs
-from retainlint.symbolic.state import MIXED, Choice, State, Unbound
+from retainlint.symbolic.state import MIXED, Choice, State
 from retainlint.symbolic.truths import Truths, begun_alike
 from retainlint.symbolic.values import TOTAL, Const, Term, UnknownObj, Value, symbols
 
@@ -19,7 +19,7 @@ from retainlint.symbolic.values import TOTAL, Const, Term, UnknownObj, Value, sy
 def forget_dead(state: State, live: Live) -> None:
     """Drop what can't be read any more in the running call."""
     frame = state.frame
-    dead_names = (frame.names.keys() & frame.code.local_names) - live.names - frame.code.captured
+    dead_names = frame.names.keys() & _mortal(frame.code, live)
     dead_registers = frame.registers.keys() - live.registers
     if dead_names or dead_registers:
         frame = state.writable()
@@ -31,6 +31,17 @@ def forget_dead(state: State, live: Live) -> None:
     if state.unless:
         id, kept = state.stack[-1], live.names | frame.code.captured
         state.unless = tuple(each for each in state.unless if each.frame != id or each.name in kept)
+
+
+def _mortal(code: Code, live: Live) -> frozenset[str]:
+    """The names of a code that are dead there; the last answer is noted on what is alive, of which many codes may hold one."""
+    found: tuple[Code, frozenset[str]] | None = vars(live).get(_MORTAL)
+    if found is None or found[0] is not code:
+        found = vars(live)[_MORTAL] = code, code.local_names - live.names - code.captured
+    return found[1]
+
+
+_MORTAL = " mortal"
 
 
 def forget_spent(state: State, registers: frozenset[int]) -> None:
@@ -115,10 +126,11 @@ def _know_more(a: State, b: State) -> bool:
 
 def _merged(a: State, b: State) -> State:
     choices = resolve(a.choices, b.choices)
-    winner = max((a, b), key=lambda s: (len(s.frame.names), len(s.ledger.graded), -len(s.choices)))
-    other = b if winner is a else a
     ours, theirs = a.truths.apart(b.truths)
-    winner.unless = _unless(winner, other, theirs if winner is a else ours)
+    first, second = ((len(s.frame.names), len(s.ledger.graded), -len(s.choices)) for s in (a, b))
+    winner = b if second > first or (second == first and (ours or theirs) and _is_cut_short(a, b)) else a
+    other = b if winner is a else a
+    winner.unless = unbound.merged(winner, other, theirs if winner is a else ours)
     winner.vague = a.vague | b.vague
     if ours or theirs:
         winner.vague |= _blurred(ours, theirs) | _mixed(winner, other)
@@ -129,31 +141,17 @@ def _merged(a: State, b: State) -> State:
     return winner
 
 
-def _unless(winner: State, other: State, its: Known) -> tuple[Unbound, ...]:
-    """Which names the path that two go on as has only by some answers: who gives the others can't read them. `its` are
-    the answers that only the other gave."""
-    here, there = winner.frame, other.frame
-    missing = () if here is there else list(here.names.keys() - there.names.keys())
-    if not missing and winner.unless == other.unless:
-        return winner.unless
-    truths, against = winner.truths, other.truths
-    otherwise = [term for term, truth in its.items() if truths.get(term, truth) is not truth]
-    apart = next(filter(options.asks, otherwise), next(iter(otherwise), None))  # an option is asked again
-    found: list[Unbound] = []
-    if apart is not None:
-        by = frozenset({(apart, against[apart])})
-        found = [Unbound(winner.stack[-1], name, by) for name in missing if name in here.code.local_names]
-    for one, own, others in ((winner, truths, other), (other, against, winner)):
-        those = set(others.unless)
-        for each in one.unless:
-            if each.frame not in winner.frames:
-                continue  # it has been left
-            known = each in those or (one is winner and each.name in missing)
-            if known or any(others.truths.get(term, truth) is not truth for term, truth in each.answers):
-                found.append(each)
-            elif apart is not None:
-                found.append(Unbound(each.frame, each.name, each.answers | {(apart, own[apart])}))
-    return tuple(dict.fromkeys(found))
+def _is_cut_short(a: State, b: State) -> bool:
+    """Whether one path holds under some name what another name holds too, and the other doesn't, as behind `end = n` where
+    `end > n`: it is in its last turn."""
+    here, there = a.frame.names, b.frame.names
+    for name, value in here.items():
+        against = there.get(name, value)
+        if value is not against and value != against and not isinstance(value, Const):
+            copies = [list(names.values()).count(each) > 1 for names, each in ((here, value), (there, against))]
+            if copies != [False, False]:
+                return copies == [True, False]
+    return False
 
 
 def _shared(a: State, b: State, ours: Known, theirs: Known) -> Known:
@@ -246,5 +244,8 @@ def _without(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> list[Choice]:
     """Those of `a` that aren't in `b`; many are the same object in both, which is cheap to tell."""
     shared = set(map(id, b))
     left = [choice for choice in a if id(choice) not in shared]
-    others = set(b) if left else set[Choice]()
+    if not left:
+        return left
+    starts = {choice.condition.span.start for choice in left}  # whose hashes cost next to nothing
+    others = {choice for choice in b if choice.condition.span.start in starts}
     return [choice for choice in left if choice not in others]

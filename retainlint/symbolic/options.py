@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from retainlint.symbolic.state import Choice, State
+from retainlint.symbolic.state import State
 from retainlint.symbolic.truths import linear
-from retainlint.symbolic.values import Const, External, Ref, Term, Tuple, Value
+from retainlint.symbolic.values import Const, External, Ref, Term, Tuple, UnknownObj, Value
 
 _MOST = 8
 
@@ -45,12 +43,14 @@ def decide(state: State, asked: Term) -> bool | None:
     return True if left <= wanted else None if left & wanted else False
 
 
-def is_consistent(choices: Iterable[Choice]) -> bool:
+def is_consistent(state: State) -> bool:
     """Whether a path gives one answer to each question what an option is. Where it was merged with others it may have
     forgotten that it has answered before; an option is the same in every turn."""
     answers: dict[Value, bool] = {}
     return all(
-        answers.setdefault(choice.term, choice.answer) is choice.answer for choice in choices if asks(choice.term)
+        answers.setdefault(choice.term, state.truths.get(choice.term, choice.answer)) is choice.answer
+        for choice in state.choices
+        if asks(choice.term) or _is_in_option(state, choice.term)
     )
 
 
@@ -59,7 +59,19 @@ def asks(term: Value) -> bool:
     if not (isinstance(term, Term) and term.op in ("==", "among") and isinstance(term.args[0], Ref | External)):
         return False
     values = _values(term)
-    return values is not None and all(isinstance(each, Const) and isinstance(each.value, str) for each in values)
+    return values is not None and all(map(_is_text, values))
+
+
+def _is_in_option(state: State, term: Value) -> bool:
+    """Whether a condition asks if a text is in one value of which no item has that name, that a path may have set."""
+    if not (isinstance(term, Term) and term.op == "in" and isinstance(term.args[0], Const) and _is_text(term.args[0])):
+        return False
+    held = state.get(term.args[1])
+    return isinstance(held, UnknownObj) and f"[{term.args[0].value!r}]" not in held.attrs
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value, Const) and isinstance(value.value, str)
 
 
 def _values(known: Term) -> frozenset[Value] | None:

@@ -10,7 +10,7 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import Walk
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic import options, possible, proof, remainders, retaining, story
+from retainlint.symbolic import options, possible, proof, remainders, retaining, rounds, story
 from retainlint.symbolic.certainty import Certainty
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.graphs import UNSEEN
@@ -60,20 +60,21 @@ class Watch(engine.Observer):
 
     def _freed_before(self, node: Node) -> None:
         state = self.state
+        if node in state.reported:
+            return
         record = next(r for r in reversed(state.walks) if node in r.freed)
-        level = self._level(node, record)
-        if level > CONVENTIONAL or node in state.reported:
+        if self._level(node, record) > CONVENTIONAL:
             return
         if state.guards:
             raise Refused
-        if self.is_possible:
+        if self.is_possible and not rounds.may_have_renewed(self.machine, state, node, self.walk.moment.span.text):
             story.freed(self.machine, state, node, record, self.record())
         self.failed = True
         state.ledger.revive(record.freed)
         state.reported |= record.freed
 
     def _level(self, node: Node, record: WalkRecord) -> int:
-        """How sure we are that both walks pass here and that something was saved."""
+        """How sure we are that both walks pass here and that something was saved; no surer than it has to be."""
         birth = self.machine.graphs.births[node]
         level = max(
             self.reach.get(node, GUESS), record.reach.get(node, GUESS), birth.exists, min(birth.slots, default=PROVEN)
@@ -84,7 +85,8 @@ class Watch(engine.Observer):
             return GUESS
         if level < GUESS:
             return level
-        return min(self._proven(node, record), self._levels(record).get(node, GUESS))
+        proven = self._proven(node, record)
+        return proven if proven <= CONVENTIONAL else self._levels(record).get(node, GUESS)
 
     def _levels(self, record: WalkRecord) -> dict[Node, int]:
         """How sure what walks prove makes it that this one comes where another was."""
@@ -166,7 +168,7 @@ class Watch(engine.Observer):
     @cached_property
     def is_possible(self) -> bool:
         """Whether the program can come here at all, with one choice of the numbers that nobody knows."""
-        return options.is_consistent(self.state.choices) and possible.is_possible(self.state.truths)
+        return options.is_consistent(self.state) and possible.is_possible(self.state.truths)
 
     def record(self) -> WalkRecord:
         request = self.request

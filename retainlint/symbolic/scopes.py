@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import calls, imports
+from retainlint.symbolic import calls, imports, loading, unbound
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import Frame, State
@@ -24,9 +24,9 @@ def frame_of(machine: Machine, state: State, name: str, scope: ir.Scope) -> Fram
 def load(machine: Machine, state: State, name: str, scope: ir.Scope, span: Span) -> Value | None:
     """The value of a name; None where this path has not bound a name of its own, and so can't come here."""
     if state.unless:
-        if _is_unbound(state, name):
+        if unbound.is_unbound(state, state.stack[-1], name):
             return None
-        _learn(state, name)
+        unbound.learn(state, state.stack[-1], name)
     found = _bound(machine, state, name, scope, span)
     return imports.resolve(machine, state, found, span) if type(found) is Imported else found
 
@@ -34,37 +34,18 @@ def load(machine: Machine, state: State, name: str, scope: ir.Scope, span: Span)
 def bound_elsewhere(instr: ir.Load, lost: list[State], done: list[State]) -> tuple[list[State], list[State]]:
     """Where no path has bound a name, and the program works, a turn has that wasn't run: `lost` go on with anything.
     Those that go on, and those that don't."""
-    unbound = Failure("NameError")
+    failure = Failure("NameError")
     for state in lost:
-        if state.flow is not None and state.flow.value == unbound and not state.guards:
+        if state.flow is not None and state.flow.value == failure and not state.guards:
             state.flow = None
             state.write(instr.dst, unknown.fresh(state, instr.span, name=instr.name), instr.span)
     return [state for state in lost if state.flow is None], [state for state in done if state.flow is not None]
 
 
-def _is_unbound(state: State, name: str) -> bool:
-    """Whether this path's answers are those by which others came here without the name."""
-    id, truths = state.stack[-1], state.truths
-    return any(
-        each.name == name and each.frame == id and all(truths.get(term) is truth for term, truth in each.answers)
-        for each in state.unless
-    )
-
-
-def _learn(state: State, name: str) -> None:
-    """Where a name is read that only some answers leave unbound, others were given."""
-    for each in state.unless:
-        if each.name == name and each.frame == state.stack[-1]:
-            left = [(term, truth) for term, truth in each.answers if term not in state.truths]
-            if len(left) == 1 and all(state.truths.get(term, truth) is truth for term, truth in each.answers):
-                state.truths[left[0][0]] = not left[0][1]
-
-
 def bind(machine: Machine, state: State, name: str, scope: ir.Scope, value: Value) -> None:
     frame_of(machine, state, name, scope).names[name] = value
     if state.unless:
-        id = state.stack[-1]
-        state.unless = tuple(each for each in state.unless if each.name != name or each.frame != id)
+        unbound.bound(state, state.stack[-1], name)
 
 
 def _module(machine: Machine, state: State) -> int:
@@ -94,7 +75,7 @@ def _bound(machine: Machine, state: State, name: str, scope: ir.Scope, span: Spa
         if holder is not None and (found := state.frames[holder].names.get(name)) is not None:
             return found
     module = _module(machine, state)
-    found = state.frames[module].names.get(name)
+    found = loading.named(machine, state, module, name, own=True)
     if found is not None:
         return found
     if name in calls.BUILTINS:

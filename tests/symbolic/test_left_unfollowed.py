@@ -1,10 +1,10 @@
-"""What a method that isn't followed sets on its object is no longer known; the rest is."""
+"""What a method that isn't followed sets on its object is no longer known; and what it is given may be cut off."""
 
 from retainlint.ir import Code
 from retainlint.source import Source, Span
-from retainlint.symbolic.between import forget_set
+from retainlint.symbolic.between import forget_set, may_cut
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Const, Instance, Ref
+from retainlint.symbolic.values import ClassObj, Closure, Const, External, Instance, Ref
 
 TEXT = """
 class Net:
@@ -30,3 +30,42 @@ def test_what_it_sets_is_forgotten() -> None:
     held = state.heap[receiver.id]
     assert isinstance(held, Instance)
     assert set(held.attrs) == {"total", "size", "kept", "keys"}
+
+
+CUTTING = """
+class Memory(nn.Module):
+    def repackage(self, state):
+        return state.detach()
+
+    def forward(self, x, state):
+        return self.cell(x, self.repackage(state))
+
+
+class Cell(nn.Module):
+    def value(self, x):
+        return self(x).detach()
+
+    def forward(self, x, state):
+        return self.linear(x) + state
+"""
+
+
+def made(state: State, name: str, *methods: str) -> tuple[Ref, Code]:
+    """An object of that class, and the code of its last method, its forward."""
+    place = CUTTING.index(f"class {name}")
+    found: dict[str, Closure] = {}
+    for each in methods:
+        start = CUTTING.index(f"{each}(self", place)
+        found[each] = Closure(Code(each, each, Span(Source("net.py", CUTTING), start, start + len(each)), ()), 0, ())
+    cls = ClassObj(name, (External("torch.nn.Module"),), found, next(iter(found.values())).code)
+    return state.new(Instance(state.new(cls), {})), found[methods[-1]].code
+
+
+def test_a_network_that_detaches_may_cut_what_it_is_given() -> None:
+    state = State()
+    assert may_cut(state, *made(state, "Memory", "repackage", "forward"))
+
+
+def test_what_its_forward_does_not_name_cuts_nothing() -> None:
+    state = State()
+    assert not may_cut(state, *made(state, "Cell", "value", "forward"))

@@ -6,7 +6,7 @@ import pytest
 
 from retainlint.lowering import lower
 from retainlint.source import Source
-from retainlint.symbolic import explore, merge
+from retainlint.symbolic import explore, merge, unbound
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.state import Base, State, Unbound
 from retainlint.symbolic.values import Ref, Value
@@ -31,13 +31,13 @@ def remembered(calls: int, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Unboun
     """What each merged path remembered, in a function that calls the helper so often."""
     rows = "".join(f"    loss = helper(options.flag_{number}, loss)\n" for number in range(calls))
     found: list[tuple[Unbound, ...]] = []
-    unless = merge._unless
+    merged = unbound.merged
 
     def noted(winner: State, other: State, its: merge.Known) -> tuple[Unbound, ...]:
-        found.append(unless(winner, other, its))
+        found.append(merged(winner, other, its))
         return found[-1]
 
-    monkeypatch.setattr(merge, "_unless", noted)
+    monkeypatch.setattr(unbound, "merged", noted)
     explore(lower(Source("main.py", f"{HELPER}{rows}    loss.backward()\n")))
     return found
 

@@ -39,7 +39,6 @@ from retainlint.symbolic.values import (
     UnknownObj,
     Value,
     Wrapped,
-    operands,
 )
 
 _OUTPUT = re.compile(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$")
@@ -87,25 +86,39 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
         state.opened.add(held.edge.node)
         edge, attrs = (_returned(machine, state, held.edge, span), {}) if name == "[0]" else (edge, {_RECURRENT: TRUE})
     made = UnknownObj(span, edge, name=name, attrs=attrs, plain=held.plain, fed=held.fed)
-    found = _same(machine, state, obj, name, made) if edge is None else state.new(made)
+    found = same(machine, state, obj, name, made) if edge is None else state.new(made)
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
     if trusting.is_network(held) and not held.plain:
         weights.part(state, obj, found)
     return found
 
 
-def _same(machine: Machine, state: State, obj: Ref, name: str, made: UnknownObj) -> Ref:
+def same(machine: Machine, state: State, obj: Ref, name: str, made: UnknownObj) -> Ref:
     """An attribute that this path reads for the first time: the same one as on other paths, which may be merged with it
     and have asked the same of it."""
     known = machine.graphs.read.get((obj.id, name))
     if known is None:
         known = machine.graphs.read[obj.id, name] = state.new(made)
         return known
-    asked = (*(choice.term for choice in state.choices), *state.truths)
-    if known.id in state.heap or any(known in operands(term) for term in asked):
+    if known.id in state.heap or _was_asked(state, known):
         return state.new(made)  # it has been read before, and was forgotten since
     state.set(known, made)
     return known
+
+
+def _was_asked(state: State, known: Ref) -> bool:
+    """Whether a path has chosen an answer that something unknown went into."""
+    stack: list[Value] = [*(choice.term for choice in state.choices), *state.truths]
+    seen: set[int] = set()  # terms share their parts
+    while stack:
+        term = stack.pop()
+        if type(term) is Ref:
+            if term.id == known.id:
+                return True
+        elif isinstance(term, (Term, Tuple)) and id(term) not in seen:
+            seen.add(id(term))
+            stack += term.args if isinstance(term, Term) else term.items
+    return False
 
 
 def is_output(held: UnknownObj, name: str) -> bool:
@@ -203,25 +216,24 @@ def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: b
         if not isinstance(value, Ref):
             stack.extend(value.items if isinstance(value, Tuple) else ())
             continue
-        match state.heap[value.id]:
-            case TensorObj(edge=edge) if edge is not None:
+        held = state.heap[value.id]
+        if isinstance(held, (TensorObj, UnknownObj)):
+            edge = held.edge
+            if edge is None and lazy and isinstance(held, UnknownObj):
+                edge = machine.graphs.edge(state, value)
+            if edge is not None:
                 found[edge] = None
-            case UnknownObj(edge=edge):
-                if edge is None and lazy:
-                    edge = machine.graphs.edge(state, value)
-                if edge is not None:
-                    found[edge] = None
-            case ListObj(items=items):
-                stack.extend(items)
-            case DictObj(items=entries):
-                stack.extend(entries.values())
-            case Instance(attrs=attrs) if lazy and not is_module(state, value):
-                found |= dict.fromkeys(edges_in(machine, state, attrs.values()))
+        elif isinstance(held, ListObj):
+            stack.extend(held.items)
+        elif isinstance(held, DictObj):
+            stack.extend(held.items.values())
+        elif lazy and isinstance(held, Instance) and not is_module(state, value):
+            found |= dict.fromkeys(edges_in(machine, state, held.attrs.values()))
     return list(found)
 
 
-def called(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Value:
-    """What a call that we can't see returns."""
+def called(machine: Machine, state: State, func: Value, args: Args, span: Span, *, cuts: bool = False) -> Value:
+    """What a call that we can't see returns; one that `cuts` may lead to nothing that it is given."""
     if isinstance(func, External) and frameworks.is_foreign(func.path):
         return fresh(state, span, plain=True, name=func.path.rpartition(".")[2])
     if (option := _option(machine, state, func, args, span)) is not None:
@@ -237,7 +249,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span) 
         machine.waste.give(edges_in(machine, state, args.all))
         if any(_may_walk(value) for value in args.all):
             machine.waste.spoil()
-    edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL) if state.grad else []
+    edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL) if state.grad and not cuts else []
     for value in args.all:
         _expose(machine, state, value, func, level)
     if level == GUESS:
@@ -275,7 +287,7 @@ def _is_frozen(state: State, func: Value) -> bool:
 CHANGING = frozenset("pop popleft popitem append appendleft extend insert remove clear discard put".split())
 """Methods by which containers hold more, or fewer."""
 _TELLING = frozenset(("startswith", "endswith"))
-_ASKING = _TELLING | {"get", "getint", "getfloat", "getboolean"}
+_ASKING = _TELLING | {"get", "getint", "getfloat", "getboolean", "find", "rfind"}
 
 
 def _option(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Value | None:
