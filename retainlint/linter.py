@@ -122,11 +122,26 @@ def check_file(name: str, settings: Settings, files: Files | None = None) -> Fil
     return check_source(name, data, settings, files or Disk())
 
 
+def glance(name: str, data: bytes, settings: Settings, files: Files | None = None) -> FileResult | None:
+    """What `check_source` gives, if a look at names is enough for that; None if the file has to be followed."""
+    from retainlint.pipeline import Costly
+
+    try:
+        return _check(name, data, settings, files, hasty=True)
+    except Costly:
+        return None
+
+
 def check_source(name: str, data: bytes, settings: Settings, files: Files | None = None) -> FileResult:
     """Check one file's bytes. It raises nothing, and what it takes and gives can be pickled.
 
     The modules that the file imports are read through `files`, and nothing else is; without, they stay unknown.
     """
+    return _check(name, data, settings, files)
+
+
+def _check(name: str, data: bytes, settings: Settings, files: Files | None, *, hasty: bool = False) -> FileResult:
+    """Raises Costly where more than a look at names is needed, if it is to be `hasty`."""
     if not settings.thorough and not may_matter(name, data):
         return FileResult(name)
     from retainlint import pipeline
@@ -134,17 +149,26 @@ def check_source(name: str, data: bytes, settings: Settings, files: Files | None
 
     modules = Modules(name, files) if files is not None else None
     try:
-        found = pipeline.diagnose(name, data, modules, settings.thorough)
+        found = pipeline.diagnose(name, data, modules, settings.thorough, hasty=hasty)
         told = [d for each in found for d in pipeline.told(each, settings)]
         gaps, beyond = tuple(g for each in found for g in each.gaps), tuple(d for each in found for d in each.beyond)
         lookups = modules.lookups if modules is not None else _NO_LOOKUPS
         return FileResult(name, _wanted(told, settings), gaps=gaps, beyond=beyond, lookups=lookups)
+    except pipeline.Costly:
+        raise
     except Exception as error:  # noqa: BLE001 -- a bug of ours in one file must not hide the other files' findings
         import traceback
 
         from retainlint.unchecked import bug
 
         return FileResult(name, (bug(name, error),), "".join(traceback.format_exception(error, limit=-FRAMES)))
+
+
+def prepare() -> None:
+    """Import what following a file needs: once, before a process is split in several that would each import it."""
+    from retainlint import pipeline
+
+    pipeline.prepare()
 
 
 def may_matter(name: str, data: bytes) -> bool:
@@ -163,4 +187,15 @@ def _wanted(diagnostics: Iterable[Diagnostic], settings: Settings) -> tuple[Diag
     return tuple(diagnostic for diagnostic in diagnostics if settings.wants(diagnostic.code))
 
 
-__all__ = ["FileResult", "MissingPath", "Result", "check", "check_file", "check_given", "check_source", "may_matter"]
+__all__ = [
+    "FileResult",
+    "MissingPath",
+    "Result",
+    "check",
+    "check_file",
+    "check_given",
+    "check_source",
+    "glance",
+    "may_matter",
+    "prepare",
+]

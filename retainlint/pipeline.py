@@ -14,7 +14,7 @@ from retainlint.project import Project, starts_walks
 from retainlint.records import record
 from retainlint.source import Source, Span, UnreadableSource
 from retainlint.spelling import may_spell_walk
-from retainlint.walks import may_hold_walk, may_walk
+from retainlint.walks import STEPS, may_hold_walk, may_walk
 
 if TYPE_CHECKING:  # costly to import, and needed only where something is found
     from retainlint.config import Settings
@@ -42,21 +42,39 @@ class Found:
     conduct: Conduct | None = None
 
 
-def diagnose(name: str, data: bytes, modules: Modules | None, thorough: bool) -> list[Found]:
-    """What is found in each program of a file: it is one, but for Markdown, and none where nothing can be found."""
+class Costly(Exception):
+    """A check needs more than a look at names."""
+
+
+def diagnose(
+    name: str, data: bytes, modules: Modules | None, thorough: bool = False, *, hasty: bool = False
+) -> list[Found]:
+    """What is found in each program of a file: it is one, but for Markdown, and none where nothing can be found.
+
+    Raises Costly before a program is lowered, if it is to be `hasty`.
+    """
     if not thorough and not may_hold_walk(name, data) and (modules is None or not starts_walks(modules, data)):
         return []
     try:
         if is_notebook(name):
-            return [_in_notebook(name, data, modules, thorough)]
+            return [_in_notebook(name, data, modules, thorough, hasty)]
         source = Source.decode(name, data)
         if is_markdown(name):
             from retainlint import markdown
 
-            return [_examine(program, modules, thorough) for program in markdown.programs(source)]
+            return [_examine(program, modules, thorough, hasty=hasty) for program in markdown.programs(source)]
     except UnreadableSource as error:
         return [_refused(Source(name, ""), error.reason)]
-    return [_examine(source, modules, thorough, data)]
+    return [_examine(source, modules, thorough, data, hasty)]
+
+
+def prepare() -> None:
+    """Import what `diagnose` needs for a file that has to be followed."""
+    from retainlint.lowering import prepare
+
+    prepare()
+    import retainlint.rules
+    import retainlint.symbolic  # noqa: F401
 
 
 def told(found: Found, settings: Settings) -> list[Diagnostic]:
@@ -80,7 +98,7 @@ def look(source: Source, settings: Settings) -> Seen | None:
     return Seen(source, wanted, conduct.walks, conduct.leaves, conduct.trained, conduct.slips, gaps)
 
 
-def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool) -> Found:
+def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool, hasty: bool) -> Found:
     """A cell that isn't Python doesn't keep the others from being checked, as it doesn't keep a kernel from running."""
     from retainlint import notebook
     from retainlint.incident import Gap
@@ -89,6 +107,8 @@ def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool
     book = notebook.read(name, data)
     if not thorough and not may_walk(book.source.text.encode(errors="replace")):
         return Found(book.source, [], complete=True)
+    if hasty:
+        raise Costly
     broken: list[tuple[Span, LoweringError]] = []
     for span in book.broken:
         try:
@@ -108,15 +128,20 @@ def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool
     return replace(found, diagnostics=every, gaps=(*found.gaps, *gaps), complete=found.complete and not broken)
 
 
-def _examine(source: Source, modules: Modules | None, thorough: bool = False, data: bytes = b"") -> Found:
+def _examine(
+    source: Source, modules: Modules | None, thorough: bool = False, data: bytes = b"", hasty: bool = False
+) -> Found:
     """What is found in a program; `data` is what the file holds, if that is all of it."""
+    text = source.text.encode(errors="replace")
+    idle = cache(lambda: not thorough and not (modules and starts_walks(modules, text)))
+    if not may_start(modules, text) and idle():
+        return Found(source, [], complete=True)
+    if hasty:
+        raise Costly
     from retainlint.lowering import LoweringError
 
-    text = source.text.encode(errors="replace")
     try:
-        program = _program(
-            source, modules, data, text, cache(lambda: not thorough and not (modules and starts_walks(modules, text)))
-        )
+        program = _program(source, modules, data, idle)
     except LoweringError as error:
         return _refused(source, error.reason, error.row, error.column)
     if program is None:
@@ -139,13 +164,8 @@ def _examine(source: Source, modules: Modules | None, thorough: bool = False, da
     return Found(source, own, not explored.gaps, tuple(beyond), tuple(explored.gaps), explored.conduct)
 
 
-def _program(
-    source: Source, modules: Modules | None, data: bytes, text: bytes, idle: Callable[[], bool]
-) -> Program | None:
-    """A program, lowered; None if its `text` only speaks of walks, in a comment or a text, and is `idle` else.
-
-    Raises LoweringError.
-    """
+def _program(source: Source, modules: Modules | None, data: bytes, idle: Callable[[], bool]) -> Program | None:
+    """A program, lowered; None if no walk stands in it, and it is `idle`. Raises LoweringError."""
     from retainlint.lowering import lower, outline
 
     shelf, digest = modules.files.shelf if modules is not None and data else None, ""
@@ -155,8 +175,6 @@ def _program(
         digest = sha256(data).hexdigest()
         if (kept := shelf.find(source, digest)) is not None:
             return None if not kept.module.walks and idle() else kept
-    if not may_spell_walk(text) and idle():
-        return None
     outlined = outline(source)
     if outlined is not None and not outlined.walks and idle():
         return None
@@ -168,6 +186,17 @@ def _program(
     return program
 
 
+def may_start(modules: Modules | None, text: bytes) -> bool:
+    """Whether a walk may stand in a text's code: more than is spoken of one, and a step's result is a trainer's."""
+    if not may_spell_walk(text):
+        return False
+    if not any(step.encode() in text for step in STEPS):
+        return True
+    from retainlint.stepping import may_step
+
+    return may_step(modules, text)
+
+
 def _refused(source: Source, reason: str, row: int | None = None, column: int | None = None) -> Found:
     """Of a source that can't be checked, because of what stands at a place."""
     from retainlint.unchecked import not_checked
@@ -177,10 +206,10 @@ def _refused(source: Source, reason: str, row: int | None = None, column: int | 
 
 def _imported(source: Source) -> Program | str:
     """A module that a checked file imports, or why it can't be followed."""
-    from retainlint.lowering import LoweringError, lower
+    from retainlint.lowering import LoweringError, lower_partly
 
     try:
-        return lower(source)
+        return lower_partly(source)
     except LoweringError as error:
         return error.reason
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from retainlint.spelling import code, may_spell_walk
+from retainlint.uncalled import without_asked
 from retainlint.walks import may_walk
 
 _HEAD = re.compile(
@@ -69,7 +70,7 @@ def mentions(text: bytes, names: frozenset[str]) -> bool:
 @lru_cache(maxsize=_READ)
 def _outlined(text: bytes) -> tuple[_Outlined, ...]:
     """What a module names, each with its words and whether a walk may stand in it."""
-    text = code(text)
+    text = without_asked(code(text))
     found = [_Named(name, _words(value)) for name, value in _bound(text)]
     around: list[
         tuple[int, _Named, bool]

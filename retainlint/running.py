@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from retainlint import linter
@@ -27,6 +27,12 @@ WORTH = 0.8
 
 WORTH_SPAWNING = 3.0
 """The same where each process has to start Python, and to import what it needs."""
+
+RATE = 5e-6
+"""Seconds that a byte costs of a file that has to be followed, roughly: so much is known before one is."""
+
+SURE = 2.0
+"""Seconds of checking, by that rate, that are shared whatever the other files need."""
 
 FEW = 50
 """So many files are read as fast as a cache is."""
@@ -124,27 +130,61 @@ class Running:
     def _here(self, pending: list[tuple[str, int]], settings: Mapping[str, Settings]) -> Iterator[FileResult]:
         """One after the other, until it is seen that several processes would be done sooner."""
         files = Disk(self._shelf() if pending else None, self._listings)
+        if self.jobs != 1 and len(pending) > 1 and self._that_pay(_work(pending)) > 1:
+            pending = yield from self._glanced(pending, settings, files)
+            jobs = self._that_pay(_work(pending))
+            if jobs > 1 and len(pending) > 1:
+                yield from self._shared(pending, settings, files, jobs)
+                return
         begun, done, left = time.monotonic(), 0, sum(size for _, size in pending)
         for number, (name, size) in enumerate(pending):
             spent = time.monotonic() - begun
             if self.jobs != 1 and len(pending) - number > 1 and spent >= self.patience:
                 jobs = self._that_pay(left * spent / (done or 1))
                 if jobs > 1:
-                    from retainlint.executor import processes
-                    from retainlint.tasks import portioned
-
-                    with processes(min(jobs, len(pending) - number)) as pool:
-                        tasks = portioned(pending[number:], settings)
-                        yield from self._spread(pool, [task._replace(shelf=files.shelf) for task in tasks])
+                    yield from self._shared(pending[number:], settings, files, jobs)
                     return
             yield self._checked(name, settings[name], files)
             done, left = done + size, left - size
+
+    def _glanced(
+        self, pending: list[tuple[str, int]], settings: Mapping[str, Settings], files: Disk
+    ) -> Generator[FileResult, None, list[tuple[str, int]]]:
+        """The files that have to be followed, and those that weren't looked at since there is work enough; the others are
+        done by a look at names, so that what is heavy isn't begun before it is known what there is to share."""
+        followed: list[tuple[str, int]] = []
+        for number, (name, size) in enumerate(pending):
+            if _work(followed) >= SURE:
+                return followed + pending[number:]
+            data = _read(name)
+            result = linter.glance(name, data, settings[name], files) if data is not None else None
+            if result is None or data is None:
+                followed.append((name, size))
+            else:
+                self._keep(result, settings[name], data)
+                yield result if self.gaps else result._replace(gaps=())
+        return followed
+
+    def _shared(
+        self, pending: list[tuple[str, int]], settings: Mapping[str, Settings], files: Disk, jobs: int
+    ) -> Iterator[FileResult]:
+        """By other processes."""
+        from retainlint.executor import forks, processes
+        from retainlint.tasks import portioned
+
+        if forks():
+            linter.prepare()
+        with processes(min(jobs, len(pending))) as pool:
+            tasks = portioned(pending, settings)
+            yield from self._spread(pool, [task._replace(shelf=files.shelf) for task in tasks])
 
     def _shelf(self) -> Shelf | None:
         return self.cache.shelf() if self.cache is not None else None
 
     def _that_pay(self, seconds: float) -> int:
         """How many processes to share so much work between."""
+        if seconds < (WORTH if self.worth is None else self.worth):
+            return 1
         from retainlint.executor import forks, processors
 
         worth = self.worth if self.worth is not None else WORTH if forks() else WORTH_SPAWNING
@@ -212,6 +252,11 @@ class Running:
         if self.cache is not None:
             self.cache.put(name, settings, answer.digest, answer.lookups, answer.texts)
         return result
+
+
+def _work(pending: list[tuple[str, int]]) -> float:
+    """Seconds that files may take that have to be followed."""
+    return RATE * sum(size for _, size in pending)
 
 
 def _read(name: str) -> bytes | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from retainlint import uncalled
 from retainlint.walks import KERNELS, may_walk
 
 _TRIPLED = (b'"""', b"'''")
@@ -23,9 +24,6 @@ _KERNEL = re.compile(
     rb"(?<![\w.])(?:%s)(?:\.\w+)*\.(?!(?:run|manual)_backward\b)\w+_backward\b" % "|".join(KERNELS).encode()
 )
 
-_OWN = re.compile(rb"\bdef[ \t]+(\w+_backward)[ \t]*\(")
-_WALKING = (b"manual_backward", b"run_backward")
-
 _READ = 100
 """So many texts' code is remembered. It decides nothing but the time it takes."""
 
@@ -37,23 +35,13 @@ def may_spell_walk(data: bytes) -> bool:
     spelt = code(data)
     if any(mark in spelt for mark in _TRIPLED):
         return True  # a text that can't be read so has some left
-    return may_walk(spelt) and may_walk(_without_own(spelt))
-
-
-def _without_own(spelt: bytes) -> bytes:
-    """A text's code without the calls of functions that it defines itself, such as `x_backward(...)`: they walk something
-    only if a walk stands elsewhere in it. With them, if it speaks of one but in a call, or in the definition."""
-    own = b"|".join({name for name in _OWN.findall(spelt) if name not in _WALKING})
-    if not own:
-        return spelt
-    left = re.sub(rb"(?<![\w.])(?:%s)\s*\(" % own, b"(", spelt)
-    return spelt if re.search(rb"(?<!\w)(?:%s)\b" % own, left) else left
+    return may_walk(spelt) and may_walk(uncalled.without(spelt))
 
 
 @lru_cache(maxsize=_READ * 5)
 def spoken(text: bytes) -> str:
-    """A text without its comments, and without texts that are no names."""
-    return code(text).decode(errors="replace")
+    """A text without its comments, without texts that are no names, and without walks that are only asked about."""
+    return uncalled.without_asked(code(text)).decode(errors="replace")
 
 
 @lru_cache(maxsize=_READ)

@@ -23,10 +23,10 @@ TRAINED += r"|\bfrom[ \t]+skorch[\w.]*[ \t]+import\b(?=[\s\S]*\bdef[ \t]+get_los
 BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(WALKERS)})[ \t]*\("
 _SPEAKING = (
     r"(?:_*(?:is|has|must|should|can|needs|use|set|reset|mark|track|save|register)_\w*"
-    r"|\w*_(?:for|in|of|during|before|after|pre|post)_)"
+    r"|(?:\w*_)?(?:for|in|of|during|before|after|pre|post)_|\w*_register_)"
 )
 """What stands before `backward` in the names of questions, switches and hooks: `is_backward`, `save_for_backward`,
-`set_is_last_backward`, `on_after_backward`. They walk nothing themselves."""
+`set_is_last_backward`, `on_after_backward`, `_check_can_register_backward`. They walk nothing themselves."""
 
 _ANY = rf"(?=\w*backward\b)(?!{_SPEAKING}backward\b)"
 WALK = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|(?<!def )\bgrad\s*\(|{BY_OTHERS}|{TRAINED}"
@@ -56,7 +56,9 @@ def may_start_walks(data: bytes) -> bool:
     outside of functions and imports nothing relatively, which no script can."""
     if b"__main__" in data:
         return True
-    return (b"\nfor " in data or b"\nwhile " in data or _trains(data)) and b"\nfrom ." not in data
+    if b"\nfrom ." in data:  # first, for it is found soon
+        return False
+    return b"\nfor " in data or b"\nwhile " in data or _trains(data)
 
 
 def may_lead_to_walks(data: bytes) -> bool:
@@ -95,7 +97,7 @@ def may_walk(data: bytes) -> bool:
             start = found.start()
             if (start == 0 or data[start - 1] not in _WORD) and data[max(start - 4, 0) : start] != b"def ":
                 return True
-    may_train = (b"Trainer" in data and b"forward" in data) or (b"skorch" in data and b"get_loss" in data)
+    may_train = (b"forward" in data and b"Trainer" in data) or (b"skorch" in data and b"get_loss" in data)
     return may_train and re.search(TRAINED.encode(), data) is not None
 
 

@@ -112,6 +112,38 @@ def test_a_small_run_starts_no_process(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert len(json.loads(told(Running(), str(tmp_path)))[0]) == 3
 
 
+def test_only_what_has_to_be_followed_is_shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A look at names tells the others, here, before anything is begun."""
+    for name in "abc":
+        write(str(tmp_path / f"{name}.py"), TWICE)
+        write(str(tmp_path / f"speaks_{name}.py"), "# loss.backward()\nx = 1\n")
+    shared: list[str] = []
+    plain = tasks.portioned
+
+    def portioned(pending: list[tuple[str, int]], settings: Any) -> list[Task]:
+        shared.extend(os.path.basename(name) for name, _ in pending)
+        return plain(pending, settings)
+
+    monkeypatch.setattr(tasks, "portioned", portioned)
+    found, _, _, files = json.loads(told(many(), str(tmp_path)))
+    assert (len(found), files, sorted(shared)) == (3, 6, ["a.py", "b.py", "c.py"])
+
+
+def test_much_work_is_shared_before_all_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("retainlint.running.SURE", 0)
+    monkeypatch.setattr(linter, "glance", lambda *_: pytest.fail("looked at"))
+    for name in "abc":
+        write(str(tmp_path / f"{name}.py"), TWICE)
+    assert len(json.loads(told(many(), str(tmp_path)))[0]) == 3
+
+
+def test_a_comment_that_suppresses_nothing_is_told_after_a_glance(tmp_path: Path) -> None:
+    for name in "abc":
+        write(str(tmp_path / f"{name}.py"), "# loss.backward()\nx = 1  # retainlint: ignore[RTL102]\n")
+    assert told(many(), str(tmp_path)) == told(None, str(tmp_path))
+    assert [one["code"] for one in json.loads(told(many(), str(tmp_path)))[0]] == ["RTL901"] * 3
+
+
 def forbidden(*_: object) -> None:
     raise AssertionError("a worker looked at its own disk")
 

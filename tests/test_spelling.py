@@ -34,6 +34,23 @@ FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
         "def inner_backward(x):\n    return x\ninner_backward = other\ninner_backward(1)\n",
         "def inner_backward(x):\n    return x\nbox.inner_backward(1)\n",
         "x = 'never closed ''' loss.backward() '''\n",
+        "fn = loss.backward\nfn()\n",
+        "run(loss.backward)\n",
+        "walks = {'it': loss.backward}\n",
+        "walk = lambda: loss.backward\n",
+        "later = lambda walk=loss.backward: walk()\n",
+        "for walk in a.backward, b.backward: walk()\n",
+        "walk = x.backward if y == 1 else z\n",
+        "walk = x if not y else y.backward\n",
+        "walk = torch.Tensor.backward\n",
+        "self.cls.backward(1)\n",
+        "loss\\\n  .backward()\n",
+        "super().x_backward(1)\n",
+        "self.x_backward(1)\n",
+        "class A:\n def x_backward(self, x):\n  x.backward()\n def f(self):\n  self.x_backward(1)\n",
+        "class A:\n def x_backward(self, x): pass\nclass B(C):\n def f(self):\n  self.x_backward(1)\n",
+        "class A:\n def x_backward(self, x): pass\nx_backward(1)\n",
+        "class A:\n def x_backward(self, x): pass\n def f(self):\n  g(self.x_backward)\n  self.x_backward(1)\n",
     ],
 )
 def test_what_spells_a_walk(text: str) -> None:
@@ -52,12 +69,37 @@ def test_what_spells_a_walk(text: str) -> None:
         "def inner_backward(x):\n    return x\ny = inner_backward(1)\n",
         "def backward(ctx, x):\n    return x\n",
         "class Space:\n    def grad(self):\n        return 1\n",
+        "known = {Tensor.backward: 1}\n",
+        "x = f is not loss.backward\n",
+        "x = loss.backward == f and not loss.backward\n",
+        "fn = self.fn_cls.backward\ncall(cls.backward, Twice.apply, TwiceFunction.backward)\n",
+        "if config.recompute_backward: pass\nx = config.recompute_backward\n",
+        "group.pre_backward(1)\npost_backward(1)\nself._check_can_register_backward()\n",
     ],
 )
 def test_what_only_speaks_of_one(text: str) -> None:
     assert not may_spell_walk(text.encode())
     found = outline(Source("t.py", text))
     assert found is not None and not found.walks
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if loss.backward: pass\n",
+        "x = known[loss.backward:]\n",
+        "class A:\n def x_backward(self, x): pass\n def f(self):\n  self.x_backward(1)\n",
+    ],
+)
+def test_what_is_no_walk_where_a_text_is_run_by_itself(text: str) -> None:
+    assert not may_spell_walk(text.encode())
+
+
+def test_a_method_of_the_text_may_be_filled_in_by_an_heir_elsewhere() -> None:
+    """Who imports the text has its method run for the walk of an heir."""
+    text = "class A:\n    def x_backward(self, x): pass\n    def f(self):\n        self.x_backward(1)\n"
+    found = outline(Source("t.py", text))
+    assert found is not None and found.walks
 
 
 @pytest.mark.parametrize("folder", ["raises", "runs", "unknown", "projects"])

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from retainlint import linter, process
 from retainlint.commands.configuring import configured
 from retainlint.config import Asked
 from retainlint.discovery import discover
@@ -52,20 +53,22 @@ def _bytes(name: str) -> bytes:
 
 
 def _import() -> None:
-    import retainlint.lowering.program
-    import retainlint.rules
-    import retainlint.symbolic  # noqa: F401
+    process.ours = True
+    linter.prepare()
 
 
 def _one(clock: Clock, name: str, data: bytes) -> int:
     """Check one file without its project; the steps that it took."""
     from retainlint.lowering import LoweringError, lower, outline
+    from retainlint.pipeline import may_start
     from retainlint.rules import diagnose
     from retainlint.source import Source, UnreadableSource
     from retainlint.symbolic import explore
 
     try:
         source = Source.decode(name, data)
+        if not clock.of("filter", lambda: may_start(None, source.text.encode(errors="replace"))):
+            return 0
         outlined = clock.of("outline", lambda: outline(source))
         if outlined is not None and not outlined.walks:
             return 0

@@ -31,7 +31,7 @@ def without(tree: ast.Module, text: str, spelt: Sequence[Spelt]) -> list[Spelt]:
     """
     doubtful = [node for node in spelt if _name(node).endswith("backward") and _name(node) not in _ITSELF]
     dropped: set[Spelt] = {node for node in doubtful if isinstance(node, ast.Attribute) and _root(node) in KERNELS}
-    bare = [node for node in doubtful if isinstance(node, ast.Name)]
+    bare = [node for node in doubtful if isinstance(node, ast.Name) and _may_define(text, node.id)]
     if bare:
         defined, bound = _definitions(tree)
         own = [node for node in bare if node.id in defined and node.id not in bound]
@@ -40,6 +40,11 @@ def without(tree: ast.Module, text: str, spelt: Sequence[Spelt]) -> list[Spelt]:
         lines = _NEWLINE.split(text)
         dropped.update(node for node in own if not _leads(node.id, defined, rows, lines))
     return [node for node in spelt if node not in dropped]
+
+
+def _may_define(text: str, name: str) -> bool:
+    """Whether a text may define a function of some name, or make one: most are imported."""
+    return re.search(rf"\bdef[ \t\\\r\n]+{name}\b|^{name}\b[ \t\\\r\n]*=", text, re.MULTILINE) is not None
 
 
 def _name(node: Spelt) -> str:

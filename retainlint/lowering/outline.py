@@ -12,8 +12,11 @@ from collections.abc import Iterator
 
 from retainlint.lowering import namesakes
 from retainlint.lowering.depth import too_deep
+from retainlint.lowering.plan import plan
+from retainlint.parts import Part
 from retainlint.records import record
 from retainlint.source import Source
+from retainlint.uncalled import is_of_class
 from retainlint.walks import BY_OTHERS, STEPS, TRAINED, TRAINER, WALKERS, may_walk, only_speaks
 
 SHORTEST = 20
@@ -36,11 +39,13 @@ _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 @record
 class Outline:
     """`walks` are the offsets at which a walk is written; `bodies` tells of the functions that aren't inside of others
-    where each body starts and where it ends, `types` the same of the annotations there, which are never computed."""
+    where each body starts and where it ends, `types` the same of the annotations there, which are never computed. `parts`
+    are the module's statements, if they were asked for."""
 
     walks: list[int]
     bodies: list[tuple[int, int]]
     types: list[tuple[int, int]]
+    parts: tuple[Part, ...] = ()
 
     def aside(self) -> dict[int, int]:
         """The bodies in which no walk stands: from their starts to their ends."""
@@ -48,8 +53,9 @@ class Outline:
         return {start: end for start, end in self.bodies if bisect_left(walks, start) == bisect_left(walks, end)}
 
 
-def outline(source: Source) -> Outline | None:
-    """The outline of a text; None where this Python can't read it, or where its places can't be relied on."""
+def outline(source: Source, *, parts: bool = False) -> Outline | None:
+    """The outline of a text, with its `parts` if asked; None where this Python can't read it, or where its places can't be
+    relied on."""
     text = source.text
     if "\f" in text or "\0" in text or (_CRASHES and too_deep(text) is not None):
         return None
@@ -73,9 +79,10 @@ def outline(source: Source) -> Outline | None:
         functions_ = (each for each in outer if not isinstance(each, ast.AnnAssign))
         bodies = [body for function in functions_ if (body := places.body(function)) is not None]
         types = [place for each in outer for type in _types(each) if (place := places.type(type)) is not None]
+        planned = plan(source, tree) if parts else ()
     except _REFUSED:
         return None
-    return Outline(walks, bodies, types)
+    return Outline(walks, bodies, types, planned)
 
 
 def _spoken(text: str) -> Iterator[int]:
@@ -99,14 +106,16 @@ def _walks(tree: ast.AST, rows: list[int], own: set[str], functions: set[str]) -
         if isinstance(node, ast.ClassDef) and any(ast.unparse(base) in functions for base in node.bases):
             continue
         for child in ast.iter_child_nodes(node):
+            child = child.value if isinstance(child, ast.Attribute) and _is_asked(node, child) else child
             last = getattr(child, "end_lineno", None)
             first = min(
                 getattr(child, "lineno", 0), *(each.lineno for each in getattr(child, "decorator_list", ())), _FAR
             )
             if last is None or bisect_left(rows, first) < bisect_right(rows, last):
                 pending.append(child)
-        if isinstance(node, ast.Attribute) and node.attr in own and isinstance(node.ctx, ast.Load):
-            yield node
+        if isinstance(node, ast.Attribute):
+            if node.attr in own and isinstance(node.ctx, ast.Load) and not is_of_class(_last(node.value)):
+                yield node
         elif isinstance(node, ast.Call) and _called(node.func):
             yield node.func
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in STEPS:
@@ -116,10 +125,25 @@ def _walks(tree: ast.AST, rows: list[int], own: set[str], functions: set[str]) -
                 yield node
 
 
+def _is_asked(node: ast.AST, part: ast.Attribute) -> bool:
+    """Whether a part of a node is only asked about: what is compared, negated or looked up by isn't called for that."""
+    match node:
+        case ast.Compare(ops=ops):
+            return all(isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) for op in ops)
+        case ast.Dict(keys=keys):
+            return any(key is part for key in keys)
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+
+
+def _last(node: ast.expr) -> str:
+    """The last word of a dotted name."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
 def _called(func: ast.expr) -> bool:
     """Whether a call of this is a walk: of `backward` and the like, of `autograd.grad`, or of what was imported by such a
     name."""
-    name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+    name = _last(func)
     return name == "grad" or name.endswith(WALKERS) or (name.endswith("backward") and not only_speaks(name))
 
 

@@ -52,23 +52,37 @@ def parse(source: Source) -> Tree:
     return Tree(module, aligned)
 
 
-def parse_around(source: Source, aside: Mapping[int, int]) -> Tree | None:
-    """The tree of a text in which a number stands for each piece that is put aside, given by where it starts and ends.
+def parse_around(source: Source, aside: Mapping[int, int], first: int = 0, last: int | None = None) -> Tree | None:
+    """The tree of a text, or of its rows between two offsets, in which a number stands for each piece that is put aside,
+    given by where it starts and ends.
 
     None where that can't be told from its places, and where the text has to be read as a whole to say what is wrong.
     """
+    last = len(source.text) if last is None else last
     pieces: list[str] = []
-    at = 0
+    at = first
     for start in sorted(aside):
         pieces += (source.text[at:start], "0")
         at = aside[start]
-    pieces.append(source.text[at:])
+    pieces.append(source.text[at:last])
     try:
-        module = _module(source, "".join(pieces), 0)[1]
+        module = _module(source, "".join(pieces), first)[1]
     except LoweringError:
         return None
-    offsets, end = measure(module, gaps=aside)
-    return Tree(module, offsets) if end == len(source.text) else None
+    offsets, end = measure(module, first, gaps=aside)
+    return Tree(module, offsets) if end == last else None
+
+
+def parse_rows(source: Source, first: int, last: int) -> Tree:
+    """The tree of the rows between two offsets. Raises LoweringError where they can't be read safely."""
+    text, module = _module(source, source.text[first:last], first)
+    offsets, end = measure(module, first)
+    if end == last:
+        return Tree(module, offsets)
+    aligned = align(module, text)
+    if aligned is None:
+        raise LoweringError(source, _NOT_GIVEN_BACK, first)
+    return Tree(module, {node: (first + start, first + end) for node, (start, end) in aligned.items()})
 
 
 def parse_body(source: Source, start: int, end: int) -> Tree:

@@ -71,8 +71,8 @@ class _Counter(CodegenState):
 class _Jumper(_Counter):
     """Counts on behind a gap, for which one character stands in, as if what stood there had been written."""
 
-    def __init__(self, module: cst.Module, gaps: Mapping[int, int]) -> None:
-        super().__init__(module)
+    def __init__(self, module: cst.Module, gaps: Mapping[int, int], at: int) -> None:
+        super().__init__(module, at)
         self.behind = {start + 1: end for start, end in gaps.items()}
 
     def add_token(self, value: str) -> None:
@@ -86,7 +86,7 @@ def measure(module: cst.Module, at: int = 0, gaps: Mapping[int, int] | None = No
     `gaps` tells from where to where of the text there is but one character in the module's.
     Nodes for which PositionProvider records nothing but their extent with white space aren't in the answer.
     """
-    state = _Jumper(module, gaps) if gaps else _Counter(module, at)
+    state = _Jumper(module, gaps, at) if gaps else _Counter(module, at)
     module._codegen(state)
     # A module that doesn't end its last line has that line end generated, then popped.
     end = state.at if module.has_trailing_newline else state.at - len(module.default_newline)

@@ -1,8 +1,9 @@
 """Imports libcst in half its time, and has it parse in three quarters: the classes of its nodes are compiled by us.
 
 The standard library writes and compiles six methods for each of its 170 frozen dataclasses, of which it throws three away
-and a file needs a third: the others wait for the first object. What is left, but for the text of their signatures until then,
-and but for nodes that can be changed, is as if libcst were imported by itself. What it has parsed needn't be validated.
+and a file needs a third: the others wait for the first object. So does what it knows of scopes and types, until somebody asks.
+What is left, but for the text of their signatures until then, and but for nodes that can be changed, is as if libcst were
+imported by itself. What it has parsed needn't be validated.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import dataclasses
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib.machinery import PathFinder
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from retainlint import process
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 _NODES = "libcst._nodes."
 _COMPILED = "libcst.native"
 """Can't be imported twice; it asks for the classes by their names."""
+
+_METADATA = "libcst.metadata"
 
 _FROZEN = {"frozen": True}
 
@@ -53,9 +58,12 @@ def import_libcst() -> None:
     late = _Late(plain)
     dataclasses.dataclass = late
     try:
+        metadata = _unopened()
         import libcst
 
         libcst.parse_module("x = 1")
+        if metadata is not None:
+            vars(libcst)["metadata"] = metadata
     except Exception:  # noqa: BLE001 -- another libcst, or Python, than we know: whoever asks next imports it plainly
         for name in [name for name in sys.modules if name.partition(".")[0] == "libcst" and name != _COMPILED]:
             del sys.modules[name]
@@ -64,6 +72,29 @@ def import_libcst() -> None:
     finally:
         dataclasses.dataclass = plain
     late.freeze()
+
+
+class _Unopened(ModuleType):
+    """A package of which only modules are imported, until it is asked for a name of its own."""
+
+    def __getattr__(self, name: str) -> Any:
+        self.__class__ = ModuleType  # type: ignore[assignment]
+        spec = self.__spec__
+        assert spec is not None and spec.loader is not None
+        spec.loader.exec_module(self)
+        return getattr(self, name)
+
+
+def _unopened() -> ModuleType | None:
+    """libcst's metadata, of which libcst itself needs two modules, and we none; None where it isn't found as usual."""
+    above = PathFinder.find_spec("libcst")
+    spec = PathFinder.find_spec(_METADATA, above.submodule_search_locations if above is not None else None)
+    if spec is None:
+        return None
+    module = sys.modules[_METADATA] = _Unopened(_METADATA)
+    module.__spec__, module.__path__ = spec, list(spec.submodule_search_locations or ())
+    module.__file__, module.__package__, module.__loader__ = spec.origin, _METADATA, spec.loader
+    return module
 
 
 def parse_module(text: str) -> Module:
@@ -147,8 +178,8 @@ def _init_of(cls: Any) -> Callable[..., None]:
             after = "pass"
         elif cls._validate.__qualname__.partition(".")[0] in _ALWAYS_RIGHT:
             after = "if not _now.parses: _me._validate()"
-    names: dict[str, Any] = {"_now": _now, "_set": object()}
-    exec("\n".join(init_lines(dataclasses.fields(cls), names, after, "_me.{name} = {value}")), names)
+    names: dict[str, Any] = {"_now": _now}
+    exec("\n".join(init_lines(dataclasses.fields(cls), names, after)), names)
     made: Callable[..., None] = names["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     return made

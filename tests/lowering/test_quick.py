@@ -20,6 +20,8 @@ process.ours = sys.argv[1] == "quickly"
 import_libcst()
 assert ("libcst" in sys.modules) == process.ours
 import libcst as cst
+assert ("libcst.metadata.scope_provider" in sys.modules) != process.ours
+assert cst.metadata.MetadataWrapper is cst.MetadataWrapper and cst.metadata.base_provider is sys.modules["libcst.metadata.base_provider"]
 from libcst import metadata
 assert dataclasses.dataclass.__module__ == "dataclasses"
 
