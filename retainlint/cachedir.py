@@ -16,7 +16,7 @@ _PACK = re.compile(r"[0-9a-f]{8}\.(pack(\.json)?|ignored)(\.[0-9]+\.new)?$")
 """The names of packs and of answers about what is ignored, also as older versions called them, and of what a run left that was killed."""
 
 _SHELF = re.compile(r"[0-9a-f]{8}\.lowered$")
-_SHELVED = re.compile(r"[0-9a-f]{64}\.ir(\.[0-9]+\.new)?$|used$")
+_SHELVED = re.compile(r"[0-9a-f]{64}\.(ir|parts)(\.[0-9]+\.new)?$|used$")
 _USED = "used"
 """The file of a shelf whose time tells on which day the shelf was used last, and cleared of what wasn't."""
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from enum import Enum
 from functools import cache
 from typing import Any, TypeAlias, get_args
 
 from retainlint import ir
+from retainlint.parts import Origin, Part, Use
 from retainlint.source import Source, Span
 
 Json: TypeAlias = Any
 Make: TypeAlias = Callable[[ir.Head], ir.Code]
+Places: TypeAlias = "list[tuple[int, int]]"
 
 _KINDS: tuple[type, ...] = (*get_args(ir.Instr), ir.Code, ir.Head, ir.Arg, ir.Item, ir.Param, ir.Handler)
 _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
@@ -41,10 +43,23 @@ def module(program: ir.Program) -> tuple[bytes, list[ir.Deferred]]:
     return _line([writer.lives, [writer.row(gap) for gap in program.gaps], row]), writer.waiting
 
 
+def outline(walks: list[int], bodies: Places, types: Places, parts: Iterable[Part]) -> bytes:
+    """What is known of a module before any part of it is lowered, as a line."""
+    return _line([walks, bodies, types, [_part(part) for part in parts]])
+
+
+def block(instructions: ir.Block) -> tuple[bytes, list[ir.Deferred]]:
+    """What a part of a module does, as a line, without the bodies that wait; and whose these are. Raises as `module` does,
+    and for one that couldn't be read."""
+    _refuse_unread(instructions)
+    writer = _Writer()
+    rows = [writer.row(each) for each in instructions]
+    return _line([writer.lives, rows]), writer.waiting
+
+
 def body(code: ir.Code) -> bytes:
     """A function that has waited for its body, as a line. Raises as `module` does, and for one whose body couldn't be read."""
-    if code.body and isinstance(code.body[0], ir.Opaque):
-        raise ValueError("it may only have been too deep for the stack at hand")
+    _refuse_unread(code.body)
     writer = _Writer()
     row = writer.row(code)
     return _line([writer.lives, row])
@@ -63,6 +78,18 @@ def read_module(line: bytes, source: Source, make: Make) -> ir.Program:
     return ir.Program(source, code, tuple(map(reader.row, gaps)))
 
 
+def read_outline(line: bytes) -> tuple[list[int], Places, Places, tuple[Part, ...]]:
+    """What was known of a module: the offsets of walks, the places of bodies and of annotations, and the parts."""
+    walks, bodies, types, rows = json.loads(line)
+    return walks, [(a, b) for a, b in bodies], [(a, b) for a, b in types], tuple(map(_read_part, rows))
+
+
+def read_block(line: bytes, source: Source, make: Make) -> ir.Block:
+    """What a part did that was written; with errors as `read_module`."""
+    lives, rows = json.loads(line)
+    return _Reader(source, lives, make).rows(rows)
+
+
 def read_body(line: bytes, source: Source) -> ir.Code:
     """The function that was written; with errors as `read_module`."""
     lives, row = json.loads(line)
@@ -70,6 +97,28 @@ def read_body(line: bytes, source: Source) -> ir.Code:
     if not isinstance(code, ir.Code):
         raise TypeError("no function")
     return code
+
+
+def _refuse_unread(instructions: ir.Block) -> None:
+    if instructions and isinstance(instructions[0], ir.Opaque):
+        raise ValueError("it may only have been too deep for the stack at hand")
+
+
+def _part(part: Part) -> Json:
+    imports = [[each.module, each.name, each.level] for each in part.imports]
+    uses = [
+        [each.origin.module, each.origin.name, each.origin.level, each.attributes, each.alone] for each in part.uses
+    ]
+    names = sorted(part.binds), sorted(part.reads), sorted(part.changes)
+    return [part.start, part.end, *names, imports, uses, part.always, part.stars]
+
+
+def _read_part(row: Json) -> Part:
+    start, end, binds, reads, changes, imports, uses, always, stars = row
+    return Part(
+        start, end, frozenset(binds), frozenset(reads), frozenset(changes), tuple(Origin(*each) for each in imports),
+        tuple(Use(Origin(*each[:3]), tuple(each[3]), each[4]) for each in uses), always, stars,
+    )  # fmt: skip
 
 
 def _line(value: Json) -> bytes:

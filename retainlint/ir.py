@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from types import EllipsisType
 from typing import TypeAlias
 
+from retainlint.parts import Parts
 from retainlint.records import record
 from retainlint.source import Source, Span
 
@@ -465,8 +466,9 @@ Instr: TypeAlias = (
 
 @record
 class Program:
-    """A module, lowered."""
+    """A module, lowered; with `parts` the body of its code is empty, and each of them is lowered when it is asked for."""
 
     source: Source
     module: Code
     gaps: tuple[Opaque, ...] = ()
+    parts: Parts | None = None

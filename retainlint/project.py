@@ -15,12 +15,16 @@ from retainlint.walks import may_lead_to_walks, may_start_walks, may_walk
 if TYPE_CHECKING:
     from retainlint.ir import Program
     from retainlint.leading import Leading
+    from retainlint.parts import Use
 
 KEPT = 200
 """So many modules stay lowered: most are imported again by the next file. It decides nothing but the time it takes."""
 
 SEARCHED = 40
 """So many modules are searched for a walk on behalf of a script that holds none."""
+
+FAR = 4
+"""So many imports lead from one to the next."""
 
 SMALL = 5_000
 """Bytes of an `__init__.py` that does little but import."""
@@ -71,6 +75,7 @@ class Project:
         self._lower = lower
         self._texts: dict[str, bytes | None] = {}
         self._registering: dict[str, bool] = {}
+        self._altering: dict[tuple[str, Use], frozenset[tuple[str, str]] | None] = {}
         self._reaching: frozenset[str] | None = None
         self.entry = modules.place(modules.entry)
 
@@ -99,6 +104,43 @@ class Project:
             small = place.endswith("__init__.py") and len(text) < SMALL and b"import" in text
             self._registering[place] = small or (b"regist" in text.lower() and _REGISTERS.search(text) is not None)
         return self._registering[place]
+
+    def alters(self, importer: Source, use: Use) -> frozenset[tuple[str, str]] | None:
+        """What a text may change of what other modules hold by a call of something that it imported: the places of these
+        modules, and names in them; None for anything."""
+        key = importer.name, use
+        if key not in self._altering:
+            self._altering[key] = self._alters(importer.name, use)
+        return self._altering[key]
+
+    def _alters(self, importer: str, use: Use) -> frozenset[tuple[str, str]] | None:
+        from retainlint.parts import ASKING
+
+        place = self._modules.find(importer, use.origin.module, use.origin.level)
+        names = [*filter(None, (use.origin.name,)), *use.attributes]
+        while place is not None and names and (below := self._modules.submodule(place, names[0])) is not None:
+            place = below
+            del names[0]
+        if place is None:
+            return frozenset()
+        if len(names) != 1:
+            return None if use.alone or (len(names) > 1 and names[-1] not in ASKING) else frozenset()
+        return self._changes(place, names[0]) if use.alone or "regist" in names[0].lower() else frozenset()
+
+    def _changes(self, place: str, name: str) -> frozenset[tuple[str, str]] | None:
+        """What a call of a module's function may change."""
+        for _ in range(FAR):
+            program = self.program(place)
+            if program is None or isinstance(program, str) or program.parts is None:
+                return None
+            effect = program.parts.effect(name)
+            if effect.origin is None:
+                return None if effect.outside else frozenset((place, each) for each in effect.names)
+            found = self._modules.find(program.source.name, effect.origin.module, effect.origin.level)
+            if found is None or not effect.origin.name:
+                return frozenset() if found is None else None
+            place, name = found, effect.origin.name
+        return None
 
     def reaches(self, name: str) -> bool:
         """Whether a walk may be reached from a function, method or class of that name."""
@@ -142,7 +184,7 @@ class Project:
             source = Source.decode(name, data)
         except UnreadableSource as error:
             return error.reason
-        kept = shelf.find(source, digest) if shelf is not None else None
+        kept = shelf.find_partly(source, digest) if shelf is not None else None
         found = self._lower(source) if kept is None else kept
         if shelf is not None and kept is None and not isinstance(found, str):
             shelf.keep(found, digest)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from retainlint.cachedir import prepared_shelf, read, replace
 
 if TYPE_CHECKING:
-    from retainlint.ir import Code, Head, Program
+    from retainlint.ir import Block, Code, Head, Program
+    from retainlint.parts import Part, Parts
     from retainlint.source import Source
 
 _MODULE = -1
@@ -40,11 +41,15 @@ class Shelf(NamedTuple):
 
     def find(self, source: Source, digest: str) -> Program | None:
         """A module that was kept, by the SHA-256 of its bytes."""
-        return _File(self, digest).module(source)
+        return _File(self, digest, "ir").module(source)
+
+    def find_partly(self, source: Source, digest: str) -> Program | None:
+        """The same of a module each part of which is lowered when it is asked for."""
+        return _File(self, digest, "parts").partly(source)
 
     def keep(self, program: Program, digest: str) -> None:
-        """Keep a module, and whatever bodies of it are asked for from now on."""
-        _File(self, digest).keep(program)
+        """Keep a module, and whatever parts and bodies of it are asked for from now on."""
+        _File(self, digest, "ir" if program.parts is None else "parts").keep(program)
 
     @property
     def name(self) -> str:
@@ -55,27 +60,53 @@ class Shelf(NamedTuple):
 class _File:
     """What is kept of one text: records, each a row with checksum, number and length, and that many bytes."""
 
-    def __init__(self, shelf: Shelf, digest: str) -> None:
+    def __init__(self, shelf: Shelf, digest: str, kind: str) -> None:
         self._shelf = shelf
         self._mark = _bytes(f"{shelf.tool} {digest}")  # what its module begins with
-        self._path = os.path.join(shelf.cache, shelf.name, f"{digest}.ir")
+        self._path = os.path.join(shelf.cache, shelf.name, f"{digest}.{kind}")
         self._bodies: dict[int, bytes] = {}
 
     def module(self, source: Source) -> Program | None:
         """The module, if a whole one is kept."""
+        with contextlib.suppress(*_UNUSABLE):
+            if (line := self._line()) is not None:
+                from retainlint import encoded
+
+                return encoded.read_module(line, source, partial(self._body, source))
+        return None
+
+    def partly(self, source: Source) -> Program | None:
+        """The same of one in parts."""
+        with contextlib.suppress(*_UNUSABLE):
+            if (line := self._line()) is not None:
+                from retainlint import encoded
+                from retainlint.lowering import Outline
+                from retainlint.lowering.partly import partly
+
+                program = partly(source, Outline(*encoded.read_outline(line)))
+                if program.parts is not None:
+                    program.parts.through(partial(self._block, source))
+                return program
+        return None
+
+    def _line(self) -> bytes | None:
+        """What is kept of the module itself. Raises ValueError where the file isn't whole."""
         data = read(self._path)
         if data is None:
             return None
+        self._bodies = dict(_records(data))
+        mark, _, line = zlib.decompress(self._bodies.pop(_MODULE)).partition(b"\n")
+        return line if mark == self._mark else None
+
+    def _block(self, source: Source, make: Callable[[Part], Block], part: Part) -> Block:
+        """What a part does, as it was kept; else lowered, and kept."""
         from retainlint import encoded
 
-        try:
-            self._bodies = dict(_records(data))
-            mark, _, line = zlib.decompress(self._bodies.pop(_MODULE)).partition(b"\n")
-            if mark != self._mark:
-                return None
-            return encoded.read_module(line, source, partial(self._body, source))
-        except _UNUSABLE:
-            return None
+        line = self._bodies.pop(_number(part), None)
+        if line is not None:
+            with contextlib.suppress(*_UNUSABLE):
+                return encoded.read_block(zlib.decompress(line), source, partial(self._body, source))
+        return self._added_part(make, part)
 
     def _body(self, source: Source, head: Head) -> Code:
         """A function with its body, as it was kept; else lowered, and kept."""
@@ -96,6 +127,10 @@ class _File:
         with contextlib.suppress(*_UNKEPT):
             if not prepared_shelf(self._shelf.cache, self._shelf.name):
                 return
+            if program.parts is not None:
+                replace(self._path, _record(_MODULE, self._mark + b"\n" + _outline(program.parts)))
+                program.parts.through(self._added_part)
+                return
             line, waiting = encoded.module(program)
             replace(self._path, _record(_MODULE, self._mark + b"\n" + line))
             for each in waiting:
@@ -106,13 +141,41 @@ class _File:
 
         code = make(head)
         with contextlib.suppress(*_UNKEPT):
-            record = _record(head.body[0], encoded.body(code))
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND)
-            try:
-                os.write(file, record)  # all at once, so that another process's stands before it or behind
-            finally:
-                os.close(file)
+            self._append(_record(head.body[0], encoded.body(code)))
         return code
+
+    def _added_part(self, make: Callable[[Part], Block], part: Part) -> Block:
+        from retainlint import encoded, ir
+
+        block = make(part)
+        if not all(isinstance(instr, ir.Import | ir.Store) for instr in block):  # these cost no more than to read them
+            with contextlib.suppress(*_UNKEPT):
+                line, waiting = encoded.block(block)
+                self._append(_record(_number(part), line))
+                for each in waiting:
+                    each.through(self._added)
+        return block
+
+    def _append(self, record: bytes) -> None:
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(file, record)  # all at once, so that another process's stands before it or behind
+        finally:
+            os.close(file)
+
+
+def _number(part: Part) -> int:
+    """The number of the record that holds a part."""
+    return _MODULE - 1 - part.start
+
+
+def _outline(parts: Parts) -> bytes:
+    from retainlint import encoded
+    from retainlint.lowering.partly import Lowering
+
+    assert isinstance(parts.make, Lowering)
+    found = parts.make.found
+    return encoded.outline(found.walks, found.bodies, found.types, found.parts)
 
 
 def _bytes(text: str) -> bytes:

@@ -12,7 +12,7 @@ from retainlint.source import Source
 if TYPE_CHECKING:
     from retainlint.ir import Code, Head, Program
 
-__all__ = ["LoweringError", "Outline", "lower", "lower_body", "outline"]
+__all__ = ["LoweringError", "Outline", "lower", "lower_body", "lower_partly", "outline", "prepare"]
 
 LONGEST = 30_000
 """Rows of the longest text that is read: beyond, libcst takes minutes and gigabytes."""
@@ -25,13 +25,35 @@ def lower(source: Source, found: Outline | None = None, *, whole: bool = False) 
     source's outline, if the caller has it already.
     Raises LoweringError, and nothing else, for a text that isn't Python or is too deep to be read safely.
     """
-    if len(source.row_starts) > LONGEST:
-        rows = len(source.row_starts)
-        raise LoweringError(source, f"the file is too long to be checked: {rows:,} lines, more than {LONGEST:,}", 0)
+    _check_length(source)
     import_libcst()
     from retainlint.lowering.program import lower_source  # libcst costs a quarter of a second to import
 
     return lower_source(source, found or outline(source), whole)
+
+
+def lower_partly(source: Source) -> Program:
+    """The same of a module that is imported, each part of which is lowered when it is asked for: all of it now, where
+    Python doesn't tell what they are."""
+    _check_length(source)
+    found = outline(source, parts=True)
+    if found is None:
+        return lower(source)
+    from retainlint.lowering.partly import partly
+
+    return partly(source, found)
+
+
+def _check_length(source: Source) -> None:
+    if len(source.row_starts) > LONGEST:
+        rows = len(source.row_starts)
+        raise LoweringError(source, f"the file is too long to be checked: {rows:,} lines, more than {LONGEST:,}", 0)
+
+
+def prepare() -> None:
+    """Import what lowering needs."""
+    import_libcst()
+    import retainlint.lowering.program  # noqa: F401
 
 
 def lower_body(source: Source, head: Head) -> Code:

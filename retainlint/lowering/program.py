@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from retainlint.ir import Code, Head, Program
+from retainlint.ir import Block, Code, Head, Program, Scope
 from retainlint.lowering import comprehensions, expressions, functions, literals, patterns, statements
 from retainlint.lowering.builder import Builder, Unit
 from retainlint.lowering.errors import LoweringError
-from retainlint.lowering.liveness import has_branches
+from retainlint.lowering.liveness import has_branches, with_liveness
 from retainlint.lowering.outline import Outline, names_used
-from retainlint.lowering.parse import no_collection, parse, parse_around, room_to_recurse
+from retainlint.lowering.parse import no_collection, parse, parse_around, parse_rows, room_to_recurse
 from retainlint.lowering.scopes import Holder, Names, bindings_of
+from retainlint.parts import Part
 from retainlint.source import Source, Span
 from retainlint.walks import WALK
 
@@ -52,6 +53,31 @@ def _lowered(source: Source, found: Outline | None, whole: bool) -> Program:
         builder.names.use_unseen(used)
     module = functions.finish(builder, "<module>", Span(source, 0, len(text)), (0, len(text)))
     return Program(source, module, tuple(unit.gaps))
+
+
+def unit_of(source: Source, walks: list[int]) -> Unit:
+    """A text of which parts are lowered."""
+    return Unit(source, {}, _VALUES, _STATEMENTS, sorted(walks))
+
+
+def lower_part(unit: Unit, part: Part, pieces: dict[int, int], bodies: dict[int, int]) -> Block:
+    """What a part of a module does; `pieces` of it are put aside, `bodies` among them.
+
+    Raises LoweringError where it can't be read safely.
+    """
+    try:
+        with room_to_recurse(), no_collection():
+            tree = parse_around(unit.source, pieces, part.start, part.end) if pieces else None
+            unit = replace(unit, gaps=[], aside=bodies if tree is not None else {})
+            tree = tree or parse_rows(unit.source, part.start, part.end)
+            unit = replace(unit, offsets=tree.offsets)
+            bindings = bindings_of(tree.module.body, unit.walruses(part.start, part.end))
+            builder = Builder(unit, Names(Holder.MODULE, bindings, None, first=part.start), "")
+            for statement in tree.module.body:
+                builder.statement(statement)
+            return with_liveness(tuple(builder.out), frozenset(), Scope.GLOBAL)
+    except RecursionError as error:
+        raise LoweringError(unit.source, "the code is nested too deeply to be checked", part.start) from error
 
 
 def lower_waiting(source: Source, head: Head) -> Code:

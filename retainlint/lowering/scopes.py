@@ -50,6 +50,7 @@ class Names:
     comprehending: int = 0
     all_read: bool = False
     private: str | None = None  # None: that of the code around
+    first: int = 0  # the number of the first name that it makes up
 
     def __post_init__(self) -> None:
         if self.private is None:
@@ -122,7 +123,7 @@ class Names:
         """Fresh names, that no program can spell, for names that live only in a part of this code."""
         fresh = {}
         for name in map(self.spelt, names):
-            fresh[name] = f"{name}#{len(self.renamed)}"
+            fresh[name] = f"{name}#{self.first + len(self.renamed)}"
             self.renamed.add(fresh[name])
         return fresh
 

@@ -1,16 +1,14 @@
-"""What an import binds: modules of the project are run when a name of theirs is used, each once for all paths."""
+"""What an import binds: modules of the project are run when a name of theirs is used."""
 
 from __future__ import annotations
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic.context import Machine, OutOfSteps
+from retainlint.symbolic import loading
+from retainlint.symbolic.context import Machine
 from retainlint.symbolic.models import dispatch, unknown
-from retainlint.symbolic.project import MODULES, ROWS, STEPS
-from retainlint.symbolic.state import Base, State
-from retainlint.symbolic.values import Const, External, Imported, Module, TensorObj, UnknownObj, Value
-
-_TYPE_CHECKING = External("typing.TYPE_CHECKING")
+from retainlint.symbolic.state import State
+from retainlint.symbolic.values import Const, External, Imported, Module, UnknownObj, Value
 
 # -- the statement ------------------------------------------------------------------------------------------------
 
@@ -40,10 +38,9 @@ def _run_registering(machine: Machine, state: State, place: str, name: str, span
     assert project is not None
     if machine.imports.for_types:
         return
-    below = project.submodule(place, name) if name not in ("", "*") else None
-    for each in (place, below):
-        if each is not None and each not in machine.imports.frames and project.registers(each):
-            _loaded(machine, state, each, span)
+    for each in loading.imported_by(project, place, name):
+        if each not in machine.imports.frames and project.registers(each):
+            loading.loaded(machine, state, each, span)
 
 
 def _foreign(state: State, instr: ir.Import) -> Value:
@@ -72,9 +69,11 @@ def resolve(machine: Machine, state: State, value: Value, span: Span) -> Value:
 
 def member(machine: Machine, state: State, module: Module, name: str, span: Span) -> Value:
     """`module.name`, as this path sees it."""
-    frame = _loaded(machine, state, module.place, span)
-    if frame is not None and frame in state.frames and name in (names := state.frames[frame].names):
-        return resolve(machine, state, names[name], span)
+    frame = loading.loaded(machine, state, module.place, span)
+    if frame is not None and frame in state.frames:
+        found = loading.named(machine, state, frame, name)
+        if found is not None:
+            return resolve(machine, state, found, span)
     if name == "__name__" and machine.imports.project is not None:
         return Const(machine.imports.project.dotted(module.place))
     return _followed(machine, state, Imported(module.place, name), span, set())
@@ -82,15 +81,19 @@ def member(machine: Machine, state: State, module: Module, name: str, span: Span
 
 def assign(machine: Machine, state: State, module: Module, name: str, value: Value, span: Span) -> None:
     """`module.name = value`."""
-    frame = _loaded(machine, state, module.place, span)
+    frame = loading.loaded(machine, state, module.place, span)
     if frame is not None and frame in state.frames:
+        loading.named(machine, state, frame, name)  # what makes it mustn't run later
         state.writable(frame).names[name] = value
 
 
 def from_star(machine: Machine, state: State, frame: int, name: str, span: Span) -> Value | None:
     """A name that a module got by `from ... import *`; the last such import counts."""
     imports = machine.imports
-    if imports.project is None or frame not in imports.stars or name.startswith("_"):
+    if imports.project is None or name.startswith("_"):
+        return None
+    loading.starred(machine, state, frame)
+    if frame not in imports.stars:
         return None
     return _starred(machine, state, frame, name, span, set())
 
@@ -127,15 +130,17 @@ def _in_module(machine: Machine, state: State, place: str, name: str, span: Span
         frame = imports.frames.get(place)
         if frame is None and not imports.project.mentions(place, "import *"):
             return None
-    frame = _loaded(machine, state, place, span)
+    frame = loading.loaded(machine, state, place, span)
     if frame is None or frame not in state.frames:
         return None
+    loading.named(machine, state, frame, name)
     bound = imports.base.frames.get(frame) or state.frames[frame]
     if name in bound.names:
         found = bound.names[name]
         if isinstance(found, Imported) and (found.place, found.name) == (place, name):
             return None  # `from . import x` in the package's own text
         return _followed(machine, state, found, span, seen)
+    loading.starred(machine, state, frame)
     return _starred(machine, state, frame, name, span, seen)
 
 
@@ -147,91 +152,3 @@ def _missing(machine: Machine, state: State, value: Imported, span: Span) -> Val
         base.heap[ref.id] = UnknownObj(span, name=value.name)
         base.missing[value] = ref
     return base.missing[value]
-
-
-# -- running modules ----------------------------------------------------------------------------------------------
-
-
-def _loaded(machine: Machine, state: State, place: str, span: Span) -> int | None:
-    """The frame of a module, which is run now if it wasn't; None if it can't be."""
-    imports = machine.imports
-    if place not in imports.frames:
-        imports.frames[place] = None
-        program = _program(machine, place, span)
-        if program is not None:
-            if imports.loading and state.stack[:1] == tuple(imports.loading[-1:]):
-                _share(imports.base, state)  # what runs now may ask for it
-            _load(machine, place, program)
-    for storage, version in imports.base.versions.items():
-        state.ledger.versions.setdefault(storage, version)
-    return imports.frames[place]
-
-
-def _program(machine: Machine, place: str, span: Span) -> ir.Program | None:
-    imports = machine.imports
-    assert imports.project is not None
-    if imports.read >= MODULES or imports.rows >= ROWS:
-        machine.gap(
-            span, f"`{imports.project.dotted(place)}` was not read: this file's imports lead to too many modules"
-        )
-        return None
-    program = imports.project.program(place)
-    if isinstance(program, str):
-        machine.gap(span, f"`{imports.project.dotted(place)}` was not read: {program}")
-        return None
-    if program is not None:
-        imports.read += 1
-        imports.rows += len(program.source.row_starts)
-    return program
-
-
-def _load(machine: Machine, place: str, program: ir.Program) -> None:
-    """Run a module's body, in a state of its own, and let all paths see what it made."""
-    imports = machine.imports
-    assert imports.project is not None
-    state = State(imports.base)
-    state.ledger.created = imports.base.created
-    frame = state.push(program.module, None, None)
-    imports.frames[place] = imports.of[program.source] = frame
-    state.frame.names["__name__"] = Const(imports.project.dotted(place))
-    _share(imports.base, state)
-    imports.loading.append(frame)
-    steps, budget, claims = machine.steps, machine.budget, len(machine.waste.claims)
-    machine.steps, machine.budget = 0, STEPS
-    try:
-        state = _run(machine, state, program.module)
-    except OutOfSteps:
-        machine.gap(program.module.span, "the module was not followed to its end: it takes too many steps")
-    finally:
-        machine.steps, machine.budget = steps, budget
-        del machine.waste.claims[claims:]
-        imports.loading.pop()
-        imports.for_types = False
-    state.writable(frame).registers.clear()
-    _share(imports.base, state)
-
-
-def _run(machine: Machine, state: State, module: ir.Code) -> State:
-    """One way through a module's body: where it forks, the first that goes on."""
-    for instr in module.body:
-        machine.imports.for_types = isinstance(instr, ir.If) and state.read(instr.cond) == _TYPE_CHECKING
-        going = [each for each in machine.run((instr,), [state]) if each.flow is None]
-        if not going:
-            break
-        state = going[0]
-        state.choices = ()
-    return state
-
-
-def _share(base: Base, state: State) -> None:
-    """Give what a module has made so far to everybody."""
-    base.frames.update(state.frames)
-    for frame in state.frames.values():
-        frame.owner = 0  # whoever writes to it from now on copies it
-    base.heap.update(state.heap)
-    base.versions.update(state.ledger.versions)
-    base.created = max(base.created, state.ledger.created)
-    tensors = ((id, obj) for id, obj in state.heap.items() if isinstance(obj, TensorObj | UnknownObj))
-    base.graphs.update(id for id, obj in tensors if obj.edge is not None)
-    state.frames.clear()
-    state.heap.clear()

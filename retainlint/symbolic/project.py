@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from retainlint import ir
+from retainlint.parts import Parts, Use
 from retainlint.source import Source
-from retainlint.symbolic.state import Base
+from retainlint.symbolic.state import Base, State
 
 STEPS = 20_000
 """Steps that the body of an imported module may take; they are not the entry's."""
@@ -44,6 +45,11 @@ class Project(Protocol):
         """Whether a module may be imported for what its import does."""
         ...
 
+    def alters(self, importer: Source, use: Use) -> frozenset[tuple[str, str]] | None:
+        """What a text may change of what other modules hold by a call of something that it imported: the places of these
+        modules, and names in them; None for anything."""
+        ...
+
     def reaches(self, name: str) -> bool:
         """Whether a walk may be reached from a function, method or class of that name."""
         ...
@@ -60,12 +66,33 @@ class Project(Protocol):
 
 
 @dataclass
+class Loaded:
+    """A module of which parts are run by and by."""
+
+    place: str
+    frame: int
+    code: ir.Code
+    parts: Parts
+    done: set[int] = field(default_factory=set)  # the parts that were run, or are being run
+    running: list[int] = field(default_factory=list)  # those that are, the one behind that asked for the one before
+    settled: set[str] = field(default_factory=set)  # names of which all was run
+    starred: bool = False  # whether all was run that may bind any name
+    state: State | None = None  # the one in which its parts run, between them
+    steps: int = 0
+    spent: bool = False  # whether they took too many
+
+
+@dataclass
 class Imports:
     """What one exploration knows of the modules around its program."""
 
     project: Project | None = None
     base: Base = field(default_factory=Base)
     frames: dict[str, int | None] = field(default_factory=dict)  # by place; None for one that can't be run
+    loaded: dict[int, Loaded] = field(default_factory=dict)  # by frame
+    owed: dict[tuple[str, str], list[tuple[int, int]]] = field(
+        default_factory=dict
+    )  # by a module's place and a name in it: the parts of others (their frames and numbers) that may change it
     of: dict[Source, int] = field(default_factory=dict)  # a text -> the frame of its module
     stars: dict[int, dict[str, None]] = field(default_factory=dict)  # module's frame -> places it imports `*` from
     loading: list[int] = field(default_factory=list)  # the frames of the modules that are being run, outermost first
