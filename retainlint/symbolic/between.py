@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from retainlint import ir
+from retainlint.symbolic.classes import find
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Const, DictObj, Instance, ListObj, Ref, TensorObj, Value
+from retainlint.symbolic.values import Closure, Const, DictObj, Instance, ListObj, Ref, TensorObj, Value
 
 
 def open_empty(state: State) -> None:
@@ -31,23 +32,47 @@ def forget_changed(state: State, receiver: Value, others: Sequence[ir.Code]) -> 
 
 def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code]) -> None:
     """Forget what a method left on its object where another one, which it doesn't call, sets the same attribute: that
-    may be how the graph is dropped before the next call."""
+    may be how the graph is dropped before the next call. Where its object calls it in a loop, that is done in the loop."""
     held = state.get(receiver)
     if not isinstance(held, Instance) or not isinstance(receiver, Ref) or not held.attrs:
         return
     named: dict[str, list[ir.Code]] = {}
     for method in methods:
         named.setdefault(method.name, []).append(method)
-    reached, waiting = {"__init__"}, [entry.name]
+    reached = _reached(named, {entry.name}) | {"__init__"}
+    turns = [turn for method in methods if method.name not in reached for turn in turns_calling(method, entry.name)]
+    around = _reached(named, {name for turn in turns for name in _OWN.findall(turn)}) if turns else named.keys()
+    others = [method for name, group in named.items() if name in around and name not in reached for method in group]
+    lost = {name for method in _but_init(others) for name in _said(_SET, method)}
+    lost.update(name for turn in turns for name in _SET.findall(turn))
+    if lost & held.attrs.keys():
+        state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+
+
+def _reached(named: Mapping[str, Sequence[ir.Code]], names: set[str]) -> set[str]:
+    """Some methods, and all that they call on their own object."""
+    reached: set[str] = set()
+    waiting = set(names)
     while waiting:
         name = waiting.pop()
         if name not in reached:
             reached.add(name)
-            waiting += {found for method in _but_init(named.get(name, ())) for found in _said(_OWN, method)}
-    others = [method for name, group in named.items() if name not in reached for method in group]
-    lost = {name for method in _but_init(others) for name in _said(_SET, method)}
-    if lost & held.attrs.keys():
-        state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+            waiting |= {found for method in _but_init(named.get(name, ())) for found in _said(_OWN, method)}
+    return reached
+
+
+def turns_calling(method: ir.Code, name: str) -> Iterator[str]:
+    """The texts of the innermost loops in which a method calls another one of its object again and again."""
+    text = text_of(method)
+    for call in re.finditer(rf"\bself\.{name}\(", text):
+        above = text[: call.start()]
+        margin = _margin(above.rpartition("\n")[2])
+        for row in reversed(above.splitlines(keepends=True)[:-1]):
+            if row.strip() and _margin(row) < margin:
+                margin = _margin(row)
+                if _LOOP.match(row):
+                    yield _block(text, above.rindex(row), margin)
+                    break
 
 
 def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code]) -> None:
@@ -71,6 +96,7 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
             state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
 
+_LOOP = re.compile(r"\s*(?:async\s+)?(?:for|while)\b")
 _CHANGED = re.compile(r"\bself\.(?=(\w+)(?:\[[^\]\n]*\])?(?:\s*[-+*/@]?=(?!=)|\.\w+_\())")
 _SET_ANEW = re.compile(r"\bself\.(\w+)(?=\s*(?:,[^=\n(]*)?=(?!=))")
 _OWN = re.compile(r"\b(?:self|super\(\))\.(\w+)")
@@ -80,6 +106,25 @@ _SET = re.compile(r"\bself\.(\w+)\s*=\s*(?:None\b|\[\]|\(\)|\{\}|0|torch\.|[^\n]
 
 def _is_bare(held: object) -> bool:
     return isinstance(held, TensorObj) and held.edge is None and held.cut is None
+
+
+def may_cut(state: State, obj: Value, forward: ir.Code) -> bool:
+    """Whether a network may cut what it is given off from where that was built, as one that begins each call with a
+    detached state does: by what its forward says, and the methods of its own that this names."""
+    reached, waiting = {forward}, [forward]
+    while waiting:
+        code = waiting.pop()
+        if _said(_CUT, code):
+            return True
+        for name in _said(_OWN, code):
+            found = find(state, obj, name)
+            if isinstance(found, Closure) and found.code not in reached:
+                reached.add(found.code)
+                waiting.append(found.code)
+    return False
+
+
+_CUT = re.compile(r"\.detach_?\(|\bVariable\([^()]*\.data\b")
 
 
 def texts(methods: Sequence[ir.Code]) -> Iterator[str]:
@@ -105,7 +150,15 @@ _SAID = " said"
 def text_of(code: ir.Code) -> str:
     """The text of a function from its name to where its class, or the next function, may begin."""
     text, start = code.span.source.text, code.span.start
-    margin = text.rfind("\n", 0, start) + 1
-    indent = len(text[margin:start]) - len(text[margin:start].lstrip())
-    end = re.compile(rf"\n {{0,{indent}}}(?=[^\s)#])").search(text, start)
+    return _block(text, start, _margin(text[text.rfind("\n", 0, start) + 1 : start]))
+
+
+def _margin(row: str) -> int:
+    """How far a row is indented."""
+    return len(row) - len(row.lstrip())
+
+
+def _block(text: str, start: int, margin: int) -> str:
+    """What stands from somewhere on, up to the next row that is indented no further than a margin."""
+    end = re.compile(rf"\n {{0,{margin}}}(?=[^\s)#])").search(text, start)
     return text[start : end.start() if end else len(text)]
