@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint import ir
-from retainlint.symbolic import facts
+from retainlint.symbolic import facts, rounds
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import State
 from retainlint.symbolic.turns import settled
@@ -24,6 +24,7 @@ def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
     if truth is not None:
         machine.waste.arms.take(instr, truth)
         return machine.run(instr.then if truth else instr.orelse, [state])
+    rounds.note(machine, instr, cond)
     after: list[State] = []
     for arm, taken in machine.branch(state, cond, instr.span):
         machine.waste.arms.take(instr, taken)

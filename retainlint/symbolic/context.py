@@ -71,6 +71,7 @@ class Machine(Protocol):
     walked: set[Span]  # where a walk was executed
     leading: set[ir.Code]  # functions in which one was, or in what they called
     unset: set[int]  # records that stand for attributes which were read, and set elsewhere if at all
+    rounds: dict[Span, frozenset[str]]  # what arms bind whose conditions nobody follows through all turns
     deep: dict[ir.Code, int]  # how often a function called itself more deeply than is usual
     efforts: dict[ir.Code, int]  # the steps that functions which call themselves took in this entry
     tells_caught: bool  # failures count that a `try` around them catches

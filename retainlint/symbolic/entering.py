@@ -8,12 +8,13 @@ from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.incident import Turn
-from retainlint.symbolic import between, calls, choosing
+from retainlint.symbolic import between, calls, carried, choosing
 from retainlint.symbolic.classes import ancestry, find
 from retainlint.symbolic.context import Args, Results
 from retainlint.symbolic.entries import class_of, entries, of_local_classes
 from retainlint.symbolic.machine import Interpreter
 from retainlint.symbolic.models import lightning, unknown
+from retainlint.symbolic.project import CHEAP
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Bound, ClassObj, Closure, External, Instance, Ref, Value, Wrapped
 
@@ -72,10 +73,7 @@ def _method(
     if cls is None or _is_autograd_function(state, cls):
         return []
     if owner not in objects:
-        walks = any(each.walks for each, _ in entries(owner, owner) if each.name == "__init__")
-        with machine.chooser.narrowed(choosing.OWN if walks else choosing.ONE):
-            made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
-        objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
+        _make(machine, state, cls, owner, objects)
     states, receiver = [s.fork() for s in objects[owner][0]], objects[owner][1]
     for each in states:
         each.grad = state.grad
@@ -93,11 +91,35 @@ def _method(
             if number > 1:
                 between.forget_reset(each, receiver, code, list(_methods(each, cls)))
             between.open_empty(each)
+        before = states[0].fork() if len(states) == 1 else None
         results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number, given)]
         machine.waste.leave(results, receiver)
         states = [s for s, _ in results if s.flow is None][:6]
+        if before is not None and all(carried.leaves_all(machine, before, each) for each in states):
+            break
     _inner(machine, results, code)
     return results
+
+
+def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects: Objects) -> None:
+    walks = any(each.walks for each, _ in entries(owner, owner) if each.name == "__init__")
+    with machine.chooser.narrowed(choosing.OWN if walks else choosing.ONE):
+        made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
+    objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
+
+
+def prepare(machine: Interpreter, start: State, owner: ir.Code, objects: Objects) -> None:
+    """Make an object for methods that its class inherits, where nobody ran the script that makes one: what another module
+    does for it is of little account."""
+    state, cls, imports = start.fork(), class_of(start, owner), machine.imports
+    if cls is not None and owner not in objects:
+        state.choices, state.deeds, machine.running = (), (), owner
+        machine.waste.begin()
+        allowance, imports.allowance = imports.allowance, CHEAP
+        try:
+            _make(machine, state, cls, owner, objects)
+        finally:
+            imports.allowance = allowance
 
 
 def _finds_gradients_off(code: ir.Code) -> bool:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
 from retainlint import ir
 from retainlint.incident import Exploration
-from retainlint.symbolic import choosing, crossing, findings, unreached
+from retainlint.symbolic import choosing, crossing, findings, scripts, unreached
 from retainlint.symbolic.callers import callers, no_leads
 from retainlint.symbolic.context import OutOfSteps
-from retainlint.symbolic.entering import Objects, enter
+from retainlint.symbolic.entering import Objects, enter, prepare
 from retainlint.symbolic.entries import entries, inherited
-from retainlint.symbolic.machine import Interpreter
+from retainlint.symbolic.machine import CROWDED, Interpreter
 from retainlint.symbolic.project import Project
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Const
@@ -25,6 +25,8 @@ BUDGET = 80_000
 """Steps an entry may take: the same on any machine."""
 BUDGET_BEYOND = 40_000
 """The same where the program holds no walk itself, and only leads to those of the modules that it imports."""
+QUIET = 8_000
+"""Behind so many steps of callers that came to no walk, and to no finding, that wasn't known, those that are left aren't run."""
 FRAMES = 3_000
 
 
@@ -63,7 +65,7 @@ def _explore(machine: Interpreter) -> Exploration:
         machine.chooser.breadth = choosing.BEYOND
     machine.waste.spoilt.clear()  # what can't be expressed spoils the entries that come there
     steps = 0
-    start = _module(machine)
+    start, left = _module(machine)
     objects: Objects = {}
     steps += machine.steps
     for code, owner in list(entries(program.module, None)):
@@ -74,31 +76,47 @@ def _explore(machine: Interpreter) -> Exploration:
         machine.steps, machine.budget = 0, machine.full
         _entry(machine, start, code, owner, objects)
         steps += machine.steps
-    for code, heir in list(inherited(start, program.module)):
+    heirs = list(inherited(start, program.module))
+    walking: set[ir.Code] = set()
+    for code, heir in heirs:
         machine.steps, machine.budget = 0, machine.full
+        known = len(machine.waste.walks)
+        if left:
+            prepare(machine, start, heir, objects)
         _entry(machine, start, code, heir, objects)
         steps += machine.steps
-    steps += _callers(machine, start, objects)
+        walking |= {heir} if len(machine.waste.walks) > known else set()
+    if left and any(heir not in walking for _, heir in heirs):
+        machine.running, machine.steps, machine.budget = program.module, 0, machine.full
+        imports.begin()
+        start, left = _module(machine, whole=True)
+        steps += machine.steps
+    steps += _callers(machine, start, objects, [heir for _, heir in heirs] if left else None)
     steps += machine.imports.wasted
     return findings.told(machine, steps)
 
 
-def _callers(machine: Interpreter, start: State, objects: Objects) -> int:
-    """Run those who call what walks; the steps that it took."""
+def _callers(machine: Interpreter, start: State, objects: Objects, owners: Container[ir.Code | None] | None) -> int:
+    """Run those who call what walks, or of them only the methods of some classes; the steps that it took."""
     imports, steps = machine.imports, 0
     imports.allowance, imports.share = crossing.ALLOWANCE, crossing.SHARE
     leads = imports.project.leads if imports.project is not None else no_leads
     machine.full, machine.chooser.breadth = min(machine.full, BUDGET_BEYOND), choosing.BEYOND
+    quiet = 0
     for code, owner in callers(list(entries(machine.program.module, None)), leads, machine.leading):
-        if code not in machine.entered and steps < BUDGET_BEYOND:
+        wanted = owners is None or owner in owners
+        if wanted and code not in machine.entered and steps < BUDGET_BEYOND and quiet < QUIET:
             machine.steps, machine.budget = 0, machine.full
+            known = len(machine.reports), len(machine.walked)
             _entry(machine, start, code, owner, objects)
             steps += machine.steps
+            quiet = quiet + machine.steps if known == (len(machine.reports), len(machine.walked)) else 0
     return steps
 
 
-def _module(machine: Interpreter) -> State:
-    """Run the module's body; the state that later entries start from."""
+def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, bool]:
+    """Run the module's body: the state that later entries start from, and whether its script was left; never if it is to
+    be run as a `whole`."""
     imports = machine.imports
     state = State(imports.base)
     state.opened = machine.waste.opened
@@ -107,14 +125,35 @@ def _module(machine: Interpreter) -> State:
         imports.frames[imports.project.entry] = frame
     state.frame.names["__name__"] = Const("__main__")
     begun = state.fork()
-    try:
-        ended = machine.run(machine.program.module.body, [state])
-    except OutOfSteps:
-        ended = _again(machine, lambda: machine.run(machine.program.module.body, [begun.fork()])) or []
+    ended, left = _settled(machine, lambda: _body(machine, begun, whole=whole))
     after = next((s for s in ended if s.flow is None), None) or (ended[0] if ended else begun)
     after.flow, after.grad, after.guards = None, True, 0
     after.turns, after.calls, after.stack = (), (), after.stack[:1]
-    return after
+    return after, left
+
+
+def _body(machine: Interpreter, begun: State, *, whole: bool) -> tuple[list[State], bool]:
+    try:
+        return scripts.run(machine, begun, whole=whole)
+    except OutOfSteps:
+        return _again(machine, lambda: machine.run(machine.program.module.body, [begun.fork()])) or [], False
+
+
+def _settled(machine: Interpreter, run: Callable[[], Result]) -> Result:
+    """Run an entry, and once more with patience where it found something in a hurry: the siblings that were given up tell
+    which conditions don't matter."""
+    machine.hurried, reports, known, mark = False, len(machine.reports), set(machine.gaps), machine.waste.mark()
+    result = run()
+    if machine.hurried and (len(machine.reports) > reports or machine.waste.claimed_since(mark)):
+        machine.gaps = {gap: None for gap in machine.gaps if gap in known or gap.reason != CROWDED}
+        machine.waste.rewind(mark)
+        machine.imports.wasted += machine.steps
+        machine.steps, machine.budget, machine.patient = 0, machine.full, True
+        try:
+            result = run()
+        finally:
+            machine.patient = False
+    return result
 
 
 def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
@@ -145,8 +184,12 @@ def _say_spent(machine: Interpreter, code: ir.Code) -> None:
 
 
 def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
-    """Run one function with unknown arguments; a method on an object of its class, which is made once."""
     machine.running = code
+    _settled(machine, lambda: _run(machine, start, code, owner, objects))
+
+
+def _run(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
+    """Run one function with unknown arguments; a method on an object of its class, which is made once."""
     machine.imports.spent_before += machine.imports.spent
     machine.imports.begin()
     machine.gpu_asked, reached = False, len(machine.walked)

@@ -7,7 +7,7 @@ import pytest
 from retainlint import ir
 from retainlint.lowering import lower
 from retainlint.source import Source
-from retainlint.symbolic import explore
+from retainlint.symbolic import explore, explorer
 from retainlint.symbolic.callers import callers, no_leads
 from retainlint.symbolic.entries import entries
 
@@ -66,6 +66,16 @@ def test_a_graph_that_a_caller_hands_over_twice() -> None:
     text = "def learn(o, net, x):\n    h = net(x)\n    update(o, h.mean())\n    update(o, (h * h).mean())\n"
     (incident,) = explore(program(HEAD + text)).incidents
     assert incident.primary.row == 6
+
+
+def test_behind_callers_that_show_nothing_new_the_others_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = "".join(f"def learn{n}(o, net, x):\n    update(o, net(x).mean())\n\n\n" for n in range(9))
+    twice = "def twice(o, net, x):\n    h = net(x)\n    update(o, h.mean())\n    update(o, (h * h).mean())\n"
+    assert explore(program(HEAD + sound + twice)).incidents
+    every = explore(program(HEAD + sound)).steps
+    monkeypatch.setattr(explorer, "QUIET", 1)
+    assert explore(program(HEAD + sound)).steps < every / 2
+    assert explore(program(HEAD + twice + sound)).incidents
 
 
 def test_a_caller_that_computes_again_is_silent() -> None:

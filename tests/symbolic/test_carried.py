@@ -1,0 +1,69 @@
+"""A method is called again on its object where the first call has left something, and else it isn't."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import entering, explore
+
+TEST = """
+import torch
+from torch import nn
+
+
+class Test:
+    def setup(self):
+        self.total = 0
+
+    def test(self, x):
+        net = {net}
+        y = net(torch.ones(3, requires_grad=True))
+        {row}
+        y.sum().backward()
+"""
+
+
+def steps(text: str) -> int:
+    return explore(lower(Source("test.py", text))).steps
+
+
+@pytest.mark.parametrize(
+    ("net", "row", "again"),
+    [
+        ("nn.Linear(3, 3)", "print(self.rank, x.shape)", False),
+        ("nn.Linear(3, 3)", "self.assertTrue(y is not None)", False),
+        ("nn.Linear(3, 3)", "self.last = y", True),
+        ("nn.Linear(3, 3)", "self.total += 1", True),
+        ("self.net", "print(x)", True),
+        ("x", "print(x)", False),
+    ],
+)
+def test_a_method_that_leaves_nothing_is_called_once(
+    monkeypatch: pytest.MonkeyPatch, net: str, row: str, again: bool
+) -> None:
+    text = TEST.format(net=net, row=row)
+    found = steps(text)
+    monkeypatch.setattr(entering, "TWICE", 1)
+    assert (found > steps(text)) is again
+
+
+CARRIED = """
+from torch import nn
+
+
+class Trainer:
+    def __init__(self, make):
+        self.net = nn.Linear(3, 3)
+        self.made = self.net(make())
+
+    def step(self, x):
+        net = nn.Linear(3, 3)
+        (net(x) + {added}).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(("added", "fails"), [("self.made * self.made", True), ("x", False)])
+def test_a_graph_of_the_object_is_walked_again(added: str, fails: bool) -> None:
+    assert bool(explore(lower(Source("test.py", CARRIED.format(added=added)))).incidents) is fails
