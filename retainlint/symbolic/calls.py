@@ -211,7 +211,7 @@ def run_body(
     def leave(state: State) -> Results:
         return _unseen(machine, state, func, args, span)
 
-    plain = not crossing.speaks_of_tensors(code) and not (args.pos and is_module(state, args.pos[0]))
+    plain = not (args.pos and is_module(state, args.pos[0]))
     since = state.choices
     return _joined(machine, crossing.followed(machine, state, code, enter, leave, span, plain=plain), since)
 

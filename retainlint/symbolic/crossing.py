@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from functools import lru_cache
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic.between import text_of
 from retainlint.symbolic.context import Machine, OutOfSteps, Results
 from retainlint.symbolic.state import State
 
@@ -23,7 +20,7 @@ SHARE, SHARE_OF_FILE = 12_000, 50_000
 entry twice as many where the module holds one); those behind are not followed."""
 
 SHARE_OF_PLAIN = 3_000
-"""The same of an entry's calls of those that don't speak of tensors: they read files, parse options, write logs."""
+"""The same of an entry's calls of functions that are no network's: most read files, parse options, write logs."""
 
 BUDGET_WITH_IMPORTS = 40_000
 """Steps that an entry may take once it has called such a function; it is run again without them if it takes more."""
@@ -31,23 +28,11 @@ BUDGET_WITH_IMPORTS = 40_000
 ALLOWANCE_BEYOND, SHARE_BEYOND = 1_000, 1_500
 """The same where the program holds no walk itself: what counts are the calls that lead to one."""
 
-_OF_TENSORS = re.compile(
-    r"\b(?:torch|nn|F|[Tt]ensors?|detach|backward|(?:zero_|requires_|no_)?grad|parameters|state_dict|loss)\b"
-)
-
-_READ = 5_000
-
 
 def crosses(machine: Machine, state: State, code: ir.Code) -> bool:
     """Whether a call leads into another module; where no walk stands in the program, whether it leads about there."""
     source, here = code.span.source, machine.program
     return source is not here.source and (not here.module.walks or source is not state.frame.code.span.source)
-
-
-@lru_cache(maxsize=_READ)
-def speaks_of_tensors(code: ir.Code) -> bool:
-    """Whether a function's text does: it decides how many steps it is worth, nothing else."""
-    return _OF_TENSORS.search(text_of(code)) is not None
 
 
 def followed(
@@ -62,7 +47,7 @@ def followed(
 ) -> Results:
     """Call a function of another module: `enter` runs it, `leave` leaves it unseen. One that takes too long, and walks
     nothing meanwhile, is left; one that is called by such a function may take half of the steps that its caller has left.
-    A `plain` one is given no tensor and no module by its name, and doesn't speak of any."""
+    A `plain` one is no network's method."""
     imports = machine.imports
     if code.walks or (not machine.program.module.walks and _leads_to_walks(machine, code)):
         return enter(state)
