@@ -19,7 +19,7 @@ SHARE, SHARE_OF_FILE = 12_000, 50_000
 """Steps that an entry, and all entries before it, may spend on calls of functions of other modules that hold no walk (an
 entry twice as many where the module holds one); those behind are not followed."""
 
-SHARE_OF_PLAIN = 3_000
+SHARE_OF_PLAIN = 6_000
 """The same of an entry's calls of functions that are no network's: most read files, parse options, write logs."""
 
 BUDGET_WITH_IMPORTS = 40_000
