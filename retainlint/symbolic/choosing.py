@@ -39,10 +39,6 @@ ONE = Breadth(1, 1, 1)
 TIRED, WEARY = 0.25, 0.5
 """Shares of the budget behind which half as many are followed, and a quarter."""
 
-BORED = ((100, 2), (200, 4))
-"""Behind so many steps that came to nothing new, so many times fewer are followed: what combines there are ways through
-what has been run before."""
-
 Answers: TypeAlias = "int | tuple[int, int]"
 """A condition and how it was answered, by its number, or two of them."""
 
@@ -57,11 +53,10 @@ class Chooser:
         self.known: dict[int, tuple[Choice, int]] = {}  # by the identity of a choice, which states share
         self.tried: dict[Span, set[Answers]] = {}  # what was chosen in each place
 
-    def room(self, spent: float, idle: int = 0) -> int:
-        """How many states may run side by side in the block that is being run, once that share of the budget is spent,
-        and for so many steps nothing new was come to: better few paths to the end than many half-way."""
-        narrow = 1 if spent < TIRED else 2 if spent < WEARY else 4
-        widest = max(self.breadth.widest // max(narrow, *(by for steps, by in BORED if idle > steps), 1), 1)
+    def room(self, spent: float) -> int:
+        """How many states may run side by side in the block that is being run, once that share of the budget is spent:
+        better few paths to the end than many half-way."""
+        widest = self.breadth.widest // (1 if spent < TIRED else 2 if spent < WEARY else 4)
         return max(widest // self.beside, self.breadth.narrowest if self.beside <= widest else 1)
 
     def crowd(self) -> None:

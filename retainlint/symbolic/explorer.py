@@ -14,7 +14,7 @@ from retainlint.symbolic.callers import callers, no_leads
 from retainlint.symbolic.context import OutOfSteps
 from retainlint.symbolic.entering import Objects, enter, prepare
 from retainlint.symbolic.entries import entries, inherited
-from retainlint.symbolic.machine import CROWDED, Interpreter
+from retainlint.symbolic.machine import Interpreter
 from retainlint.symbolic.project import Project
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Const
@@ -125,7 +125,7 @@ def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, bool]:
         imports.frames[imports.project.entry] = frame
     state.frame.names["__name__"] = Const("__main__")
     begun = state.fork()
-    ended, left = _settled(machine, lambda: _body(machine, begun, whole=whole))
+    ended, left = _body(machine, begun, whole=whole)
     after = next((s for s in ended if s.flow is None), None) or (ended[0] if ended else begun)
     after.flow, after.grad, after.guards = None, True, 0
     after.turns, after.calls, after.stack = (), (), after.stack[:1]
@@ -137,23 +137,6 @@ def _body(machine: Interpreter, begun: State, *, whole: bool) -> tuple[list[Stat
         return scripts.run(machine, begun, whole=whole)
     except OutOfSteps:
         return _again(machine, lambda: machine.run(machine.program.module.body, [begun.fork()])) or [], False
-
-
-def _settled(machine: Interpreter, run: Callable[[], Result]) -> Result:
-    """Run an entry, and once more with patience where it found something in a hurry: the siblings that were given up tell
-    which conditions don't matter."""
-    machine.hurried, reports, known, mark = False, len(machine.reports), set(machine.gaps), machine.waste.mark()
-    result = run()
-    if machine.hurried and (len(machine.reports) > reports or machine.waste.claimed_since(mark)):
-        machine.gaps = {gap: None for gap in machine.gaps if gap in known or gap.reason != CROWDED}
-        machine.waste.rewind(mark)
-        machine.imports.wasted += machine.steps
-        machine.steps, machine.budget, machine.patient = 0, machine.full, True
-        try:
-            result = run()
-        finally:
-            machine.patient = False
-    return result
 
 
 def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
@@ -184,12 +167,8 @@ def _say_spent(machine: Interpreter, code: ir.Code) -> None:
 
 
 def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
-    machine.running = code
-    _settled(machine, lambda: _run(machine, start, code, owner, objects))
-
-
-def _run(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
     """Run one function with unknown arguments; a method on an object of its class, which is made once."""
+    machine.running = code
     machine.imports.spent_before += machine.imports.spent
     machine.imports.begin()
     machine.gpu_asked, reached = False, len(machine.walked)

@@ -30,13 +30,6 @@ BRANCHING = (ir.If, ir.For, ir.While, ir.With, ir.Try)
 HINTS = 8
 """So many places where states of a block differed are asked first when others like them are compared."""
 
-AGAIN = 4
-"""What is run in a later turn than this is nothing new: the turns before meet what others have left."""
-
-UNTRIED: tuple[int, ir.Block] = -1, ()
-
-CROWDED = "too many combinations of conditions: not all were followed"
-
 DEFINING = 8_000
 """A module's body that has taken more steps and walked nothing only defines things: few ways through it are followed."""
 
@@ -78,10 +71,6 @@ class Interpreter:
         self.watching = 0
         self.risks = 0
         self.chooser = Chooser()
-        self.tried: dict[tuple[int, int], tuple[int, ir.Block]] = {}  # how far each block was run, by its identity
-        self.woken = 0  # the step at which something was last run, or seen, for the first time
-        self.patient = False  # whether siblings are followed however little they show
-        self.hurried = False  # whether some were given up because they showed nothing new
         self.unreached = Sites(program)
         self.yielding: set[ir.Code] = set()
         self.gpu_asked = self.gpu_open = False
@@ -106,15 +95,12 @@ class Interpreter:
             self.waste.spoil()
 
     def covered(self, state: State, span: Span) -> None:
-        if span not in self.walked:
-            self.walked.add(span)
-            self.woken = self.steps
+        self.walked.add(span)
         self.leading.update(state.frames[each].code for each in state.stack)
 
     def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
         if not self.imports.loading:
             self.reports.append(Report(incident, proof))
-            self.woken = self.steps
 
     @contextmanager
     def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:
@@ -150,8 +136,6 @@ class Interpreter:
     def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:
         """Run a block on each state; what ended early (`flow`) comes back with the rest."""
         live = list(states)
-        place = self._place(block, live)
-        furthest = self.tried.get(place, UNTRIED)[0]
         done: list[State] = []
         chooser = self.chooser
         beside = chooser.beside
@@ -159,9 +143,6 @@ class Interpreter:
         try:
             for index, instr in enumerate(block):
                 step = STEPS[type(instr)]
-                if index > furthest:
-                    furthest, self.woken = index, self.steps
-                    self.tried[place] = index, block
                 chooser.beside = beside * len(live)
                 following: list[State] = []
                 before = self.steps
@@ -205,25 +186,10 @@ class Interpreter:
         del hints[:-HINTS]
         return join(self.graphs, states, beside=self.chooser.beside, hints=hints, exact=True)
 
-    def _place(self, block: ir.Block, states: list[State]) -> tuple[int, int]:
-        """Where something new may be run: a block, by its identity, and in which turn."""
-        turns = states[0].turns if states else ()
-        return id(block), min(turns[-1].number, AGAIN) if turns else 0
-
-    @property
-    def idle(self) -> int:
-        """For how many steps nothing new was come to."""
-        if self.patient or self.imports.loading:
-            return 0
-        return self.steps - self.woken if self.steps >= self.woken else self.steps
-
     @property
     def room(self) -> int:
         """How many states may run side by side in the block that is being run."""
-        return self._room(self.idle)
-
-    def _room(self, idle: int) -> int:
-        room = self.chooser.room(self.steps / self.full, idle)
+        room = self.chooser.room(self.steps / self.full)
         defines = self.running is self.program.module and self.steps > DEFINING and not self.walked
         return min(room, BEYOND.widest) if defines else room
 
@@ -234,10 +200,9 @@ class Interpreter:
         if len(states) <= room:
             return states
         self.thinned = True
-        self.hurried |= self._room(0) > room
         few, whole = self.chooser.few(states, room, span)
         if self.chooser.breadth is ONE:
             return few
-        self.gap(span, CROWDED, spoils=False)
+        self.gap(span, "too many combinations of conditions: not all were followed", spoils=False)
         self.waste.thin(whole)
         return few

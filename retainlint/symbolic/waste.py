@@ -44,9 +44,6 @@ class Claim:
     container: int | None = None  # the list that holds it, which must not shrink
 
 
-Mark = tuple[int, set[int], set[int], set[int]]
-
-
 class Account:
     """The claims of one exploration, and what denies them. All paths share it; time is counted in events.
 
@@ -88,19 +85,6 @@ class Account:
         """A new entry."""
         self.entry += 1
         self.in_module = False
-
-    def mark(self) -> Mark:
-        """Where things stand, to go back to."""
-        return len(self.claims), set(self.spoilt), set(self.dropped), set(self.thinned)
-
-    def claimed_since(self, mark: Mark) -> bool:
-        """Whether anything was claimed since."""
-        return len(self.claims) > mark[0]
-
-    def rewind(self, mark: Mark) -> None:
-        """Forget what was claimed since, and what was not followed."""
-        claims, self.spoilt, self.dropped, self.thinned = mark
-        del self.claims[claims:]
 
     def spoil(self) -> None:
         """This entry was not followed to its end, or something in it was not followed."""
