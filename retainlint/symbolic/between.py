@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from retainlint import ir
-from retainlint.symbolic.classes import find
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Closure, Const, DictObj, Instance, ListObj, Ref, TensorObj, Value
+from retainlint.symbolic.values import Const, DictObj, Instance, ListObj, Ref, TensorObj, Value
 
 
 def open_empty(state: State) -> None:
@@ -26,7 +25,7 @@ def forget_changed(state: State, receiver: Value, others: Sequence[ir.Code]) -> 
         return
     bare = {name for name, value in held.attrs.items() if _is_bare(state.get(value))}
     if bare:
-        lost = {name for each in _but_init(others) for name in _said(_CHANGED, each)}
+        lost = {name for each in _but_init(others) for name in said(_CHANGED, each)}
         state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
 
@@ -40,10 +39,10 @@ def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
     for method in methods:
         named.setdefault(method.name, []).append(method)
     reached = _reached(named, {entry.name}) | {"__init__"}
-    turns = [turn for method in methods if method.name not in reached for turn in turns_calling(method, entry.name)]
-    around = _reached(named, {name for turn in turns for name in _OWN.findall(turn)}) if turns else named.keys()
+    turns = [turn for method in methods if method.name not in reached for turn in _turns_calling(method, entry.name)]
+    around = _reached(named, {name for turn in turns for name in OWN.findall(turn)}) if turns else named.keys()
     others = [method for name, group in named.items() if name in around and name not in reached for method in group]
-    lost = {name for method in _but_init(others) for name in _said(_SET, method)}
+    lost = {name for method in _but_init(others) for name in said(_SET, method)}
     lost.update(name for turn in turns for name in _SET.findall(turn))
     if lost & held.attrs.keys():
         state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
@@ -57,11 +56,11 @@ def _reached(named: Mapping[str, Sequence[ir.Code]], names: set[str]) -> set[str
         name = waiting.pop()
         if name not in reached:
             reached.add(name)
-            waiting |= {found for method in _but_init(named.get(name, ())) for found in _said(_OWN, method)}
+            waiting |= {found for method in _but_init(named.get(name, ())) for found in said(OWN, method)}
     return reached
 
 
-def turns_calling(method: ir.Code, name: str) -> Iterator[str]:
+def _turns_calling(method: ir.Code, name: str) -> Iterator[str]:
     """The texts of the innermost loops in which a method calls another one of its object again and again."""
     text = text_of(method)
     for call in re.finditer(rf"\bself\.{name}\(", text):
@@ -91,7 +90,7 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
     """Forget what a method that isn't followed sets anew on its object."""
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
-        lost = {name for each in _but_init([method]) for name in _said(_SET_ANEW, each)}
+        lost = {name for each in _but_init([method]) for name in said(_SET_ANEW, each)}
         if lost & held.attrs.keys():
             state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
@@ -99,32 +98,13 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
 _LOOP = re.compile(r"\s*(?:async\s+)?(?:for|while)\b")
 _CHANGED = re.compile(r"\bself\.(?=(\w+)(?:\[[^\]\n]*\])?(?:\s*[-+*/@]?=(?!=)|\.\w+_\())")
 _SET_ANEW = re.compile(r"\bself\.(\w+)(?=\s*(?:,[^=\n(]*)?=(?!=))")
-_OWN = re.compile(r"\b(?:self|super\(\))\.(\w+)")
+OWN = re.compile(r"\b(?:self|super\(\))\.(\w+)")
 _SET = re.compile(r"\bself\.(\w+)\s*=\s*(?:None\b|\[\]|\(\)|\{\}|0|torch\.|[^\n]*\.detach\(|[^\n]*\.data\b)")
 """What a method names of its own object, and what it sets to something that has no graph."""
 
 
 def _is_bare(held: object) -> bool:
     return isinstance(held, TensorObj) and held.edge is None and held.cut is None
-
-
-def may_cut(state: State, obj: Value, forward: ir.Code) -> bool:
-    """Whether a network may cut what it is given off from where that was built, as one that begins each call with a
-    detached state does: by what its forward says, and the methods of its own that this names."""
-    reached, waiting = {forward}, [forward]
-    while waiting:
-        code = waiting.pop()
-        if _said(_CUT, code):
-            return True
-        for name in _said(_OWN, code):
-            found = find(state, obj, name)
-            if isinstance(found, Closure) and found.code not in reached:
-                reached.add(found.code)
-                waiting.append(found.code)
-    return False
-
-
-_CUT = re.compile(r"\.detach_?\(|\bVariable\([^()]*\.data\b")
 
 
 def texts(methods: Sequence[ir.Code]) -> Iterator[str]:
@@ -136,7 +116,7 @@ def _but_init(methods: Sequence[ir.Code]) -> Iterator[ir.Code]:
     return (each for each in methods if each.name != "__init__")
 
 
-def _said(pattern: re.Pattern[str], code: ir.Code) -> frozenset[str]:
+def said(pattern: re.Pattern[str], code: ir.Code) -> frozenset[str]:
     """What a pattern finds in a function's text; it is noted on the code, which every method of its class asks."""
     noted: dict[re.Pattern[str], frozenset[str]] = vars(code).setdefault(_SAID, {})
     if pattern not in noted:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import attributes, between, crossing, heirs, keeping, recursion
+from retainlint.symbolic import attributes, between, crossing, cutting, heirs, keeping, recursion
 from retainlint.symbolic.classes import ancestry, find, is_module
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.merge import join
@@ -232,7 +232,7 @@ def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Spa
     if func.code.name in ("forward", "__call__") and is_module(state, made):
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
         states = hooks.of_parts(machine, state, made, span)
-        cuts = between.may_cut(state, made, func.code)
+        cuts = cutting.may_cut(state, made, func.code)
         return [(each, unknown.called(machine, each, made, rest, span, cuts=cuts)) for each in states]
     value = unknown.called(machine, state, func, args, span)
     if func.code.name == "__init__":

@@ -101,7 +101,7 @@ class Imports:
     for_types: bool = False  # whether what runs is imported for its types alone: a lazy package tells so what it holds
     crossing: bool = False  # whether a function of another module is being run, within its allowance
     spent: int = 0  # steps of this entry within such functions
-    spent_on_plain: int = 0  # those within functions that don't speak of tensors
+    spent_on_plain: int = 0  # those within functions that are no network's
     spent_before: int = 0  # those of the entries before it
     closed: bool = False  # whether such functions are left unseen, since the entry took too many steps
     wasted: int = 0  # the steps that it took

@@ -42,7 +42,7 @@ def _script(machine: Interpreter, states: list[State], block: ir.Block) -> list[
     """Run the last block of a module; None if it is left, since what its heirs do shows what it leads to."""
     module, project = machine.program.module, machine.imports.project
     heirs = [heir for _, heir in inherited(states[0], module)] if len(states) == 1 else []
-    if project is None or not heirs or not leads_to_heirs_alone(module, states[0], heirs, project.reaches):
+    if project is None or not heirs or not _leads_to_heirs_alone(module, states[0], heirs, project.reaches):
         return machine.run(block, states)
     known, machine.budget = len(machine.waste.walks), machine.steps + PATIENCE
     try:
@@ -55,7 +55,7 @@ def _script(machine: Interpreter, states: list[State], block: ir.Block) -> list[
         machine.budget = machine.full
     machine.waste.spoil()
     machine.gap(block[0].span, f"the script was left: it came to no walk within {PATIENCE} steps", spoils=False)
-    open_names(states[0], block)
+    _open_names(states[0], block)
     return None
 
 
@@ -66,7 +66,7 @@ def guard(body: ir.Block) -> int | None:
     return at if isinstance(last, ir.If) and not last.orelse and _GUARD.fullmatch(last.span.text.strip("()")) else None
 
 
-def leads_to_heirs_alone(
+def _leads_to_heirs_alone(
     module: ir.Code, state: State, heirs: Sequence[ir.Code], reaches: Callable[[str], bool]
 ) -> bool:
     """Whether all that a module speaks of, and from which a walk may be reached, are its own names, which stand for no more
@@ -95,7 +95,7 @@ def _methods(state: State, heir: ir.Code) -> Iterator[str]:
         yield from held.attrs if isinstance(held, ClassObj) else ()
 
 
-def open_names(state: State, block: ir.Block) -> None:
+def _open_names(state: State, block: ir.Block) -> None:
     """Bind the names that a block of the module would have bound, to what nobody knows."""
     names = state.writable().names
     for store in _stores(block):

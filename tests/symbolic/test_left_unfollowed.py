@@ -2,7 +2,8 @@
 
 from retainlint.ir import Code
 from retainlint.source import Source, Span
-from retainlint.symbolic.between import forget_set, may_cut
+from retainlint.symbolic.between import forget_set
+from retainlint.symbolic.cutting import may_cut
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import ClassObj, Closure, Const, External, Instance, Ref
 
