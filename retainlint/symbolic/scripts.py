@@ -54,7 +54,11 @@ def _script(machine: Interpreter, states: list[State], block: ir.Block) -> list[
     finally:
         machine.budget = machine.full
     machine.waste.spoil()
-    machine.gap(block[0].span, f"the script was left: it came to no walk within {PATIENCE} steps", spoils=False)
+    machine.gap(
+        block[0].span,
+        f"the script was left: no walk within {PATIENCE} steps, so what its classes inherit was run",
+        spoils=False,
+    )
     _open_names(states[0], block)
     return None
 
