@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
-import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from typing import Any, TypeVar
@@ -27,25 +24,10 @@ class NoExecutor(Exception):
     """There is no such executor, or it can't be reached; the text is written for people."""
 
 
-def processors() -> int:
-    """How many this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) or 1
-    return os.cpu_count() or 1
-
-
-def forks() -> bool:
-    """Whether a process can be split in two, which costs next to nothing and takes along what is imported.
-
-    Not where the system's libraries don't bear it, and not with threads running, whose locks would stay shut for ever.
-    """
-    return sys.platform.startswith("linux") and threading.active_count() == 1
-
-
 @contextlib.contextmanager
 def processes(jobs: int) -> Iterator[Executor]:
     """A pool of processes of this machine; whatever stops the run stops them."""
-    context = multiprocessing.get_context("fork" if forks() else "spawn")
+    context = multiprocessing.get_context("fork" if process.forks() else "spawn")
     before = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
     try:

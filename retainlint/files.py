@@ -46,6 +46,9 @@ NO_LISTINGS: Listings = {}
 EXACT = sys.platform == "linux"
 """Whether a name leads to a file only if it is spelt like the file's."""
 
+KEPT = 8_000_000
+"""So many bytes of what was read are kept: many files import the same modules. It decides nothing but the time it takes."""
+
 THERE = "there"
 """What a lookup found that asked only whether there is such a file or directory."""
 
@@ -62,6 +65,8 @@ class Disk:
         self._listings = listings
         self._exists: dict[str, bool] = {}
         self._real: dict[str, str] = {}
+        self._read: dict[str, bytes] = {}
+        self._bytes = 0
 
     def exists(self, place: str) -> bool:
         if place not in self._exists:
@@ -69,13 +74,16 @@ class Disk:
         return self._exists[place]
 
     def read(self, place: str) -> bytes | None:
-        try:
-            if not os.path.isfile(place):  # a pipe would never end
-                return None
-            with open(place, "rb") as file:
-                return file.read()
-        except (OSError, ValueError):
-            return None
+        data = self._read.pop(place, None)
+        if data is None:
+            data = read(place)
+            if data is None or len(data) > KEPT:
+                return data
+            self._bytes += len(data)
+            while self._bytes > KEPT:
+                self._bytes -= len(self._read.pop(next(iter(self._read))))
+        self._read[place] = data  # the one used last is the last to go
+        return data
 
     def real(self, place: str) -> str:
         if place not in self._real:
@@ -101,6 +109,17 @@ class Held:
 
     def real(self, place: str) -> str:
         return place
+
+
+def read(place: str) -> bytes | None:
+    """The bytes of a regular file, None if there is none that can be read."""
+    try:
+        if not os.path.isfile(place):  # a pipe would never end
+            return None
+        with open(place, "rb", buffering=0) as file:
+            return file.read()
+    except (OSError, ValueError):
+        return None
 
 
 def is_absent(place: str, listings: Listings) -> bool:

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from retainlint.naming import WORD, Naming, based, defined, methods
+from retainlint.patterns import pattern
 from retainlint.spelling import spoken
 from retainlint.walks import may_lead_to_walks, may_walk
 
@@ -25,8 +26,8 @@ COMMON = frozenset("train eval step update forward fit run append add get".split
 _ITSELF = ("self", "cls", ")")
 """What stands for the object itself before a dot; the bracket is that of `super()`."""
 
-_TOKEN = re.compile(r"([^\W\d]\w*|[)\]])\s*([.(])?")
-_BASES = re.compile(r"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^()]*)", re.MULTILINE)
+_TOKEN = pattern(r"([^\W\d]\w*|[)\]])\s*([.(])?")
+_BASES = pattern(r"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^()]*)", re.MULTILINE)
 _CLOSING = (")", "]")
 _DEFINING = ("def", "class")
 
@@ -44,7 +45,7 @@ class Leading:
 
     def any(self) -> bool:
         """Whether any call of the text does."""
-        return any(self(*call) for call in _called(self._text))
+        return bool(self._text) and self._names.imports() and any(self(*call) for call in _called(self._text))
 
     def __call__(self, receiver: str, name: str) -> bool:
         """`receiver` is the word, or the bracket, before the name's dot, "" where there is none."""

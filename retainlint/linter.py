@@ -123,7 +123,8 @@ def check_file(name: str, settings: Settings, files: Files | None = None) -> Fil
 
 
 def glance(name: str, data: bytes, settings: Settings, files: Files | None = None) -> FileResult | None:
-    """What `check_source` gives, if a look at names is enough for that; None if the file has to be followed."""
+    """What `check_source` gives of a file that may matter, if a look at names is enough for that; None if it has to be
+    followed."""
     from retainlint.pipeline import Costly
 
     try:
@@ -142,7 +143,7 @@ def check_source(name: str, data: bytes, settings: Settings, files: Files | None
 
 def _check(name: str, data: bytes, settings: Settings, files: Files | None, *, hasty: bool = False) -> FileResult:
     """Raises Costly where more than a look at names is needed, if it is to be `hasty`."""
-    if not settings.thorough and not may_matter(name, data):
+    if not (settings.thorough or hasty or may_matter(name, data)):
         return FileResult(name)
     from retainlint import pipeline
     from retainlint.modules import Modules

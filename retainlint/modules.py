@@ -116,10 +116,8 @@ class Modules:
 
     def read(self, place: str) -> bytes | None:
         """The bytes of a module that was found."""
-        from hashlib import sha256
-
         data = self.files.read(place)
-        self.lookups[place] = None if data is None else sha256(data).hexdigest()
+        self.lookups[place] = None if data is None else _digest(data)
         return data
 
     # -- the ways -------------------------------------------------------------------------------------------------
@@ -219,6 +217,13 @@ class Modules:
         below = place.removeprefix(self.root) if _within(place, self.root) else os.path.relpath(place, self.root)
         installed = "-packages" in below and not INSTALLED.isdisjoint(below.split(os.sep))
         return not installed and _within(self.files.real(place), self.files.real(self.root))
+
+
+@lru_cache(maxsize=500)
+def _digest(data: bytes) -> str:
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()
 
 
 @lru_cache(maxsize=500)

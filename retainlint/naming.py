@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from retainlint.patterns import pattern
 from retainlint.spelling import spoken
 
 if TYPE_CHECKING:
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
 SEARCHED = 40
 """So many modules are read on behalf of one file."""
 
-_IMPORT = re.compile(
+_IMPORT = pattern(
     r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(?:\(([^)]*)\)|((?:\\\n|[^\n;])*))|import[ \t]+([^\n;]+))",
     re.MULTILINE,
 )
-_NAME = re.compile(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
-DEFINED = re.compile(r"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)", re.MULTILINE)
-_METHOD = re.compile(r"^([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
-WORD = re.compile(r"[^\W\d]\w*")
+_NAME = pattern(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
+DEFINED = pattern(r"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)", re.MULTILINE)
+_METHOD = pattern(r"^([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+WORD = pattern(r"[^\W\d]\w*")
 
 
 class Origin(NamedTuple):
@@ -46,6 +47,12 @@ class Naming:
     def is_spent(self) -> bool:
         """Whether no further module is read."""
         return len(self._texts) > SEARCHED
+
+    def imports(self) -> bool:
+        """Whether the entry imports any module of its project."""
+        names, stars = imported(self.text)
+        origins = {(each.module, each.level) for each in (*names.values(), *stars)}
+        return any(self._modules.find(self.place, *origin) is not None for origin in origins)
 
     def named(self, place: str, text: str, names: list[str]) -> Iterator[tuple[str, str]]:
         for name in names:

@@ -220,8 +220,10 @@ def _unsuppressed(found: Found, settings: Settings) -> list[Diagnostic]:
     That counts whatever is selected: a comment is of use if it would be, were its rule on.
     """
     source = found.source
-    if not found.diagnostics and not any(word in source.text.lower() for word in OURS):
-        return []
+    if not found.diagnostics:
+        text = source.text.lower()
+        if not any(word in text for word in OURS):
+            return []
     from retainlint import suppressions
 
     if not found.diagnostics and not suppressions.OURS.search(source.text):

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from retainlint.patterns import pattern
 from retainlint.spelling import code, may_spell_walk
 from retainlint.uncalled import without_asked
 from retainlint.walks import may_walk
 
-_HEAD = re.compile(
+_HEAD = pattern(
     rb"^([ \t]*)(?:(@)|(?:async[ \t]+)?def[ \t]+(\w+)|class[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
 )
-_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
-_ALIAS = re.compile(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
-_KEPT_IN = re.compile(rb"\.(\w+)[ \t]*=(?!=)([^\n]*)")
+_WORD = pattern(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+_ALIAS = pattern(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
+_KEPT_IN = pattern(rb"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 
-_OF_OBJECTS = re.compile(rb"__\w+__|forward")
+_OF_OBJECTS = pattern(rb"__\w+__|forward")
 """Methods that are seldom called by their names: whoever makes an object of the class may come to them."""
 
 DEEPEST = 20
@@ -71,6 +72,7 @@ def mentions(text: bytes, names: frozenset[str]) -> bool:
 def _outlined(text: bytes) -> tuple[_Outlined, ...]:
     """What a module names, each with its words and whether a walk may stand in it."""
     text = without_asked(code(text))
+    walks = may_walk(text)
     found = [_Named(name, _words(value)) for name, value in _bound(text)]
     around: list[
         tuple[int, _Named, bool]
@@ -98,7 +100,7 @@ def _outlined(text: bytes) -> tuple[_Outlined, ...]:
             if not is_class or named is around[-1][1]:
                 inside = _inside(segment, depth)
                 named.words |= _words(inside)
-                named.walks |= may_walk(inside)
+                named.walks = named.walks or (walks and may_walk(inside))
     return tuple((named.name, frozenset(named.words), named.walks) for named in found)
 
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from retainlint import linter
-from retainlint.files import NO_LISTINGS, Disk, Listings
+from retainlint import linter, process
+from retainlint.files import NO_LISTINGS, Disk, Listings, read
 from retainlint.linter import FileResult
 
 if TYPE_CHECKING:  # costly to import, and not needed by every run
@@ -36,6 +36,9 @@ SURE = 2.0
 
 FEW = 50
 """So many files are read as fast as a cache is."""
+
+NOTHING_FOUND = ("", "", "")
+"""How that is kept."""
 
 ROUNDS = 12
 """So often is a machine told what it asks for, before its files are checked here."""
@@ -68,23 +71,57 @@ class Running:
         self._listings = listings
         if self.cache is not None:
             self.cache.fresh(listings)
-        pending: list[tuple[str, int]] = []
-        few = len(names) <= FEW
-        for name in names:
-            result, size = None if few else self._kept(name, settings[name]), 0
-            if result is None:
-                result, size = self._skimmed(name, settings[name], keep=not few)
-            if result is None and few:
-                result = self._kept(name, settings[name])
-            if result is None:
-                pending.append((name, size))
-            else:
-                yield result
+        pending = yield from (self._few if len(names) <= FEW else self._many)(names, settings)
         yield from self._elsewhere(pending, settings) if self.pool is not None else self._here(pending, settings)
         if self.cache is not None:
             self.cache.save()
 
     # -- what needs no check ----------------------------------------------------------------------------------------
+
+    def _few(
+        self, names: Sequence[str], settings: Mapping[str, Settings]
+    ) -> Generator[FileResult, None, list[tuple[str, int]]]:
+        """The files that have to be checked, with the number of their bytes; the others are done."""
+        pending: list[tuple[str, int]] = []
+        for name in names:
+            data = read(name)
+            if data is not None and not linter.may_matter(name, data):
+                yield FileResult(name)
+            elif (kept := self._kept(name, settings[name])) is not None:
+                yield kept
+            else:
+                pending.append((name, len(data or b"")))
+        return pending
+
+    def _many(
+        self, names: Sequence[str], settings: Mapping[str, Settings]
+    ) -> Generator[FileResult, None, list[tuple[str, int]]]:
+        """The same; what is kept isn't read."""
+        unread: list[str] = []
+        for name in names:
+            kept = self._kept(name, settings[name])
+            if kept is None:
+                unread.append(name)
+            else:
+                yield kept
+        if not unread:
+            return []
+        from retainlint.looks import skimmed
+
+        sizes: dict[str, int] = {}
+        for name, size, digest in skimmed(unread, self.cache is not None, self._both):
+            if digest is None:
+                sizes[name] = size
+                continue
+            if self.cache is not None:
+                self.cache.put(name, settings[name], digest, {}, NOTHING_FOUND)
+            yield FileResult(name)
+        return [(name, sizes[name]) for name in unread if name in sizes]
+
+    @property
+    def _both(self) -> bool:
+        """Whether a second process may look at files."""
+        return self.jobs != 1 and self.pool is None and (self.jobs or process.processors()) > 1 and process.forks()
 
     def _kept(self, name: str, settings: Settings) -> FileResult | None:
         texts = self.cache.get(name, settings, self.gaps) if self.cache is not None else None
@@ -100,22 +137,12 @@ class Running:
         try:
             return FileResult(
                 name,
-                packed.unpack_diagnostics(name, own, _read),
-                gaps=packed.unpack_gaps(name, gaps, _read) if self.gaps else (),
-                beyond=packed.unpack_diagnostics(name, beyond, _read),
+                packed.unpack_diagnostics(name, own, read),
+                gaps=packed.unpack_gaps(name, gaps, read) if self.gaps else (),
+                beyond=packed.unpack_diagnostics(name, beyond, read),
             )
         except packed.Stale:
             return None
-
-    def _skimmed(self, name: str, settings: Settings, keep: bool) -> tuple[FileResult | None, int]:
-        """The result of a file that doesn't matter, told by its bytes; and how many these are."""
-        data = _read(name)
-        if data is None or linter.may_matter(name, data):
-            return None, len(data or b"")
-        result = FileResult(name)
-        if keep:
-            self._keep(result, settings, data)
-        return result, len(data)
 
     def _keep(self, result: FileResult, settings: Settings, data: bytes) -> None:
         if self.cache is not None and not result.crash:
@@ -152,27 +179,29 @@ class Running:
     ) -> Generator[FileResult, None, list[tuple[str, int]]]:
         """The files that have to be followed, and those that weren't looked at since there is work enough; the others are
         done by a look at names, so that what is heavy isn't begun before it is known what there is to share."""
-        followed: list[tuple[str, int]] = []
-        for number, (name, size) in enumerate(pending):
-            if _work(followed) >= SURE:
-                return followed + pending[number:]
-            data = _read(name)
-            result = linter.glance(name, data, settings[name], files) if data is not None else None
-            if result is None or data is None:
-                followed.append((name, size))
-            else:
-                self._keep(result, settings[name], data)
-                yield result if self.gaps else result._replace(gaps=())
-        return followed
+        from retainlint.looks import glanced
+
+        followed: set[str] = set()
+        for (name, _), answer in glanced(pending, settings, files, int(SURE / RATE), self._both):
+            result = self._received(name, settings[name], answer)
+            if result is not None:
+                yield result
+                continue
+            if not followed and process.forks():
+                import retainlint.executor  # noqa: F401 -- as that is
+
+                linter.prepare()  # while the other process looks at what is left
+            followed.add(name)
+        return [file for file in pending if file[0] in followed]
 
     def _shared(
         self, pending: list[tuple[str, int]], settings: Mapping[str, Settings], files: Disk, jobs: int
     ) -> Iterator[FileResult]:
         """By other processes."""
-        from retainlint.executor import forks, processes
+        from retainlint.executor import processes
         from retainlint.tasks import portioned
 
-        if forks():
+        if process.forks():
             linter.prepare()
         with processes(min(jobs, len(pending))) as pool:
             tasks = portioned(pending, settings)
@@ -185,13 +214,11 @@ class Running:
         """How many processes to share so much work between."""
         if seconds < (WORTH if self.worth is None else self.worth):
             return 1
-        from retainlint.executor import forks, processors
-
-        worth = self.worth if self.worth is not None else WORTH if forks() else WORTH_SPAWNING
-        return (self.jobs or processors()) if seconds >= worth else 1
+        worth = self.worth if self.worth is not None else WORTH if process.forks() else WORTH_SPAWNING
+        return (self.jobs or process.processors()) if seconds >= worth else 1
 
     def _checked(self, name: str, settings: Settings, files: Disk) -> FileResult:
-        data = _read(name)
+        data = read(name)
         if data is None:
             return linter.check_file(name, settings, files)
         result = linter.check_source(name, data, settings, files)
@@ -257,8 +284,3 @@ class Running:
 def _work(pending: list[tuple[str, int]]) -> float:
     """Seconds that files may take that have to be followed."""
     return RATE * sum(size for _, size in pending)
-
-
-def _read(name: str) -> bytes | None:
-    """The bytes of a regular file: what comes through a pipe comes but once, and is left to the check itself."""
-    return Disk().read(name)

@@ -6,21 +6,22 @@ import re
 from functools import lru_cache
 
 from retainlint import uncalled
+from retainlint.patterns import pattern
 from retainlint.walks import KERNELS, may_walk
 
 _TRIPLED = (b'"""', b"'''")
-_SPOKEN = re.compile(
-    rb"#[^\n]*"
-    rb'|"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*\'\'\''
-    rb'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'',
+_SPOKEN = pattern(
+    rb"(#[^\n]*"
+    rb'|"(?:""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""|[^"\\\n]*(?:\\.[^"\\\n]*)*")'
+    rb"|'(?:''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''|[^'\\\n]*(?:\\.[^'\\\n]*)*'))",
     re.DOTALL,
 )
 """Comments and texts."""
 
-_NAMES = re.compile(rb"[\w.:]+")
-_COMPUTED = re.compile(rb"\{([^{}]+)\}")
+_NAMES = pattern(rb"[\w.:]+")
+_COMPUTED = pattern(rb"\{([^{}]+)\}")
 
-_KERNEL = re.compile(
+_KERNEL = pattern(
     rb"(?<![\w.])(?:%s)(?:\.\w+)*\.(?!(?:run|manual)_backward\b)\w+_backward\b" % "|".join(KERNELS).encode()
 )
 
@@ -47,26 +48,36 @@ def spoken(text: bytes) -> str:
 @lru_cache(maxsize=_READ)
 def code(text: bytes) -> bytes:
     """The same in bytes; without torch's own functions, too, which walk nothing for all their names."""
-    left = _SPOKEN.sub(_short, text)
-    return _KERNEL.sub(b"", left) if b"_backward" in left else left
+    pieces = _SPOKEN.split(text)  # what is spoken stands between what is code
+    for number in range(1, len(pieces), 2):
+        spoken = pieces[number]
+        if spoken[:1] == b"#":
+            pieces[number] = b""
+        elif not spoken[1:-1].isalnum():  # most texts that are are names
+            pieces[number] = _short(spoken, pieces[number - 1][-2:].lower())
+    return _without_kernels(b"".join(pieces))
 
 
-def _short(found: re.Match[bytes]) -> bytes:
-    """What is left of a text: a name, for `getattr` or a table, and what is computed within."""
-    spoken = found[0]
-    if spoken[:1] == b"#":
-        return b""
+def _without_kernels(text: bytes) -> bytes:
+    """Each stands in one row: the others aren't searched, for a pattern is several times as slow as a word is found."""
+    kept: list[bytes] = []
+    done, at = 0, text.find(b"_backward")
+    while at >= 0:
+        start, end = text.rfind(b"\n", done, at) + 1 or done, text.find(b"\n", at)
+        end = len(text) if end < 0 else end
+        kept += (text[done:start], _KERNEL.sub(b"", text[start:end]))
+        done, at = end, text.find(b"_backward", end)
+    return b"".join((*kept, text[done:])) if kept else text
+
+
+def _short(spoken: bytes, before: bytes) -> bytes:
+    """What is left of a text behind two letters: a name, for `getattr` or a table, and what is computed within."""
     if spoken[:3] in _TRIPLED:
-        return _computed(spoken) if b"{" in spoken and _computes(found) else b""
+        computes = before[-1:] in (b"f", b"t") or before in (b"fr", b"tr")
+        return _computed(spoken) if computes and b"{" in spoken else b""
     if _NAMES.fullmatch(spoken, 1, len(spoken) - 1):
         return spoken
     return _computed(spoken) if b"{" in spoken else b'""'
-
-
-def _computes(found: re.Match[bytes]) -> bool:
-    """Whether the letters before a text make it one that computes."""
-    before = found.string[max(found.start() - 2, 0) : found.start()].lower()
-    return before[-1:] in (b"f", b"t") or before in (b"fr", b"tr")
 
 
 def _computed(spoken: bytes) -> bytes:

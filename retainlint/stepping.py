@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from retainlint.naming import DEFINED, Naming, defined, imported, methods
+from retainlint.patterns import pattern
 from retainlint.spelling import may_spell_walk, spoken
 from retainlint.walks import STEPS, may_walk
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 TRAINERS = ("LightningModule", "Trainer")
 """With what the name ends of a class that has the steps of its heirs walked."""
 
-_STEP = re.compile(rb"\bdef[ \t]+(?:%s)(?=[ \t]*\()" % "|".join(STEPS).encode())
-_HEAD = re.compile(r"[ \t]*\(([^()]*)(\(?)")
-_BASE = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.]|[ \t]*=)")
-_SUBSCRIPT = re.compile(r"\[[^\[\]]*\]")
+_STEP = pattern(rb"\bdef[ \t]+(?:%s)(?=[ \t]*\()" % "|".join(STEPS).encode())
+_HEAD = pattern(r"[ \t]*\(([^()]*)(\(?)")
+_BASE = pattern(r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.]|[ \t]*=)")
+_SUBSCRIPT = pattern(r"\[[^\[\]]*\]")
 
 
 def may_step(modules: Modules | None, data: bytes) -> bool:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 
+from retainlint.patterns import pattern
 from retainlint.walks import only_speaks
 
 WALKING = ("backward", "manual_backward", "run_backward")
 """What walks wherever it is defined."""
 
-_NAMED = re.compile(rb"backward\b(?!\s*\()(\s*(?::(?!=)|is\b|[!=]=))?")
-_NAME = re.compile(rb"\w*\Z")
-_DOTTED = re.compile(rb"(\w*)\.\s*\Z")
-_ASKED = re.compile(rb"(?:\bis|\bnot|[!=]=)\s*[\w.]*\Z")
-_BINDS = re.compile(rb"\b(?:for|lambda)\b")
-_OF_CLASSES = re.compile(rb"(?:\w*_)?cls|\w*Function")
+_NAMED = pattern(rb"backward\b(?!\s*\()(\s*(?::(?!=)|is\b|[!=]=))?")
+_NAME = pattern(rb"\w*\Z")
+_DOTTED = pattern(rb"(\w*)\.\s*\Z")
+_ASKED = pattern(rb"(?:\bis|\bnot|[!=]=)\s*[\w.]*\Z")
+_BINDS = pattern(rb"\b(?:for|lambda)\b")
+_OF_CLASSES = pattern(rb"(?:\w*_)?cls|\w*Function")
 
-_OWN = re.compile(rb"def(?<!\wdef)[ \t]+(\w*backward)[ \t]*\([ \t\n]*(self\b)?")
-_CLASS = re.compile(rb"^class\b", re.MULTILINE)
-_CALLED = re.compile(rb"(?<![\w.])(def[ \t]+|self[ \t]*\.[ \t]*)?(\w+backward)\s*\(")
+_HEAD = pattern(rb"backward[ \t]*\([ \t\n]*(self\b)?")
+_DEFINED = pattern(rb"def(?<!\wdef)[ \t]+(\w*)\Z")
+_CLASS = pattern(rb"^class\b", re.MULTILINE)
+_CALL = pattern(rb"backward\s*\(")
+_CALLED = pattern(rb"(?<![\w.])(def[ \t]+|self[ \t]*\.[ \t]*)?(\w+)\Z")
+_WORD = pattern(rb"backward\b")
 
 NEAR = 120
 """So many bytes before a name tell what is done with it."""
@@ -44,7 +49,7 @@ def without_asked(spelt: bytes) -> bytes:
         return spelt
     kept: list[bytes] = []
     at = 0
-    own = {name.decode(errors="replace") for name, _ in _OWN.findall(spelt)}
+    own = {name.decode(errors="replace") for name, _, _ in _own(spelt)}
     for found in _NAMED.finditer(spelt):
         near = spelt[max(found.start() - NEAR, 0) : found.start()]
         prefix = _NAME.search(near)
@@ -75,19 +80,50 @@ def _without_own(spelt: bytes) -> bytes:
     """A text's code without the calls of functions, and of an object's own methods, that it defines itself, such as
     `x_backward(...)`: they walk something only if a walk stands elsewhere in it. With them, if it speaks of one but in a
     call, or in the definition."""
-    own = [found for found in _OWN.finditer(spelt) if found[1].decode(errors="replace") not in WALKING]
+    own = [each for each in _own(spelt) if each[0].decode(errors="replace") not in WALKING]
     if not own:
         return spelt
     classes = [found.start() for found in _CLASS.finditer(spelt)]
-    functions = {found[1] for found in own if not found[2]}
-    methods = {(found[1], bisect_right(classes, found.start())) for found in own if found[2]}
-
-    def left(call: re.Match[bytes]) -> bytes:
+    functions = {name for name, of_object, _ in own if not of_object}
+    methods = {(name, bisect_right(classes, start)) for name, of_object, start in own if of_object}
+    kept: list[bytes] = []
+    at = 0
+    for found in _CALL.finditer(spelt):
+        row, near = _row_before(spelt, found.start())
+        call = _CALLED.search(near)
+        if call is None:
+            continue
+        name, start = call[2] + b"backward", row + call.start()
         if call[1] is None:
-            return b"(" if call[2] in functions else call[0]
-        is_own = call[1].startswith(b"def") or (call[2], bisect_right(classes, call.start())) in methods
-        return b"(" if is_own else call[0]
+            is_own = name in functions
+        else:
+            is_own = call[1].startswith(b"def") or (name, bisect_right(classes, start)) in methods
+        if is_own:
+            kept += (spelt[at:start], b"(")
+            at = found.end()
+    without = b"".join((*kept, spelt[at:]))
+    named = {name for name, _, _ in own}
+    words = (_name_before(without, found.start()) + b"backward" for found in _WORD.finditer(without))
+    return spelt if any(word in named for word in words) else without
 
-    without = _CALLED.sub(left, spelt)
-    named = b"|".join(sorted({found[1] for found in own}))
-    return spelt if re.search(rb"(?<!\w)(?:%s)\b" % named, without) else without
+
+def _own(spelt: bytes) -> Iterator[tuple[bytes, bool, int]]:
+    """The definitions of what is called `x_backward`: the name, whether it is a method, and where it starts. The word is
+    looked for first, many times as fast as a pattern that begins otherwise."""
+    for found in _HEAD.finditer(spelt):
+        row, near = _row_before(spelt, found.start())
+        head = _DEFINED.search(near)
+        if head is not None:
+            yield head[1] + b"backward", found[1] is not None, row + head.start()
+
+
+def _row_before(text: bytes, at: int) -> tuple[int, bytes]:
+    """Where a row starts, and what stands in it up to some place."""
+    row = text.rfind(b"\n", 0, at) + 1
+    return row, text[row:at]
+
+
+def _name_before(text: bytes, at: int) -> bytes:
+    """The letters just before some place."""
+    found = _NAME.search(_row_before(text, at)[1])
+    return found[0] if found is not None else b""

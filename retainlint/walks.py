@@ -63,9 +63,10 @@ def may_start_walks(data: bytes) -> bool:
 
 def may_lead_to_walks(data: bytes) -> bool:
     """Whether functions of a file may call walks that stand in other files: it speaks of torch and of optimisers."""
-    if b"optim" not in data or b"torch" not in data or b"import " not in data or b"def " not in data:
+    at = data.find(b"optim")
+    if at < 0 or b"torch" not in data or b"import " not in data or b"def " not in data:
         return False
-    return re.search(_OPTIMISERS, data) is not None
+    return re.compile(_OPTIMISERS).search(data, at) is not None
 
 
 def _trains(data: bytes) -> bool:
@@ -89,9 +90,11 @@ def may_walk(data: bytes) -> bool:
                 at = _behind(data, at, _SPACE)
             if data[at - 1 : at] == b"." or (found[1] is not None and data[max(start - 4, 0) : start] != b"def "):
                 return True
-    if any(word in data for word in _OTHERS):
-        if re.search(BY_OTHERS.encode(), data) is not None:
-            return True
+    for word in _OTHERS:
+        if word in data:
+            if re.search(BY_OTHERS.encode(), data) is not None:
+                return True
+            break
     if b"grad" in data:
         for found in re.finditer(_GRAD, data):
             start = found.start()

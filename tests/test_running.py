@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from running import write
 
-from retainlint import executor, linter, tasks
+from retainlint import executor, linter, process, tasks
 from retainlint.cache import Cache
 from retainlint.config import Configs, Settings
 from retainlint.executor import NoExecutor, named, processes, spread
@@ -84,11 +84,23 @@ def test_many_processes_fill_the_cache(plain: str, tmp_path: Path, monkeypatch: 
     assert told(Running(Cache(str(tmp_path / "cache")), 1, gaps=True)) == plain
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_large_trees(jobs: int, plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their files are looked at before any is checked."""
+    monkeypatch.setattr("retainlint.running.FEW", 0)
+    monkeypatch.setattr("retainlint.looks.MANY", 1)
+    assert told(many(jobs)) == plain
+    assert told(many(jobs, cache=Cache(str(tmp_path / "cache")))) == plain
+    monkeypatch.setattr(linter, "check_source", lambda *_: pytest.fail("checked again"))
+    monkeypatch.setattr(linter, "may_matter", lambda *_: pytest.fail("read again"))
+    assert told(many(jobs, cache=Cache(str(tmp_path / "cache")))) == plain
+
+
 @pytest.mark.parametrize("way", ["fork", "spawn"])
 def test_many_processes(way: str, plain: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if way == "fork" and not executor.forks():
+    if way == "fork" and not process.forks():
         pytest.skip("processes are not forked here")
-    monkeypatch.setattr(executor, "forks", lambda: way == "fork")
+    monkeypatch.setattr(process, "forks", lambda: way == "fork")
     assert told(many()) == plain
 
 
@@ -205,7 +217,7 @@ def test_a_worker_of_another_version_takes_nothing() -> None:
 
 
 def test_a_process_that_dies_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not executor.forks():
+    if not process.forks():
         pytest.skip("processes are not forked here")
     for number in range(6):
         write(str(tmp_path / f"m{number}.py"), TWICE + "#" * tasks.CHUNK)
