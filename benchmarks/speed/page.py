@@ -7,26 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.contenders import FLOOR
-from benchmarks.speed.timing import Failed, Figure, Run, ratio
+from benchmarks.speed.timing import Failed, Figure, Run, ratio, work_ratio
 
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 
 
 def times(trees: Mapping[str, Mapping[str, list[Run] | Failed]]) -> str:
-    """One row a tree and command: medians, and the median of the ratios to the floor, pair by pair."""
+    """One row a tree and command: medians, and the medians of the ratios to the floor, pair by pair."""
     rows = [
-        "| tree | command | seconds | processor seconds | peak MiB | to the floor | runs |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+        "| tree | command | seconds | processor seconds | peak MiB | to the floor | on one core | runs |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for tree, commands in trees.items():
         floor = commands[FLOOR]
         for name, runs in commands.items():
             if isinstance(runs, Failed):
                 why = (str(runs).strip().splitlines() or ["failed"])[-1].replace("|", " ")
-                rows.append(f"| {tree} | {name} | {why} | | | | |")
+                rows.append(f"| {tree} | {name} | {why} | | | | | |")
                 continue
             one = Figure.of(runs)
-            to = "" if isinstance(floor, Failed) else f"{ratio(runs, floor):.2f}"
+            to = " | " if isinstance(floor, Failed) else f"{ratio(runs, floor):.2f} | {work_ratio(runs, floor):.2f}"
             rows.append(f"| {tree} | {name} | {one.wall:.2f} | {one.cpu:.2f} | {one.peak:.0f} | {to} | {len(runs)} |")
     return "\n".join(rows)
 

@@ -103,3 +103,8 @@ def in_turn(
 def ratio(of: Sequence[Run], to: Sequence[Run]) -> float:
     """The median of the ratios of the times on the wall, pair by pair."""
     return median(one.wall / other.wall for one, other in zip(of, to, strict=False))
+
+
+def work_ratio(of: Sequence[Run], to: Sequence[Run]) -> float:
+    """The same of the times of processors: what the ratio would be with a single one."""
+    return median(one.cpu / other.cpu for one, other in zip(of, to, strict=False))

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.speed import files, floor, page
 from benchmarks.speed.contenders import BARE, FLOOR, OURS, WARM, contenders
-from benchmarks.speed.timing import Failed, Figure, Run, in_turn, once, ratio
+from benchmarks.speed.timing import Failed, Figure, Run, in_turn, once, ratio, work_ratio
 from retainlint.walks import may_walk
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,17 +60,18 @@ def test_a_run_knows_its_peak() -> None:
 def test_ratios_are_taken_pair_by_pair() -> None:
     ours, floors = [Run(2, 1, 1), Run(8, 1, 1), Run(3, 1, 1)], [Run(1, 1, 1), Run(4, 1, 1), Run(1, 1, 1)]
     assert ratio(ours, floors) == 2
+    assert work_ratio([Run(1, 6, 1), Run(1, 2, 1), Run(1, 9, 1)], [Run(9, 2, 1), Run(9, 2, 1), Run(9, 1, 1)]) == 3
     assert Figure.of(ours).wall == 3
 
 
 def test_the_page_keeps_what_stands_around_the_figures(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n")
-    table = page.times({"tree": {FLOOR: [Run(1, 1, 30)], OURS: [Run(2, 2, 60)], "other": Failed("gone")}})
+    table = page.times({"tree": {FLOOR: [Run(1, 1, 30)], OURS: [Run(2, 3, 60)], "other": Failed("gone")}})
     page.put(readme, table)
     text = readme.read_text()
     assert "old" not in text and text.startswith("before\n") and text.endswith("\nafter\n")
-    assert "| tree | retainlint | 2.00 | 2.00 | 60 | 2.00 | 1 |" in text and "| tree | other | gone |" in text
+    assert "| tree | retainlint | 2.00 | 3.00 | 60 | 2.00 | 3.00 | 1 |" in text and "| tree | other | gone |" in text
 
 
 def test_the_single_files_are_what_they_are_called(tmp_path: Path) -> None:
