@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import partial
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -26,6 +27,9 @@ else:
 
 
 Class = TypeVar("Class")
+
+_AFTER = "_me.__post_init__()"
+_WRITTEN = {"__init__", "__eq__", "__hash__", "_replaced"}
 
 
 @overload
@@ -45,23 +49,31 @@ def _made(cls: Any, eq: bool, kw_only: bool) -> Any:
         cls.__doc__ = cls.__name__  # else `dataclass` works out the signature, which takes longest of all
     dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
 
-    def write() -> None:
-        for name, method in _written(cls, eq).items():
-            if name not in kept:
-                setattr(cls, name, method)
+    def write(lines: list[str], names: dict[str, Any]) -> None:
+        exec("\n".join(lines), names)
+        for name in _WRITTEN - kept & names.keys():
+            setattr(cls, name, names[name])
 
     def __init__(_me: object, /, *values: object, **named: object) -> None:  # a field may be called `self`
-        write()
+        names: dict[str, Any] = {}
+        after = _AFTER if hasattr(cls, "__post_init__") else "pass"
+        write(init_lines(fields(cls), names, after), names)
         cls.__init__(_me, *values, **named)
 
     def __eq__(self: object, other: object) -> Any:
-        write()
+        write(_comparing_lines(cls), {})
         return cls.__eq__(self, other)
 
     def __hash__(self: object) -> int:
-        write()
+        write(_comparing_lines(cls), {})
         return int(cls.__hash__(self))
 
+    def _replaced(_one: object, /, **changes: object) -> object:
+        names: dict[str, Any] = {"_make": partial(cls.__new__, cls)}
+        write(_replacing_lines(cls, names), names)
+        return cls._replaced(_one, **changes)
+
+    cls._replaced = _replaced
     for method in (__init__, __eq__, __hash__) if eq else (__init__,):
         if method.__name__ not in kept:
             setattr(cls, method.__name__, method)
@@ -70,26 +82,38 @@ def _made(cls: Any, eq: bool, kw_only: bool) -> Any:
     return cls
 
 
-def _written(cls: type[Any], eq: bool) -> dict[str, Any]:
-    """The methods of a class, compiled."""
-    every = fields(cls)
-    names: dict[str, Any] = {}
-    compared = [f"self.{each.name}" for each in every if each.compare]
+def _comparing_lines(cls: type[Any]) -> list[str]:
+    """The texts of `__eq__` and `__hash__`: many objects are never compared."""
+    compared = [f"self.{each.name}" for each in fields(cls) if each.compare]
     pairs = [(mine, mine.replace("self.", "other.", 1)) for mine in compared]
-    after = "_me.__post_init__()" if hasattr(cls, "__post_init__") else "pass"
-    lines = init_lines(every, names, after)
-    if eq:
-        lines += [
-            "def __eq__(self, other):",
-            " if self is other: return True",
-            " if other.__class__ is not self.__class__: return NotImplemented",
-            *(f" if {mine} is not {its} and {mine} != {its}: return False" for mine, its in pairs),
-            " return True",
-            "def __hash__(self):",
-            f" return hash(({''.join(f'{mine}, ' for mine in compared)}))",
-        ]
-    exec("\n".join(lines), names)
-    return {name: method for name, method in names.items() if name in ("__init__", "__eq__", "__hash__")}
+    return [
+        "def __eq__(self, other):",
+        " if self is other: return True",
+        " if other.__class__ is not self.__class__: return NotImplemented",
+        *(f" if {mine} is not {its} and {mine} != {its}: return False" for mine, its in pairs),
+        " return True",
+        "def __hash__(self):",
+        f" return hash(({''.join(f'{mine}, ' for mine in compared)}))",
+    ]
+
+
+def _replacing_lines(cls: type[Any], names: dict[str, Any]) -> list[str]:
+    """The text of a method that makes another object, some of whose fields are given."""
+    names["_unset"] = MISSING
+    own = [each.name for each in fields(cls)]
+    return [
+        f"def _replaced(_one, /{''.join(f', {name}=_unset' for name in own)}):",
+        " _me = _make()",
+        *(f" _me.{name} = _one.{name} if {name} is _unset else {name}" for name in own),
+        f" {_AFTER if hasattr(cls, '__post_init__') else 'pass'}",
+        " return _me",
+    ]
+
+
+def replace(one: Class, /, **changes: Any) -> Class:
+    """`dataclasses.replace` for a record, in a fraction of its time."""
+    found: Class = one._replaced(**changes)  # type: ignore[attr-defined]
+    return found
 
 
 def init_lines(every: tuple[Field[Any], ...], names: dict[str, Any], after: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from retainlint.records import record
+from retainlint.records import replace as replaced
 
 
 @record
@@ -147,3 +148,24 @@ def test_it_is_matched_by_its_fields() -> None:
             assert (x, y) == (1, 2)
         case _:
             pytest.fail("not matched")
+
+
+def test_another_with_some_fields_changed() -> None:
+    """`replace` is the standard library's, but for the time that it takes."""
+
+    @record
+    class Call:
+        self: int
+        other: int = 0
+
+    point = Point(1, 2, ["a"], "z")
+    vars(point)["noted"] = 7
+    made = replaced(point, y=5)
+    assert made == replace(point, y=5) and made.tags is point.tags and made.hidden == "z"
+    assert type(made) is Point and "noted" not in vars(made)
+    assert replaced(Named(1, name="n"), name="m") == Named(1, name="m")
+    assert replaced(Call(3), self=4) == Call(4)
+    with pytest.raises(ValueError, match="below"):
+        replaced(Checked(1), x=-1)
+    with pytest.raises(TypeError, match="z"):
+        replaced(point, z=1)
