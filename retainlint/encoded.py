@@ -107,7 +107,8 @@ def _refuse_unread(instructions: ir.Block) -> None:
 def _part(part: Part) -> Json:
     imports = [[each.module, each.name, each.level] for each in part.imports]
     uses = [
-        [each.origin.module, each.origin.name, each.origin.level, each.attributes, each.alone] for each in part.uses
+        [each.origin.module, each.origin.name, each.origin.level, each.attributes, each.alone, each.called]
+        for each in part.uses
     ]
     names = sorted(part.binds), sorted(part.reads), sorted(part.changes)
     return [part.start, part.end, *names, imports, uses, part.always, part.stars]
@@ -117,7 +118,7 @@ def _read_part(row: Json) -> Part:
     start, end, binds, reads, changes, imports, uses, always, stars = row
     return Part(
         start, end, frozenset(binds), frozenset(reads), frozenset(changes), tuple(Origin(*each) for each in imports),
-        tuple(Use(Origin(*each[:3]), tuple(each[3]), each[4]) for each in uses), always, stars,
+        tuple(Use(Origin(*each[:3]), tuple(each[3]), *each[4:]) for each in uses), always, stars,
     )  # fmt: skip
 
 

@@ -30,11 +30,13 @@ class Origin:
 @record
 class Use:
     """A call of what was imported, or of an attribute of it: it may change what other modules hold. `alone` if it stands
-    as a statement, and so can only be there for what it does."""
+    as a statement, and so can only be there for what it does. Not `called`, it is itself what may be changed: it is given
+    to a call, or set."""
 
     origin: Origin
     attributes: tuple[str, ...]
     alone: bool
+    called: bool = True
 
     @property
     def registers(self) -> bool:
@@ -44,12 +46,15 @@ class Use:
 
 @record
 class Effect:
-    """What a call of a function of a module may change: `names` of that module, and `outside` of them anything. For what
-    the module only imports, where from."""
+    """What a call of a function of a module may change, or of a method of what it holds: `names` of that module, what its
+    `uses` change in others, and `outside` anything. It `holds` what is no function nor a class, of which nobody knows what
+    a call changes. For what the module only imports, where from."""
 
     names: frozenset[str] = frozenset()
     outside: bool = False
+    holds: bool = False
     origin: Origin | None = None
+    uses: tuple[Use, ...] = ()
 
 
 @record(eq=False)
@@ -74,9 +79,11 @@ class Part:
 
 class Parts:
     """The parts of a module in their order; `make` gives what one does, `effect` what a call of a function of the module
-    may change."""
+    may change, and whether what it gives is dropped."""
 
-    def __init__(self, parts: Iterable[Part], make: Callable[[Part], Block], effect: Callable[[str], Effect]) -> None:
+    def __init__(
+        self, parts: Iterable[Part], make: Callable[[Part], Block], effect: Callable[[str, bool], Effect]
+    ) -> None:
         self.all = tuple(parts)
         self.effect = effect
         self.make = make

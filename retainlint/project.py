@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from retainlint.modules import Modules
 from retainlint.source import Source, UnreadableSource
@@ -26,10 +26,16 @@ SEARCHED = 40
 FAR = 4
 """So many imports lead from one to the next."""
 
+FEW = 8
+"""So many things of other modules are followed that a function may change."""
+
 SMALL = 5_000
 """Bytes of an `__init__.py` that does little but import."""
 
 _REGISTERS = re.compile(rb"^(?:@[\w.]*regist|[\w.]*register\w*\()", re.MULTILINE | re.IGNORECASE)
+
+Altered: TypeAlias = "frozenset[tuple[str, str]] | None"
+"""Places of modules and names in them; None for anything."""
 
 _lowered: dict[tuple[str, bytes], Program | str] = {}
 
@@ -75,7 +81,8 @@ class Project:
         self._lower = lower
         self._texts: dict[str, bytes | None] = {}
         self._registering: dict[str, bool] = {}
-        self._altering: dict[tuple[str, Use], frozenset[tuple[str, str]] | None] = {}
+        self._altering: dict[tuple[str, Use], Altered] = {}
+        self._changed: dict[tuple[str, str], Altered] = {}
         self._reaching: frozenset[str] | None = None
         self.entry = modules.place(modules.entry)
 
@@ -105,7 +112,7 @@ class Project:
             self._registering[place] = small or (b"regist" in text.lower() and _REGISTERS.search(text) is not None)
         return self._registering[place]
 
-    def alters(self, importer: Source, use: Use) -> frozenset[tuple[str, str]] | None:
+    def alters(self, importer: Source, use: Use) -> Altered:
         """What a text may change of what other modules hold by a call of something that it imported: the places of these
         modules, and names in them; None for anything."""
         key = importer.name, use
@@ -113,7 +120,13 @@ class Project:
             self._altering[key] = self._alters(importer.name, use)
         return self._altering[key]
 
-    def _alters(self, importer: str, use: Use) -> frozenset[tuple[str, str]] | None:
+    def changes(self, place: str, name: str) -> Altered:
+        """What a call of a module's function may change."""
+        if (place, name) not in self._changed:
+            self._changed[place, name] = self._changes(place, name, hops=FAR)
+        return self._changed[place, name]
+
+    def _alters(self, importer: str, use: Use, hops: int = FAR) -> Altered:
         from retainlint.parts import ASKING
 
         place = self._modules.find(importer, use.origin.module, use.origin.level)
@@ -123,24 +136,42 @@ class Project:
             del names[0]
         if place is None:
             return frozenset()
-        if len(names) != 1:
-            return None if use.alone or (len(names) > 1 and names[-1] not in ASKING) else frozenset()
-        return self._changes(place, names[0]) if use.alone or "regist" in names[0].lower() else frozenset()
+        if not names:
+            return None if use.alone else frozenset()
+        if len(names) == 1 and use.called:
+            registers = use.alone or "regist" in names[0].lower()
+            return self._changes(place, names[0], dropped=use.alone, hops=hops) if registers else frozenset()
+        asks = use.called and not use.alone and names[-1] in ASKING
+        return frozenset() if asks else self._changes(place, names[0], called=use.called, held=True, hops=hops)
 
-    def _changes(self, place: str, name: str) -> frozenset[tuple[str, str]] | None:
-        """What a call of a module's function may change."""
-        for _ in range(FAR):
-            program = self.program(place)
-            if program is None or isinstance(program, str) or program.parts is None:
+    def _changes(
+        self, place: str, name: str, *, hops: int, held: bool = False, called: bool = True, dropped: bool = False
+    ) -> Altered:
+        """What a call of a module's function may change, and whether what it gives is `dropped`; or a call of a method of
+        what is `held` under that name, or what is done with that, if nothing of it is `called`."""
+        program = self.program(place) if hops else None
+        if program is None or isinstance(program, str) or program.parts is None:
+            return None
+        if not program.parts.binding(name) and program.parts.stars:
+            return None
+        effect = program.parts.effect(name, dropped)
+        found = frozenset(((place, name),)) if held else frozenset()
+        if effect.origin is not None:
+            below = self._modules.find(program.source.name, effect.origin.module, effect.origin.level)
+            if below is None or not effect.origin.name:
+                return found if below is None else None
+            name = effect.origin.name
+            more = self._changes(below, name, hops=hops - 1, held=held, called=called, dropped=dropped)
+            return None if more is None else found | more
+        if not called:
+            return found
+        if effect.outside or (effect.holds and not held) or len(effect.uses) > FEW:
+            return None
+        for more in (self._alters(program.source.name, each, hops - 1) for each in effect.uses):
+            if more is None:
                 return None
-            effect = program.parts.effect(name)
-            if effect.origin is None:
-                return None if effect.outside else frozenset((place, each) for each in effect.names)
-            found = self._modules.find(program.source.name, effect.origin.module, effect.origin.level)
-            if found is None or not effect.origin.name:
-                return frozenset() if found is None else None
-            place, name = found, effect.origin.name
-        return None
+            found |= more
+        return found | {(place, each) for each in effect.names}
 
     def reaches(self, name: str) -> bool:
         """Whether a walk may be reached from a function, method or class of that name."""

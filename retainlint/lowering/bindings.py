@@ -104,6 +104,24 @@ def way_to(node: ast.expr) -> tuple[str | None, tuple[str, ...]]:
     return (node.id if isinstance(node, ast.Name) else None), tuple(reversed(way))
 
 
+def given_back(node: ast.AST) -> Iterator[str]:
+    """The functions that a function makes, and speaks of at most where it returns, but for those whose decorator may call
+    them: one that registers doesn't."""
+    everything = list(ast.walk(node))
+    methods = {id(each) for cls in everything if isinstance(cls, ast.ClassDef) for each in cls.body}
+    returned = {id(each.value) for each in everything if isinstance(each, ast.Return)}
+    spoken = {each.id for each in everything if isinstance(each, ast.Name) and id(each) not in returned}
+    for each in everything:
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and id(each) not in methods:
+            if each.name not in spoken and all(map(_registers, each.decorator_list)):
+                yield each.name
+
+
+def _registers(decorator: ast.expr) -> bool:
+    root, way = way_to(decorator.func if isinstance(decorator, ast.Call) else decorator)
+    return root is not None and "regist" in (root, *way)[-1].lower()
+
+
 def asks_for_types(test: ast.expr) -> bool:
     """Whether it is `TYPE_CHECKING`: what isn't run then is only read where it imports."""
     return way_to(test) in (("TYPE_CHECKING", ()), ("typing", ("TYPE_CHECKING",)))

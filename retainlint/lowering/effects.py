@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from retainlint.lowering.bindings import (
     BLOCKS,
@@ -13,12 +12,14 @@ from retainlint.lowering.bindings import (
     asks_for_main,
     asks_for_types,
     bound_by,
+    given_back,
     nested,
     origins,
     stored,
     way_to,
 )
-from retainlint.parts import ASKING, Origin, Use
+from retainlint.lowering.facts import Facts
+from retainlint.parts import ASKING, Use
 
 _MILD = frozenset("""isinstance issubclass len print str int float bool repr type callable id hash tuple list dict set frozenset
     sorted min max sum any all range enumerate zip getattr hasattr property staticmethod classmethod super""".split())  # fmt: skip
@@ -30,29 +31,6 @@ READ, KEPT, GIVEN, CALLED, CHANGED = range(5)
 """How a name is used: looked at, kept by something, given to a call, called, changed."""
 
 
-@dataclass
-class Facts:
-    """What was seen so far."""
-
-    binds: set[str] = field(default_factory=set)
-    reads: set[str] = field(default_factory=set)
-    changes: set[str] = field(default_factory=set)
-    keeps: set[str] = field(default_factory=set)  # names whose values may be kept by what is bound
-    calls: set[str] = field(default_factory=set)  # the module's functions and classes that may be called
-    imports: dict[Origin, None] = field(default_factory=dict)
-    uses: dict[Use, None] = field(default_factory=dict)
-    outside: bool = False  # whether something of another module may be changed
-    sees: bool = False  # whether names may be read and bound that aren't spelt
-    stars: bool = False
-
-    def add(self, called: Facts) -> None:
-        """Add what a function does that is called."""
-        self.changes |= called.changes
-        self.uses.update((use, None) for use in called.uses if use.alone or use.registers)
-        self.outside |= called.outside
-        self.sees |= called.sees
-
-
 def look(nodes: Iterable[ast.AST], kinds: Kinds) -> Facts:
     """What statements of a module do."""
     looker = _Looker(kinds, frozenset())
@@ -61,8 +39,9 @@ def look(nodes: Iterable[ast.AST], kinds: Kinds) -> Facts:
     return looker.facts
 
 
-def look_into(node: ast.AST, kinds: Kinds) -> Facts:
-    """What the body of a function does that is called, or of all methods of a class."""
+def look_into(node: ast.AST, kinds: Kinds, dropped: bool = False) -> Facts:
+    """What the body of a function does that is called, or of all methods of a class. What it gives may be called too, if
+    that isn't `dropped`."""
     own, declared = set[str](), set[str]()
     inner = Kinds(kinds.own, dict(kinds.imported))
     for each in ast.walk(node):
@@ -77,6 +56,7 @@ def look_into(node: ast.AST, kinds: Kinds) -> Facts:
         elif isinstance(each, (ast.Import, ast.ImportFrom)):
             inner.imported.update(dict(bound_by(each)))
     looker = _Looker(inner, frozenset(own - declared - (inner.imported.keys() - kinds.imported.keys())), inside=True)
+    looker.asleep = frozenset() if isinstance(node, ast.ClassDef) or not dropped else frozenset(given_back(node))
     for part in ast.iter_child_nodes(node):
         if isinstance(part, ast.stmt):
             looker.statement(part)
@@ -92,6 +72,7 @@ class _Looker:
         self.facts = Facts()
         self.in_class = 0
         self.for_types = False
+        self.asleep: frozenset[str] = frozenset()  # functions that nobody calls
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -159,7 +140,7 @@ class _Looker:
             if default is not None:
                 self.expression(default, KEPT)
         if self.inside:
-            for each in node.body:
+            for each in node.body if node.name not in self.asleep else ():
                 self.statement(each)
         elif not self.in_class:
             self.facts.binds.add(node.name)
@@ -222,7 +203,10 @@ class _Looker:
 
     def attribute(self, node: ast.Attribute, value: ast.expr, name: str, use: int) -> None:
         if not isinstance(node.ctx, ast.Load):
-            self.expression(value, CHANGED)
+            if not self.change(*way_to(node)):
+                self.expression(value, CHANGED)
+            return
+        if use == CHANGED and self.change(*way_to(node)):
             return
         if use == CALLED:
             root, way = way_to(node)
@@ -241,16 +225,21 @@ class _Looker:
         elif isinstance(func, ast.Name) and func.id in _CHANGING:
             given = CHANGED
         elif root is not None and root not in self.local and self.is_known(root):
-            given = KEPT
+            given = GIVEN if alone and self.is_torch(root) else KEPT
         if root is not None and root in self.kinds.imported and root not in self.local:
             self.use(root, way, alone)
+        elif (
+            alone and isinstance(func, ast.Name) and self.kinds.own.get(func.id) == "def" and func.id not in self.local
+        ):
+            self.facts.reads.add(func.id)
+            self.facts.drops.add(func.id)
         else:
             self.expression(func, CALLED)
         for each in (*node.args, *(keyword.value for keyword in node.keywords)):
             if isinstance(each, ast.Starred):
                 each = each.value
-            if alone and self.is_foreign(each):
-                self.facts.outside = True
+            if alone:
+                self.change(*way_to(each))
             self.expression(each, given)
             if given == CHANGED:
                 given = READ  # `setattr(thing, name, value)`
@@ -261,17 +250,23 @@ class _Looker:
         origin = self.kinds.imported.get(root)
         return origin is not None and not origin.level and origin.module.partition(".")[0] in KNOWN
 
-    def is_foreign(self, node: ast.expr) -> bool:
-        """Whether something of another module of the project may be meant."""
-        root, _ = way_to(node)
-        return root is not None and root in self.kinds.imported and root not in self.local and not self.is_known(root)
+    def is_torch(self, root: str) -> bool:
+        return self.kinds.imported[root].module.partition(".")[0] == "torch"
+
+    def change(self, root: str | None, way: tuple[str, ...]) -> bool:
+        """Note what may be changed, if it is something of another module of the project; whether it is."""
+        if root is None or root not in self.kinds.imported or root in self.local or self.is_known(root):
+            return False
+        self.facts.reads.add(root)
+        self.facts.uses[Use(self.kinds.imported[root], way, alone=True, called=False)] = None
+        return True
 
     def use(self, root: str, way: tuple[str, ...], alone: bool) -> None:
         self.facts.reads.add(root)
         origin = self.kinds.imported[root]
         if not self.is_known(root):
             self.facts.uses[Use(origin, way, alone)] = None
-        elif alone and origin.module.partition(".")[0] == "torch":
+        elif alone and (origin.name, *way)[-1].endswith("set_grad_enabled"):
             self.facts.outside = True
 
     def name(self, name: str, use: int) -> None:
@@ -285,10 +280,8 @@ class _Looker:
             self.use(name, (), alone=False)
         if kind in ("def", "class") and use == CALLED:
             facts.calls.add(name)
-        if name in self.kinds.imported and use == CHANGED:
-            origin = self.kinds.imported[name]
-            if not self.is_known(name) or origin.module.partition(".")[0] == "torch":
-                facts.outside = True
+        if use == CHANGED:
+            self.change(name, ())
         if (
             (kind == "data" and use >= GIVEN)
             or (kind == "class" and use in (GIVEN, CHANGED))

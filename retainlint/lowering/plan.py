@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from retainlint.lowering.bindings import Kinds, kinds_of
-from retainlint.lowering.effects import Facts, look, look_into
-from retainlint.parts import Effect, Part
+from retainlint.lowering.bindings import kinds_of
+from retainlint.lowering.effects import look
+from retainlint.lowering.facts import Facts
+from retainlint.lowering.known import Known
+from retainlint.parts import Part
 from retainlint.records import record
 from retainlint.source import Source
-
-DEEPEST = 40
-"""So many functions are looked into on behalf of one name: beyond, anything may be changed."""
 
 
 @record
@@ -27,7 +26,7 @@ class Extent:
 def plan(source: Source, tree: ast.Module) -> tuple[Part, ...]:
     """The parts of a module."""
     kinds = kinds_of(tree.body)
-    known = _Known(tree, kinds)
+    known = Known(tree, kinds)
     extents = list(_extents(source, tree.body))
     seen = [look(extent.nodes, kinds) for extent in extents]
     tied = _tied(seen)
@@ -38,16 +37,6 @@ def plan(source: Source, tree: ast.Module) -> tuple[Part, ...]:
         return (_whole(source, seen),)
     own = frozenset(name for facts in seen for name in facts.binds)
     return tuple(_part(extent, facts, own) for extent, facts in zip(extents, seen))
-
-
-def effect_of(tree: ast.Module, name: str) -> Effect:
-    """What a call of a module's function, or class, may change."""
-    kinds = kinds_of(tree.body)
-    if kinds.own.get(name) not in ("def", "class"):
-        return Effect(outside=True, origin=kinds.imported.get(name))
-    facts = Facts(calls={name})
-    _Known(tree, kinds).follow(facts)
-    return Effect(frozenset(facts.changes), facts.outside or facts.sees or bool(facts.uses))
 
 
 def _part(extent: Extent, facts: Facts, own: frozenset[str]) -> Part:
@@ -96,50 +85,3 @@ def _extent(source: Source, first: int, last: int, nodes: list[ast.stmt]) -> Ext
     start = source.row_starts[first - 1]
     end = source.row_starts[last] if last < len(source.row_starts) else len(source.text)
     return Extent(start, end, tuple(nodes))
-
-
-class _Known:
-    """What the functions of a module do when they are called; each is looked into when somebody calls it."""
-
-    def __init__(self, tree: ast.Module, kinds: Kinds) -> None:
-        self.kinds = kinds
-        self.nodes: dict[str, list[ast.AST]] = {}
-        for node in _definitions(tree.body):
-            self.nodes.setdefault(node.name, []).append(node)
-        self.seen: dict[str, Facts] = {}
-
-    def follow(self, facts: Facts) -> None:
-        """Add what the functions change that are called, and those that they call."""
-        done: set[str] = set()
-        pending = list(facts.calls)
-        while pending:
-            name = pending.pop()
-            if name in done:
-                continue
-            done.add(name)
-            if len(done) > DEEPEST:
-                facts.outside = True
-                return
-            inner = self._facts(name)
-            facts.add(inner)
-            pending += inner.calls
-
-    def _facts(self, name: str) -> Facts:
-        if name not in self.seen:
-            found = self.seen[name] = Facts()
-            for node in self.nodes.get(name, ()):
-                one = look_into(node, self.kinds)
-                found.add(one)
-                found.calls |= one.calls
-        return self.seen[name]
-
-
-def _definitions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    pending: list[ast.AST] = list(body)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node
-            continue
-        for name in ("body", "orelse", "handlers", "finalbody", "cases"):
-            pending += getattr(node, name, ())

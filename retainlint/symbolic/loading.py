@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from retainlint import ir
-from retainlint.parts import Effect, Origin, Part, Parts
+from retainlint.parts import Effect, Origin, Part, Parts, Use
 from retainlint.source import Source, Span
-from retainlint.symbolic.context import Machine, OutOfSteps
-from retainlint.symbolic.project import MODULES, ROWS, STEPS, Loaded, Project
+from retainlint.symbolic.context import Args, Machine, OutOfSteps
+from retainlint.symbolic.project import MODULES, ROWS, STEPS, Imports, Loaded, Project, Waiting
 from retainlint.symbolic.state import Base, Frame, State, ticket
 from retainlint.symbolic.values import Const, External, TensorObj, UnknownObj, Value
 
@@ -75,6 +75,8 @@ def _pay(machine: Machine, state: State, module: Loaded, name: str) -> bool:
             return False
     for frame, number in waiting:
         _run(machine, state, imports.loaded[frame], (number,))
+    for each in imports.waiting.pop((module.place, name), ()):
+        _decorate(machine, state, each)
     return True
 
 
@@ -112,7 +114,7 @@ def _begin(machine: Machine, state: State, place: str, program: ir.Program) -> N
     module = imports.loaded[frame] = Loaded(place, frame, program.module, parts)
     for_all: list[int] = []
     for number, part in enumerate(parts.all):
-        altered = _altered(project, program.source, part)
+        altered = _altered(imports, project, program.source, part)
         if altered is None:
             for_all.append(number)
             continue
@@ -127,20 +129,32 @@ def _begin(machine: Machine, state: State, place: str, program: ir.Program) -> N
 def _whole(program: ir.Program) -> Parts:
     """A module that was lowered at once, as a single part."""
     part = Part(0, len(program.source.text), program.module.local_names, frozenset(), frozenset(), always=True)
-    return Parts((part,), lambda part: program.module.body, lambda name: Effect(outside=True))
+    return Parts((part,), lambda part: program.module.body, lambda name, dropped: Effect(outside=True))
 
 
-def _altered(project: Project, source: Source, part: Part) -> frozenset[tuple[str, str]] | None:
-    """What a part may change of what other modules hold; None if that may be anything, or if it imports what may do so."""
+def _altered(imports: Imports, project: Project, source: Source, part: Part) -> frozenset[tuple[str, str]] | None:
+    """What a part may change of what other modules hold; None if that may be anything, or if it imports what may do so, or
+    if it changes what somebody may have already."""
     if part.always or any(_registers(project, source, each) for each in part.imports):
         return None
     found: set[tuple[str, str]] = set()
     for use in part.uses:
         altered = project.alters(source, use)
-        if altered is None:
+        if altered is None or (_is_object(use) and any(_is_known(imports, *each) for each in altered)):
             return None
         found |= altered
     return frozenset(found)
+
+
+def _is_object(use: Use) -> bool:
+    """Whether what may be changed is a thing that can be held without its name."""
+    return bool(use.attributes) or not use.called
+
+
+def _is_known(imports: Imports, place: str, name: str) -> bool:
+    """Whether a module's name was asked for."""
+    frame = imports.frames.get(place)
+    return frame in imports.loaded and name in imports.loaded[frame].settled
 
 
 def _registers(project: Project, source: Source, origin: Origin) -> bool:
@@ -162,6 +176,36 @@ def _run(machine: Machine, state: State, module: Loaded, numbers: Iterable[int])
     needed = module.parts.before(numbers, module.done)
     if not needed or module.spent:
         return
+
+    def run(own: State) -> Iterator[State]:
+        for number in needed:
+            if number not in module.done:
+                module.done.add(number)
+                module.running.append(number)
+                own = _followed(machine, own, module.parts.block(number))
+                module.running.pop()
+                yield own
+
+    _aside(machine, state, module, run)
+
+
+def _decorate(machine: Machine, state: State, waiting: Waiting) -> None:
+    """Call a decorator that has waited, with what it notes."""
+    module = machine.imports.loaded[waiting.frame]
+    if waiting.done or module.spent:
+        return
+    waiting.done = True
+
+    def run(own: State) -> Iterator[State]:
+        results = machine.call(own, waiting.decorator, Args((waiting.target,)), waiting.span)
+        yield next((each for each, _ in results if each.flow is None), own)
+
+    _aside(machine, state, module, run)
+
+
+def _aside(machine: Machine, state: State, module: Loaded, run: Callable[[State], Iterator[State]]) -> None:
+    """Run something of a module in a state of its own, and let all paths see what it made; `run` gives the state behind
+    each thing that it has done."""
     imports = machine.imports
     if imports.loading and state.stack[:1] == tuple(imports.loading[-1:]):
         _share(imports.base, state)  # what runs now may ask for it
@@ -180,12 +224,8 @@ def _run(machine: Machine, state: State, module: Loaded, numbers: Iterable[int])
     running = len(module.running)
     machine.steps, machine.budget = module.steps, STEPS
     try:
-        for number in needed:
-            if number not in module.done:
-                module.done.add(number)
-                module.running.append(number)
-                own = _followed(machine, own, module.parts.block(number))
-                module.running.pop()
+        for after in run(own):
+            own = after
     except OutOfSteps:
         module.spent = True
         machine.gap(module.code.span, "the module was not followed to its end: it takes too many steps")
@@ -195,7 +235,7 @@ def _run(machine: Machine, state: State, module: Loaded, numbers: Iterable[int])
         del machine.waste.claims[claims:], module.running[running:]
         imports.loading.pop()
         imports.for_types = False
-    own.stack = (module.frame,)
+    own.stack, own.flow = (module.frame,), None
     frame = own.writable(module.frame)
     frame.registers, frame.spans = around.registers, around.spans
     _share(imports.base, own)

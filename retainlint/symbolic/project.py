@@ -7,8 +7,9 @@ from typing import Protocol
 
 from retainlint import ir
 from retainlint.parts import Parts, Use
-from retainlint.source import Source
+from retainlint.source import Source, Span
 from retainlint.symbolic.state import Base, State
+from retainlint.symbolic.values import Value
 
 STEPS = 20_000
 """Steps that the body of an imported module may take; they are not the entry's."""
@@ -50,6 +51,10 @@ class Project(Protocol):
         modules, and names in them; None for anything."""
         ...
 
+    def changes(self, place: str, name: str) -> frozenset[tuple[str, str]] | None:
+        """The same of a call of a module's function."""
+        ...
+
     def reaches(self, name: str) -> bool:
         """Whether a walk may be reached from a function, method or class of that name."""
         ...
@@ -83,6 +88,17 @@ class Loaded:
 
 
 @dataclass
+class Waiting:
+    """A decorator of what a module (by its frame) defines, that was not called yet."""
+
+    frame: int
+    decorator: Value
+    target: Value
+    span: Span
+    done: bool = False
+
+
+@dataclass
 class Imports:
     """What one exploration knows of the modules around its program."""
 
@@ -93,6 +109,7 @@ class Imports:
     owed: dict[tuple[str, str], list[tuple[int, int]]] = field(
         default_factory=dict
     )  # by a module's place and a name in it: the parts of others (their frames and numbers) that may change it
+    waiting: dict[tuple[str, str], list[Waiting]] = field(default_factory=dict)  # the decorators that may change it
     of: dict[Source, int] = field(default_factory=dict)  # a text -> the frame of its module
     stars: dict[int, dict[str, None]] = field(default_factory=dict)  # module's frame -> places it imports `*` from
     loading: list[int] = field(default_factory=list)  # the frames of the modules that are being run, outermost first

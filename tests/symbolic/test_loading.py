@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -11,12 +13,16 @@ from retainlint import ir
 from retainlint.files import Held
 from retainlint.incident import Exploration
 from retainlint.lowering import lower, lower_partly
+from retainlint.lowering.partly import Lowering
 from retainlint.modules import Modules
+from retainlint.parts import Part
 from retainlint.project import Project
 from retainlint.source import Source
-from retainlint.symbolic import explore, loading
+from retainlint.symbolic import calls, explore, loading
 from retainlint.symbolic.context import Machine
+from retainlint.symbolic.registering import gives_back
 from retainlint.symbolic.state import State
+from retainlint.symbolic.values import Closure
 
 HEAD = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\n"
 LOSS = "w = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"
@@ -141,6 +147,125 @@ MODULES: dict[str, tuple[str, dict[str, str]]] = {
         "from patches import b\nimport other\nb()\nkeep = other.keep\n",
         {"other": "keep = 0\ndef patch():\n    global keep\n    keep = 1", "patches": "from other import patch\ndef b(): pass\npatch()"},
     ),
+    "another's object, by its method": (
+        "from plugins import b\nfrom registry import table\nb()\nkeep = len(table.held)\n",
+        {
+            "registry": "class Table:\n    def __init__(self):\n        self.held = []\n    def enter(self, f):\n"
+            "        self.held.append(f)\n        return f\ntable = Table()",
+            "plugins": "from registry import table\ndef b(): pass\n@table.enter\ndef a(): pass\n",
+        },
+    ),
+    "another's object, by its method, through a package": (
+        "from plugins import b\nfrom pkg.registry import table\nb()\nkeep = len(table)\n",
+        {
+            "pkg__init": "from .registry import table as things",
+            "pkg__registry": "table = []",
+            "plugins": "from pkg import things\ndef b(): pass\nthings.append(1)",
+        },
+    ),
+    "what another's method fills beside its object": (
+        "from plugins import b\nfrom registry import seen\nb()\nkeep = len(seen)\n",
+        {
+            "registry": "seen = []\nclass Table:\n    def enter(self, f):\n        seen.append(f)\n        return f\ntable = Table()",
+            "plugins": "from registry import table\ndef b(): pass\ntable.enter(1)\n",
+        },
+    ),
+    "another's item": (
+        "from plugins import b\nfrom registry import table\nb()\nkeep = 'a' in table\n",
+        {"registry": "table = {}", "plugins": "from registry import table\ndef b(): pass\ntable['a'] = 1"},
+    ),
+    "another's class": (
+        "from plugins import b\nfrom registry import Box\nb()\nkeep = Box.x\n",
+        {"registry": "class Box:\n    x = 0", "plugins": "from registry import Box\ndef b(): pass\nBox.x = 1"},
+    ),
+    "another's object, given to a function of its own": (
+        "from plugins import b\nfrom registry import table\nb()\nkeep = len(table)\n",
+        {
+            "registry": "table = []",
+            "plugins": "from registry import table\ndef b(): pass\ndef fill(it):\n    it.append(1)\nfill(table)\n",
+        },
+    ),
+    "another's registry, that a third fills": (
+        "from plugins import b\nfrom registry import table\nb()\nkeep = len(table)\n",
+        {
+            "registry": "table = []\ndef register(x):\n    table.append(x)",
+            "third": "from registry import register\ndef register_all():\n    register(1)\n",
+            "plugins": "import third\ndef b(): pass\nthird.register_all()\n",
+        },
+    ),
+    "what a decorator notes": (
+        "from plugins import Box\nfrom registry import table\nkeep = Box in table\n",
+        {"registry": "table = {}\ndef note(f):\n    table[f] = 1\n    return f", "plugins": "import registry\n@registry.note\nclass Box: pass"},
+    ),
+    "what a decorator notes, of a name that was asked for": (
+        "from registry import table\nfirst = len(table)\nfrom plugins import a\na()\nkeep = len(table) > first\n",
+        {
+            "registry": "table = []\ndef note(f):\n    table.append(f)\n    return f",
+            "plugins": "from registry import note\n@note\ndef a(): pass",
+        },
+    ),
+    "what a decorator counts": (
+        "from plugins import a\nimport registry\na()\nkeep = registry.count == 2\n",
+        {
+            "registry": "count = 0\ndef note(f):\n    global count\n    count += 1\n    return f",
+            "plugins": "from registry import note\n@note\n@note\ndef a(): pass",
+        },
+    ),
+    "what a decorator notes while that is asked for": (
+        "from plugins import a\nimport registry\nkeep = a() == 1 and registry.ask() == 1\n",
+        {
+            "registry": "table = []\ndef ask():\n    return len(table)\ndef note(f):\n    if ask() == 0:\n        table.append(f)\n    return f",
+            "plugins": "import registry\n@registry.note\ndef a():\n    return registry.ask()\n",
+        },
+    ),
+    "another's registry, by a third's class that is made": (
+        "from plugins import b\nfrom registry import table\nb()\nkeep = len(table)\n",
+        {
+            "registry": "table = []\ndef register(x):\n    table.append(x)",
+            "third": "from registry import register\nclass Setup:\n    def __init__(self):\n        register(1)\n",
+            "plugins": "import third\ndef b(): pass\nthird.Setup()\n",
+        },
+    ),
+    "by a method of a class in a function": (
+        "from other import keep\n",
+        {
+            "other": "things = []\ndef enter():\n    class Inner:\n        def go(self):\n            things.append(1)\n"
+            "    Inner().go()\nenter()\nkeep = len(things)\n"
+        },
+    ),
+    "by a function in a function": (
+        "from other import keep\n",
+        {"other": "things = []\ndef enter():\n    def go():\n        things.append(1)\n    go()\nenter()\nkeep = len(things)\n"},
+    ),
+    "by a function that a decorator is given": (
+        "from other import keep\n",
+        {
+            "other": "things = []\ndef twice(f):\n    f()\n    return f\ndef enter():\n    @twice\n    def go():\n"
+            "        things.append(1)\nenter()\nkeep = len(things)\n"
+        },
+    ),
+    "what somebody has already": (
+        "from registry import table\nclass Holder:\n    held = table\nimport plugins\nplugins.b()\nkeep = len(Holder.held)\n",
+        {"registry": "table = []", "plugins": "from registry import table\ndef b(): pass\ntable.append(1)"},
+    ),
+    "a decorator that calls what it is given back": (
+        "from other import keep\n",
+        {
+            "other": "keep = 0\ndef enter(x):\n    def inner(f):\n        global keep\n        keep = x\n        return f\n"
+            "    return inner\n@enter(1)\ndef a(): pass\n"
+        },
+    ),
+    "gradients that are turned off": (
+        "from other import keep\n",
+        {
+            "other": "import torch\ntorch.set_grad_enabled(False)\nw = torch.ones(2, requires_grad=True) * 2\n"
+            "keep = not w.requires_grad\n"
+        },
+    ),
+    "a tensor that torch changes": (
+        "from other import keep\n",
+        {"other": "import torch\nkeep = [0]\ndef fill(x):\n    x[0] = 1\nfill(keep)\ntorch.manual_seed(0)\nkeep = keep[0]"},
+    ),
     "what a program sets": ("import other\nother.keep = 1\nkeep = other.keep\n", {"other": "keep = 0\nkeep = 0"}),
     "what a program sets first": ("import other\nother.x = 2\nkeep = other.f()\n", {"other": "x = 0\ndef f():\n    return x == 2"}),
 }  # fmt: skip
@@ -174,6 +299,119 @@ def test_what_nobody_asks_for_is_not_run(ran: list[str]) -> None:
     assert rows(explored(lower_partly, main, {"other": other})) == [("other.py", 13)]
     assert ran[0] == "def walk(loss):" and "table = [LOG, 1]" in ran and "import torch" not in ran
     assert "class Base:" not in ran and "class Other(Base):" not in ran
+
+
+REGISTRY = """\
+    import torch
+    from third import graph
+    lowerings = {}
+    def register(name):
+        def enter(f):
+            lowerings[name] = f
+            return f
+        return enter
+    def register_fallback(name):
+        if name in lowerings:
+            torch.backends.flag = True
+        @register(name)
+        def inner(x):
+            graph.current.enter(x)
+            graph.table[0] = x
+            return x
+        return inner
+    @register("a")
+    def a(x):
+        return x
+    register_fallback("b")
+    torch.manual_seed(0)
+    torch.backends.flag = False
+    def plain(loss):
+        loss.backward()
+    """
+
+
+def test_registrations_are_run_for_who_looks_them_up(ran: list[str]) -> None:
+    """Not for a name that lies beside them, though functions that they make may change other modules when called."""
+    third = "class Graph:\n    table = {}\ngraph = Graph()\n"
+    main = "from other import plain\n" + HEAD + "plain(loss)\n"
+    assert rows(explored(lower_partly, main, {"other": REGISTRY, "third": third})) == [("other.py", 25)]
+    assert ran == ["def plain(loss):"]
+    ran.clear()
+    asks = "from other import lowerings\n" + HEAD + "if len(lowerings) == 2:\n    loss.backward()\n"
+    assert rows(explored(lower_partly, asks, {"other": REGISTRY, "third": third})) == [("main.py", 7)]
+    assert 'register_fallback("b")' in ran and "torch.manual_seed(0)" not in ran
+
+
+def test_what_notes_a_class_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until somebody looks at what it is noted in; that isn't a reason to call it twice."""
+    called: list[str] = []
+    entered = calls._entered
+
+    def noted(machine: Machine, state: State, func: Closure, *rest: Any) -> Any:
+        called.append(func.code.name)
+        return entered(machine, state, func, *rest)
+
+    monkeypatch.setattr(calls, "_entered", noted)
+    registry = "table = {}\ndef note(cls):\n    table[cls] = 1\n    return cls\n"
+    plugins = "from registry import note\n@note\nclass Box:\n    x = 1\n    def read(self):\n        return self.x\n"
+    main = HEAD + "from plugins import Box\nif Box().read():\n    loss.backward()\n"
+    asks = "import registry\nlen(registry.table)\nlen(registry.table)\n"
+    for more, times in (("", 0), (asks, 1)):
+        called.clear()
+        assert rows(explored(lower_partly, main + more, {"registry": registry, "plugins": plugins})) == [("main.py", 7)]
+        assert called.count("note") == times and "read" in called
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return g",
+        "table[f] = 1",
+        "if table:\n        return None\n    return f",
+        "f.seen = 1\n    return f",
+        "setattr(f, 'seen', 1)\n    return f",
+        "f = wrapped(f)\n    return f",
+        "wrapped(f)\n    return f",
+        "f()\n    return f",
+        "f[0] = 1\n    return f",
+        "g = f or 1\n    return g",
+        "def inner():\n        nonlocal f\n        f = 1\n    return f",
+        "yield 1\n    return f",
+    ],
+)
+def test_a_decorator_that_does_more_is_called(body: str) -> None:
+    program = lower(Source("a.py", f"def d(f):\n    {body}\n"))
+    [made] = [each for each in program.module.body if isinstance(each, ir.MakeFunction)]
+    assert not gives_back(made.code)
+
+
+def test_imports_for_types_need_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that tells only type checkers what it holds, and finds it when it is asked."""
+    lowered: list[str] = []
+    whole = Lowering._lowered
+
+    def noted(self: Lowering, part: Part) -> ir.Block:
+        lowered.append(self._source.name)
+        return whole(self, part)
+
+    monkeypatch.setattr(Lowering, "_lowered", noted)
+    lazy = """\
+        from typing import TYPE_CHECKING
+        if TYPE_CHECKING:
+            from .inner import keep, other
+        else:
+            import sys
+            sys.modules[__name__] = object()
+        """
+    files = {"pkg__init": lazy, "pkg__inner": "keep = 1\nother = 0"}
+    assert rows(explored(lower_partly, USED.replace("other", "pkg"), files)) == [("main.py", 7)]
+    assert [os.path.basename(os.path.dirname(each)) for each in lowered].count("pkg") == 1  # what `inner` holds
+
+
+def test_a_name_like_that_of_types_is_asked() -> None:
+    lazy = "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from below import keep\nelse:\n    keep = 0\n"
+    for each in (lower_partly, lower):
+        assert rows(explored(each, USED, {"other": lazy, "below": "keep = 1"})) == []
 
 
 def test_a_part_is_run_once_for_all(ran: list[str]) -> None:
