@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.truth.apart import taken_apart
 from benchmarks.truth.networks import FROZEN, Place, steps_what_is_saved
 from benchmarks.truth.sites import (
     Scope,
     Site,
     bindings,
+    called,
     calls_network,
     computed,
     drawn,
@@ -258,8 +260,13 @@ def _unretained(text: Text, site: Site) -> Mutant | None:
         if not walked[1] or not stands_alone(site.suite[n], text.rows):
             return None
         theirs = drawn(site.suite, n, walked[0])
-        shared = {k for k in (mine or frozenset()) & (theirs or frozenset()) if k < n and _is_forward(site.suite[k])}
-        if not shared or site.suite[n].lineno != site.suite[n].end_lineno:
+        both = {k for k in (mine or frozenset()) & (theirs or frozenset()) if k < n}
+        shared = {k for k in both if _is_forward(site.suite[k])}
+        if not shared or taken_apart(site.suite, max(both), mine or frozenset(), theirs or frozenset()):
+            return None
+        if site.suite[n].lineno != site.suite[n].end_lineno:
+            return None
+        if any("grad" in called(each) for each in site.suite[n + 1 : site.index]):  # that raises before
             return None
         row = text.rows[site.suite[n].lineno - 1]
         changed = re.sub(r",?\s*retain_graph\s*=\s*True", "", row)

@@ -151,6 +151,33 @@ def test_a_kept_walk_is_not_doubled() -> None:
     assert not kinds
 
 
+@pytest.mark.parametrize(
+    ("second", "sure"),
+    [
+        ("(losses['actor'] * 2).mean()", True),
+        ("losses['critic'].mean() + losses.get('actor', 0.0).mean()", True),
+        ("sum(losses.values()).mean()", True),
+        ("losses['critic'].mean()", False),
+        ("losses['critic'].mean() + losses.get('entropy', 0.0)", False),
+    ],
+)
+def test_items_of_one_forward_need_not_share_a_graph(second: str, sure: bool) -> None:
+    text = f"""\
+import torch
+losses = net(x)
+one = losses['actor'].mean()
+two = {second}
+one.backward(retain_graph=True)
+two.backward()
+"""
+    assert sure == any(mutant.kind == "retain_graph deleted" for mutant in mutants(text))
+
+
+def test_a_gradient_asked_for_between_two_walks_raises_before_the_second() -> None:
+    asked = HEADS.replace("two.backward()", "slope = torch.autograd.grad(features.sum(), x)\ntwo.backward()")
+    assert not any(mutant.kind == "retain_graph deleted" for mutant in mutants(asked))
+
+
 def test_a_sample_takes_small_classes_whole_and_is_the_same_for_a_seed() -> None:
     cases = [Case(Path(f"{n}.py"), Mutant("many" if n else "few", "", n, (1, 1), "")) for n in range(30)]
     sample = chosen(cases, 10, 3)
