@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import compress
 from operator import is_not
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any, TypeAlias, TypeVar
 
-from retainlint.autograd.graph import Edge, Node
 from retainlint.ir import Code
-from retainlint.symbolic import reach
 from retainlint.symbolic.facts import is_cast
 from retainlint.symbolic.graphs import Graphs, whole
 from retainlint.symbolic.past import replaced
+from retainlint.symbolic.shapes import Shapes
 from retainlint.symbolic.state import Frame, State
 from retainlint.symbolic.values import (
     GUESS,
+    Bound,
     Closure,
     Const,
     DictObj,
@@ -27,11 +28,13 @@ from retainlint.symbolic.values import (
     Imported,
     Instance,
     ListObj,
+    Method,
     Module,
     Ref,
     Symbol,
     TensorObj,
     Term,
+    Tuple,
     UnknownObj,
     Value,
 )
@@ -58,17 +61,24 @@ def equivalent(
         return False
     if (a.flow is None) != (b.flow is None) or (a.flow and b.flow and a.flow.kind != b.flow.kind):
         return False
-    return Comparison(graphs, a, b, lenient, blind, grown or lenient, [] if hints is None else hints).run()
+    return Comparison(graphs, a, b, lenient, blind, grown or lenient, graphs.hints if hints is None else hints).run()
 
 
-Hint: TypeAlias = tuple[bool, int, str]
-"""A name in a frame (True), or a record on the heap."""
+Key = TypeVar("Key", str, int)
+Hint: TypeAlias = "tuple[bool, int, str | int]"
+"""A name or register in a frame (True), or a record on the heap."""
 
+_MAPPINGS = (dict, MappingProxyType)
+_MANY = (*_MAPPINGS, tuple, Ref)
+
+_HINTS = 8
+"""So many places where states differed are asked first when others are compared."""
 _DEEP = 20
 """Containers nested deeper count as holding something."""
 _SIMPLE: frozenset[type] = frozenset({Const, External, Term, Symbol})
 _COMPUTED: frozenset[type] = frozenset({Term, Symbol})
-_LEAVES: frozenset[type] = _SIMPLE | {Imported, Module, Failure, GradMode}
+_PLAIN_LEAVES: frozenset[type] = frozenset({Const, External, Imported, Module, Failure, GradMode})
+_LEAVES: frozenset[type] = _SIMPLE | _PLAIN_LEAVES
 """Values that lead to no record, so that one is always like itself."""
 _HOLLOW: frozenset[type] = frozenset({UnknownObj, TensorObj, ListObj, DictObj})
 """Records that may hold no graph and no flag."""
@@ -106,34 +116,37 @@ def _names_of(kind: type) -> tuple[str, ...]:
     return _NAMES[kind]
 
 
-class Comparison:
-    """One comparison; `ids` and `nodes` are the bijections found so far."""
+class Comparison(Shapes):
+    """One comparison; `ids` are the bijection found so far, as `nodes` are that of graphs."""
 
     def __init__(
         self, graphs: Graphs, a: State, b: State, lenient: bool, blind: bool, grown: bool, hints: list[Hint]
     ) -> None:
-        self.graphs, self.a, self.b, self.lenient, self.blind, self.hints = graphs, a, b, lenient, blind, hints
+        super().__init__(graphs, a, b, lenient)
+        self.blind, self.hints = blind, hints
         self.grown = grown
         self.ids: dict[int, int] = {}
         self.back: dict[int, int] = {}
-        self.nodes: dict[Node, Node] = {}
         self.pending: list[tuple[int, int]] = []
+        self.kept: list[int] = []  # records that both hold, in places where both hold the same
 
     def run(self) -> bool:
         a, b = self.a, self.b
-        if any(map(self.apart_at, self.hints)):
+        if any(map(self.apart_at, reversed(self.hints))):
             return False
         if a.flow is not None and b.flow is not None and not self.optional(a.flow.value, b.flow.value):
             return False
         frames = _frames(a, b)
         for id, left, right in frames:
-            if (name := self.apart(left.names, right.names)) is not None:
-                self.hints.append((True, id, name))
-                return False
+            name: str | int | None = self.apart(left.names, right.names)
+            if name is None and (name := self.apart(left.registers, right.registers)) is None:
+                continue
+            self.hint(True, id, name)
+            return False
         records = _records(a, b)
         for id in records:
             if self.records_apart(id):
-                self.hints.append((False, id, ""))
+                self.hint(False, id, "")
                 return False
         if not all(self.frame(left, right) for _, left, right in frames):
             return False
@@ -144,9 +157,14 @@ class Comparison:
         while self.pending:
             if not self.heap(*self.pending.pop()):
                 return False
-        return self.ledgers()
+        return self.keeps() and self.ledgers()
 
-    def apart(self, a: Mapping[str, Value], b: Mapping[str, Value]) -> str | None:
+    def hint(self, is_frame: bool, id: int, name: str | int) -> None:
+        """Note where both differ; the oldest of many hints is dropped."""
+        self.hints.append((is_frame, id, name))
+        del self.hints[:-_HINTS]
+
+    def apart(self, a: Mapping[Key, Value], b: Mapping[Key, Value]) -> Key | None:
         """A name under which both hold a flag, a number or the like, and differ: most states do, so it is asked first."""
         get = b.get
         for name, left in a.items():
@@ -157,9 +175,10 @@ class Comparison:
 
     def differ(self, a: Value, b: Value) -> bool:
         """Whether two values are unlike whatever else is alike: no bijection is asked or added to."""
-        if type(a) in _SIMPLE or type(b) in _SIMPLE:
+        kind, other = type(a), type(b)
+        if kind in _SIMPLE or other in _SIMPLE:
             return not self.value(a, b)
-        return False
+        return kind is not other
 
     def records_apart(self, id: int) -> bool:
         """Whether both states' records of one number are unlike whatever else is alike."""
@@ -177,7 +196,9 @@ class Comparison:
                 return True
             return any(map(self.differ, left.items.values(), right.items.values()))
         if isinstance(left, ListObj) and isinstance(right, ListObj):
-            return left.open != right.open or len(left.items) != len(right.items)
+            if left.open != right.open or len(left.items) != len(right.items):
+                return True
+            return any(map(self.differ, left.items, right.items))
         return False
 
     def apart_at(self, hint: Hint) -> bool:
@@ -186,10 +207,13 @@ class Comparison:
         if not is_frame:
             return id in self.a.heap and id in self.b.heap and self.records_apart(id)
         left, right = self.a.frames.get(id), self.b.frames.get(id)
-        if left is None or right is None or name not in left.names or name not in right.names:
+        if left is None or right is None or left is right:
             return False
-        a, b = left.names[name], right.names[name]
-        return a is not b and self.differ(a, b)
+        if isinstance(name, str):
+            a, b = left.names.get(name), right.names.get(name)
+        else:
+            a, b = left.registers.get(name), right.registers.get(name)
+        return a is not b and a is not None and b is not None and self.differ(a, b)
 
     def frame(self, a: Frame, b: Frame) -> bool:
         return (
@@ -200,12 +224,42 @@ class Comparison:
 
     def variables(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
         """A name or register that one side hasn't bound can't be read there, so it tells nothing."""
-        get = b.get
+        get, as_kept = b.get, self.as_kept
         for name, left in a.items():
             right = get(name)
-            if right is None or (left is right and type(left) in _LEAVES):
-                continue
-            if not self.value(left, right):
+            if left is right:
+                if type(left) not in _LEAVES and not as_kept(left) and not self.value(left, right):
+                    return False
+            elif right is not None and not self.value(left, right):
+                return False
+        return True
+
+    def as_kept(self, value: Value) -> bool:
+        """Whether the same value leads to the same records in both, which are then left for the end: nearly all are."""
+        kind = type(value)
+        if kind is Ref:
+            id = value.id  # type: ignore[union-attr]
+            if self.a.heap.get(id) is self.b.heap.get(id):
+                self.kept.append(id)
+                return True
+            return False
+        if kind in _PLAIN_LEAVES:
+            return True
+        if isinstance(value, Closure):
+            return not value.defaults or all(self.as_kept(each) for _, each in value.defaults)
+        if isinstance(value, Tuple):
+            return all(map(self.as_kept, value.items))
+        if isinstance(value, Bound):
+            return self.as_kept(value.func) and self.as_kept(value.self)
+        return isinstance(value, Method) and self.as_kept(value.obj)
+
+    def keeps(self) -> bool:
+        """Whether the records that are the same in both stand for no others."""
+        crossed = {one for one, other in self.ids.items() if one != other}
+        crossed |= set(map(self.ids.__getitem__, crossed))
+        for id in crossed.intersection(self.kept) if crossed else ():
+            left, right = self.a.heap[id], self.b.heap[id]
+            if not (type(left) in _HOLLOW and self.bare(self.a, left) and self.bare(self.b, right)):
                 return False
         return True
 
@@ -216,7 +270,15 @@ class Comparison:
             held = state.get(value)
             if not isinstance(held, UnknownObj) or not self.guessed(state, held.edge):
                 return False
-        return all(self.value(a[key], b[key]) for key in a.keys() & b.keys())
+        return self.items(a, b)
+
+    def items(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
+        """What stands under the keys that both have."""
+        for key in a.keys() & b.keys():
+            left, right = a[key], b[key]
+            if not (left is right and self.as_kept(left)) and not self.value(left, right):
+                return False
+        return True
 
     def values(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
         left, right = tuple(a), tuple(b)
@@ -307,6 +369,8 @@ class Comparison:
         return True
 
     def part(self, a: object, b: object) -> bool:
+        if a is b and self.as_kept(a):  # type: ignore[arg-type]
+            return True
         if isinstance(a, Code):
             return a is b
         if isinstance(a, tuple) and isinstance(b, tuple):
@@ -350,14 +414,14 @@ class Comparison:
     def unknowns(self, a: UnknownObj, b: UnknownObj) -> bool:
         if self.kinds_apart(a, b) or not self.edges(a.edge, b.edge, lazy=True):
             return False
-        return all(self.value(a.attrs[key], b.attrs[key]) for key in a.attrs.keys() & b.attrs.keys())
+        return self.items(a.attrs, b.attrs)
 
     def records(self, a: HeapObj, b: HeapObj) -> bool:
         for name in _names_of(type(a)):
             left, right = getattr(a, name), getattr(b, name)
-            if left is right and not isinstance(left, (Mapping, tuple, Ref)):
+            if left is right and not isinstance(left, _MANY):
                 continue
-            if isinstance(left, Mapping):
+            if isinstance(left, _MAPPINGS):
                 if not self.attributes(left, right):
                     return False
             elif not self.parts_or_equal(left, right):
@@ -368,93 +432,6 @@ class Comparison:
         if isinstance(a, tuple) and isinstance(b, tuple):
             return len(a) == len(b) and all(map(self.part, a, b))
         return self.part(a, b)
-
-    def edges(self, a: Edge | None, b: Edge | None, lazy: bool = False) -> bool:
-        """Two graphs are alike if they have the same shape, stem from the same places and are as free."""
-        if a is None or b is None:
-            known = self.unwalked if lazy else self.guessed
-            return a is b or (known(self.a, a) and known(self.b, b))
-        if a.output != b.output:
-            return False
-        if self.graphs.exists(a) == self.graphs.exists(b) == GUESS:
-            return self.as_freed(whole(a.node), whole(b.node))
-        stack = [(a.node, b.node)]
-        while stack:
-            left, right = stack.pop()
-            if left in self.nodes:
-                if self.nodes[left] is not right:
-                    return False
-                continue
-            self.nodes[left] = right
-            if not self.as_freed(left, right):
-                return False
-            if left in self.a.ledger.freed:
-                continue  # whatever lies below, a walk ends here
-            if not self.as_stale(left, right):
-                return False
-            if left is right:
-                continue
-            if left.is_leaf and right.is_leaf:
-                graded = left.variable in self.a.ledger.graded, right.variable in self.b.ledger.graded
-                if graded[0] != graded[1] and not self.lenient:
-                    return False
-            if left.op != right.op or len(left.next) != len(right.next) or len(left.saved) != len(right.saved):
-                return False
-            if self.graphs.births[left].moment.span != self.graphs.births[right].moment.span:
-                return False
-            for one, other in zip(left.next, right.next, strict=True):
-                assert one is not None and other is not None
-                guessed = self.graphs.exists(one) == self.graphs.exists(other) == GUESS
-                if not guessed:
-                    stack.append((one.node, other.node))
-                elif not self.as_freed(whole(one.node), whole(other.node)):
-                    return False
-        return True
-
-    def guessed(self, state: State, edge: Edge | None) -> bool:
-        """Whether there is no graph, or one that is a mere guess and was not walked."""
-        return edge is None or (self.graphs.exists(edge) == GUESS and whole(edge.node) not in state.ledger.freed)
-
-    def unwalked(self, state: State, edge: Edge | None) -> bool:
-        """Whether there is no graph, or one that no walk has spoilt."""
-        if edge is None:
-            return True
-        node = whole(edge.node)
-        return node not in state.ledger.freed and node not in state.reported
-
-    def as_freed(self, left: Node, right: Node) -> bool:
-        """Whether both were freed, and both told of, or neither."""
-        alike = (left in self.a.ledger.freed) == (right in self.b.ledger.freed)
-        return alike and (left in self.a.reported) == (right in self.b.reported)
-
-    def as_stale(self, left: Node, right: Node) -> bool:
-        """Whether the same saved tensors of two nodes were changed since."""
-        a, b = self.a.ledger, self.b.ledger
-        for x, y in zip(left.saved, right.saved, strict=False):
-            if (a.version(x.storage) == x.version) != (b.version(y.storage) == y.version):
-                return False
-        return True
-
-    def ledgers(self) -> bool:
-        """What one freed, stepped or changed and the other didn't must be out of reach."""
-        a, b = self.a.ledger, self.b.ledger
-        told = {key[0] if isinstance(key, tuple) else key for key in self.a.reported ^ self.b.reported}
-        freed = (a.freed ^ b.freed) | told
-        graded = a.graded ^ b.graded
-        changed = set[Hashable]()
-        if a.versions != b.versions:
-            changed = {key for key in a.versions.keys() | b.versions.keys() if a.version(key) != b.version(key)}
-        if not freed and not changed and not graded:
-            return True
-        left = reach.nodes(self.a)
-        told_apart = left & freed
-        if graded and not self.lenient:
-            told_apart |= {node for node in left if node.is_leaf and node.variable in graded}
-        touched = [node for node in left if any(s.storage in changed for s in node.saved)] if changed else []
-        if not told_apart and not touched:
-            return True
-        right = reach.nodes(self.b)  # what only one side reaches was compared where it is held
-        return right.isdisjoint(told_apart) and all(self.as_stale(node, node) for node in touched if node in right)
 
 
 def _is_cut_where(a: HeapObj, b: HeapObj) -> bool:

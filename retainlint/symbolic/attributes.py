@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import deeds, heirs, imports, unbound
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module, is_open
@@ -35,6 +34,11 @@ from retainlint.symbolic.values import (
 
 def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Results:
     """`obj.name`."""
+    held = state.get(obj)
+    if isinstance(held, Instance):  # which most are
+        return _of_instance(machine, state, obj, held, name, span)
+    if isinstance(held, UnknownObj):
+        return [(state, dispatch.attribute(machine, state, obj, name, span))]
     if _lacks(state, obj, name):
         machine.slips.add(span)
     if isinstance(obj, External) and name == "__name__":
@@ -50,9 +54,6 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         return _bound(machine, state, obj.obj, found, span)
     if isinstance(obj, Tuple) and name in obj.names:
         return [(state, obj.items[obj.names.index(name)])]
-    held = state.get(obj)
-    if isinstance(held, Instance):
-        return _of_instance(machine, state, obj, held, name, span)
     if isinstance(held, ClassObj):
         if name == "__name__":
             return [(state, Const(held.name))]

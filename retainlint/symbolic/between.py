@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from retainlint import ir
+from retainlint.records import replace
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Const, DictObj, Instance, ListObj, Ref, TensorObj, Value
 

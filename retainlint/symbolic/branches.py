@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from retainlint import ir
+from retainlint.records import replace
 from retainlint.symbolic import facts, rounds
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import State
 from retainlint.symbolic.turns import settled
 from retainlint.symbolic.values import (
+    ListObj,
+    Ref,
     Term,
     Value,
 )
+
+_NAME = re.compile(r"\b[^\W\d]\w*")
 
 
 def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
@@ -21,6 +28,8 @@ def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
         settle(state, cond, truth)
     elif truth is False and not state.guards and is_assertion(instr.orelse):
         truth = True  # others, whom we didn't see, have seen to it
+    elif truth is not None and not state.guards and _gives_up(machine, instr, state, truth):
+        truth = not truth
     if truth is not None:
         machine.waste.arms.take(instr, truth)
         return machine.run(instr.then if truth else instr.orelse, [state])
@@ -30,6 +39,25 @@ def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
         machine.waste.arms.take(instr, taken)
         after += machine.run(instr.then if taken else instr.orelse, [arm])
     return settled(machine, after, instr.live)
+
+
+def _gives_up(machine: Machine, instr: ir.If, state: State, truth: bool) -> bool:
+    """Whether a path would end here in what only raises, for a reason that need not hold: a list is asked for what some
+    turns have put into it that may have had none, which it then hasn't; or no path has come to the walks behind, and this
+    one to none so far."""
+    taken, other = (instr.then, instr.orelse) if truth else (instr.orelse, instr.then)
+    if not only_raises(taken) or only_raises(other):
+        return False
+    sampled = [each for name in _NAME.findall(instr.span.text) if (each := _sampled(state, name)) is not None]
+    for ref, held in sampled:
+        state.set(ref, replace(held, items=(), sampled=False, size=None))
+    return bool(sampled) or (machine.anyhow and not state.ledger.freed)
+
+
+def _sampled(state: State, name: str) -> tuple[Ref, ListObj] | None:
+    value = state.frame.names.get(name)
+    held = state.get(value) if isinstance(value, Ref) else None
+    return (value, held) if isinstance(value, Ref) and isinstance(held, ListObj) and held.sampled else None
 
 
 def settle(state: State, cond: Value, truth: bool) -> None:

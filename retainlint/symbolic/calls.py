@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import attributes, between, crossing, cutting, heirs, keeping, recursion
+from retainlint.symbolic import attributes, between, crossing, cutting, enums, heirs, iteration, keeping, recursion
 from retainlint.symbolic.classes import ancestry, find, is_module
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.merge import join
@@ -25,6 +25,7 @@ from retainlint.symbolic.values import (
     GeneratorObj,
     GradMode,
     Instance,
+    IteratorObj,
     LayerObj,
     ListObj,
     Method,
@@ -42,7 +43,7 @@ BUILTINS = frozenset(dir(builtins)) | {"__file__", "reveal_type", "ExceptionGrou
 _SAYING = (ir.Const, ir.Load, ir.GetAttr, ir.Call, ir.Build)
 
 
-def arguments(state: State, instr: ir.Call) -> Args:
+def arguments(machine: Machine, state: State, instr: ir.Call) -> Args:
     """Evaluate the arguments of a call, with `*` and `**` spread where they are known."""
     pos: list[Value] = []
     spans: list[Span | None] = []
@@ -53,7 +54,7 @@ def arguments(state: State, instr: ir.Call) -> Args:
     for arg in instr.args:
         value = frame.registers[arg.value]
         if arg.star == 1:
-            spread = _spread(state, value)
+            spread = _spread(machine, state, value, instr.span)
             open_ |= spread is None
             pos += spread or ()
             spans += [None] * len(spread or ())
@@ -73,10 +74,13 @@ def arguments(state: State, instr: ir.Call) -> Args:
     return Args(tuple(pos), tuple(named.items()), open_, tuple(spans), instr.span, tuple(places))
 
 
-def _spread(state: State, value: Value) -> tuple[Value, ...] | None:
+def _spread(machine: Machine, state: State, value: Value, span: Span) -> tuple[Value, ...] | None:
     if isinstance(value, Tuple):
         return value.items
     obj = state.get(value)
+    if isinstance(obj, GeneratorObj | IteratorObj):
+        known = iteration.known_items(machine, state, value, span)
+        return tuple(known) if known is not None else None
     return obj.items if isinstance(obj, ListObj) and not obj.open else None
 
 
@@ -334,6 +338,8 @@ def instantiate(machine: Machine, state: State, cls: Ref, args: Args, span: Span
     """Make an object and run its `__init__`."""
     obj = state.heap[cls.id]
     assert isinstance(obj, ClassObj)
+    if args.pos and enums.is_enum(state, cls):
+        return [(state, enums.member(state, cls, args.pos[0]) or unknown.fresh(state, span))]
     made = state.new(Instance(cls, {}))
     if not args.open and is_module(state, made):  # who makes one with arguments that we don't know may have changed it
         state.set(made, Instance(cls, {"training": TRUE}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from retainlint.autograd.graph import Node
+from retainlint.symbolic import reach
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import GUESS, HeapObj, Instance, Ref, TensorObj, UnknownObj, Value
@@ -14,17 +15,28 @@ def leaves_all(machine: Machine, before: State, after: State) -> bool:
     """Whether a call changed nothing that was there before it, and walked only what it had made itself: the next one would
     come to the same."""
     walks = after.walks[len(before.walks) :]
-    if walks and not _walks_its_own(machine, before, [node for walk in walks for node in walk.reach]):
+    if walks and not _walks_its_own(machine, before, after, {node for walk in walks for node in walk.reach}):
         return False
     same = after.hooks == before.hooks and after.grad == before.grad and after.cache == before.cache
     return same and _keeps_frames(before, after) and _keeps_heap(machine, before, after)
 
 
-def _walks_its_own(machine: Machine, before: State, reached: list[Node]) -> bool:
-    if any(node in machine.graphs.networks for node in reached):
+def _walks_its_own(machine: Machine, before: State, after: State, reached: set[Node]) -> bool:
+    networks = {machine.graphs.networks[node][0] for node in reached & machine.graphs.networks.keys()}
+    if networks and machine.waste.entry in machine.waste.thinned:
+        return False  # the next call may take the ways that this one has left out
+    if not all(_is_gone(machine, before, after, each) for each in networks):
         return False
     held = {each.edge.node for each in before.heap.values() if isinstance(each, TensorObj | UnknownObj) and each.edge}
     return held.isdisjoint(reached)
+
+
+def _is_gone(machine: Machine, before: State, after: State, network: Value) -> bool:
+    """Whether a network was made by the call, or given to it, and nobody has it any more."""
+    if not isinstance(network, Ref) or network.id in before.heap or network.id in before.base.heap:
+        return False
+    owners = [Ref(id) for (id, _), ref in machine.graphs.read.items() if ref == network]
+    return network.id not in reach.records(after)[0] and all(_is_gone(machine, before, after, each) for each in owners)
 
 
 def _keeps_frames(before: State, after: State) -> bool:

@@ -64,6 +64,15 @@ class Chooser:
         self.beside = max(self.beside, self.breadth.widest + 1)
 
     @contextmanager
+    def shared(self, states: int) -> Iterator[None]:
+        """Follow as many ways through what is run for each of some states as all of them together may take."""
+        beside, self.beside = self.beside, self.beside * max(states, 1)
+        try:
+            yield
+        finally:
+            self.beside = beside
+
+    @contextmanager
     def narrowed(self, breadth: Breadth) -> Iterator[None]:
         """Follow that few ways for a while."""
         own, self.breadth = self.breadth, min(breadth, self.breadth, key=lambda each: each.widest)

@@ -85,6 +85,7 @@ class Machine(Protocol):
     trying: bool  # whether a path is tried that nothing is concluded from
     gpu_asked: bool  # whether the program asked for a GPU
     gpu_open: bool  # whether it isn't told that there is none
+    anyhow: bool  # whether an entry is run once more, since no path came to its walks
     risks: int  # how much was run in them that may have raised for a reason that nobody sees
 
     def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:

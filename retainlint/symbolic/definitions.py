@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.source import Span
+from retainlint.symbolic import enums
 from retainlint.symbolic.calls import call
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.imports import resolve
+from retainlint.symbolic.registering import waits
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     Bound,
@@ -23,6 +25,9 @@ from retainlint.symbolic.values import (
     Value,
     Wrapped,
 )
+
+ALLOWANCE = 1_000
+"""Steps that a decorator of another module may take before it is given up, unless it walks: what takes more writes docs."""
 
 
 def make_function(state: State, code: ir.Code) -> Closure:
@@ -58,8 +63,15 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
             _mark_dataclass(state, target)
         return [(state, target)]
     obj = state.get(decorator)
+    if waits(machine, state, decorator, target, span):
+        return [(state, target)]
     if isinstance(decorator, Closure | Bound | Partial) or isinstance(obj, Instance | ClassObj):
-        return call(machine, state, decorator, Args((target,), spans=(span,)), span)
+        imports, allowance = machine.imports, machine.imports.allowance
+        imports.allowance = min(allowance, ALLOWANCE)
+        try:
+            return call(machine, state, decorator, Args((target,), spans=(span,)), span)
+        finally:
+            imports.allowance = allowance
     if isinstance(decorator, Method) and isinstance(decorator.obj, Wrapped):
         return [(state, decorator.obj)]  # @x.setter keeps the getter
     if isinstance(obj, UnknownObj) and obj.name.startswith("dataclass"):
@@ -90,6 +102,7 @@ def make_class(machine: Machine, state: State, instr: ir.MakeClass) -> list[Stat
         names = {name: resolve(machine, after, value, instr.span) for name, value in frame.names.items()}
         attrs = {name: _owned(value, ref) for name, value in names.items()}
         after.set(ref, ClassObj(instr.code.name, bases, attrs, instr.code))
+        enums.make_members(after, ref)
         after.pop(None)
         if after.flow is None:
             after.write(instr.dst, ref, instr.span)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.incident import Turn
-from retainlint.symbolic import between, calls, carried, choosing
+from retainlint.symbolic import between, calls, carried, choosing, unreached
 from retainlint.symbolic.classes import ancestry, find
 from retainlint.symbolic.context import Args, Results
 from retainlint.symbolic.entries import class_of, entries, of_local_classes
@@ -16,7 +16,19 @@ from retainlint.symbolic.machine import Interpreter
 from retainlint.symbolic.models import lightning, unknown
 from retainlint.symbolic.project import CHEAP
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Bound, ClassObj, Closure, External, Instance, Ref, Value, Wrapped
+from retainlint.symbolic.values import (
+    Bound,
+    ClassObj,
+    Closure,
+    DictObj,
+    External,
+    Instance,
+    ListObj,
+    Ref,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
 
 TWICE = 2
 """A method that a trainer calls again and again is run so often on one object."""
@@ -35,9 +47,9 @@ def enter(
     objects: Objects,
     *,
     anyhow: bool = False,
-) -> None:
+) -> bool:
     """Run an entry, and the methods of classes that it made for others to use; `anyhow`, with other values than a caller
-    who says nothing gives it, or than its object has when it is made."""
+    who says nothing gives it, or than its object has when it is made. Whether a path came to its end."""
     state = start.fork()
     state.choices, state.deeds = (), ()
     state.grad = not _finds_gradients_off(code)
@@ -52,6 +64,7 @@ def enter(
         after = next((s for s, _ in results if s.flow is None and class_of(s, cls) is not None), None)
         if after is not None and method not in machine.entered:
             _method(machine, after.fork(), method, cls, made, Args())
+    return any(state.flow is None for state, _ in results)
 
 
 def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) -> Results:
@@ -92,11 +105,14 @@ def _method(
                 between.forget_reset(each, receiver, code, list(_methods(each, cls)))
             between.open_empty(each)
         before = states[0].fork() if len(states) == 1 else None
-        results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number, given)]
+        with machine.chooser.shared(len(states)):
+            results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number, given)]
         machine.waste.leave(results, receiver)
         states = [s for s, _ in results if s.flow is None][:6]
-        if before is not None and all(carried.leaves_all(machine, before, each) for each in states):
-            break
+        if before is not None:
+            states = [each for each in states if not carried.leaves_all(machine, before, each)]
+            if not states:
+                break
     _inner(machine, results, code)
     return results
 
@@ -167,8 +183,31 @@ def _invoke(
 def _inner(machine: Interpreter, results: list[tuple[State, Value]], code: ir.Code) -> None:
     """Functions that the entry made and nobody called run last, in the frame that made them."""
     for state, value in results[:1]:
-        if isinstance(value, Closure) and value.code not in machine.entered and state.flow is None:
-            machine.call(state, value, Args(), code.span)
+        if state.flow is not None:
+            continue
+        waiting = unreached.makes_walks(code, machine.entered)
+        for func in (value, *(_kept(state, value) if waiting else ())):
+            if isinstance(func, Closure) and func.code not in machine.entered:
+                if func is value or (func.code.walks and func.code in unreached.made(code)):
+                    machine.call(state, func, Args(), code.span)
+
+
+def _kept(state: State, value: Value) -> Iterator[Value]:
+    """What an object or a container holds that is returned: a trainer was given the function which it is to call."""
+    held = state.get(value)
+    match held:
+        case Instance(attrs=attrs) | UnknownObj(attrs=attrs):
+            inner = tuple(attrs.values())
+        case ListObj(items=items):
+            inner = items
+        case DictObj(items=entries):
+            inner = tuple(entries.values())
+        case _:
+            return
+    for each in inner:
+        yield each
+        if not isinstance(held, ListObj | DictObj) and isinstance(state.get(each), ListObj | DictObj):
+            yield from _kept(state, each)
 
 
 def _held(state: State, machine: Interpreter, code: ir.Code) -> Value | None:

@@ -64,34 +64,34 @@ def _explore(machine: Interpreter) -> Exploration:
         imports.allowance, imports.share = crossing.ALLOWANCE_BEYOND, crossing.SHARE_BEYOND
         machine.chooser.breadth = choosing.BEYOND
     machine.waste.spoilt.clear()  # what can't be expressed spoils the entries that come there
-    steps = 0
     start, left = _module(machine)
+    steps = machine.steps
     objects: Objects = {}
-    steps += machine.steps
+    walking: set[ir.Code | None] = set()
+
+    def run(code: ir.Code, owner: ir.Code | None) -> None:
+        nonlocal steps
+        machine.steps, machine.budget = 0, machine.full
+        known = len(machine.waste.walks)
+        if owner is not None and owner in left:
+            prepare(machine, start, owner, objects)
+        _entry(machine, start, code, owner, objects)
+        steps += machine.steps
+        walking.update([owner] if len(machine.waste.walks) > known else ())
+
     for code, owner in list(entries(program.module, None)):
         missed = machine.thinned and code.walks and unreached.has_walks(code, machine.walked)
         missed = missed or (code.walks and unreached.makes_walks(code, machine.entered))
-        if (code in machine.entered and not missed) or not code.walks:
-            continue
-        machine.steps, machine.budget = 0, machine.full
-        _entry(machine, start, code, owner, objects)
-        steps += machine.steps
-    heirs = list(inherited(start, program.module))
-    walking: set[ir.Code] = set()
-    for code, heir in heirs:
-        machine.steps, machine.budget = 0, machine.full
-        known = len(machine.waste.walks)
-        if left:
-            prepare(machine, start, heir, objects)
-        _entry(machine, start, code, heir, objects)
-        steps += machine.steps
-        walking |= {heir} if len(machine.waste.walks) > known else set()
-    if left and any(heir not in walking for _, heir in heirs):
+        if code.walks and (missed or code not in machine.entered):
+            run(code, owner)
+    for code, heir in list(inherited(start, program.module)):
+        run(code, heir)
+    if not left <= walking:
         machine.running, machine.steps, machine.budget = program.module, 0, machine.full
         imports.begin()
         start, left = _module(machine, whole=True)
         steps += machine.steps
-    steps += _callers(machine, start, objects, [heir for _, heir in heirs] if left else None)
+    steps += _callers(machine, start, objects, left or None)
     steps += machine.imports.wasted
     return findings.told(machine, steps)
 
@@ -100,7 +100,7 @@ def _callers(machine: Interpreter, start: State, objects: Objects, owners: Conta
     """Run those who call what walks, or of them only the methods of some classes; the steps that it took."""
     imports, steps = machine.imports, 0
     imports.allowance, imports.share = crossing.ALLOWANCE, crossing.SHARE
-    leads = imports.project.leads if imports.project is not None else no_leads
+    leads = imports.project.leads if imports.project is not None and not owners else no_leads
     machine.full, machine.chooser.breadth = min(machine.full, BUDGET_BEYOND), choosing.BEYOND
     quiet = 0
     for code, owner in callers(list(entries(machine.program.module, None)), leads, machine.leading):
@@ -114,9 +114,9 @@ def _callers(machine: Interpreter, start: State, objects: Objects, owners: Conta
     return steps
 
 
-def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, bool]:
-    """Run the module's body: the state that later entries start from, and whether its script was left; never if it is to
-    be run as a `whole`."""
+def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, scripts.Heirs]:
+    """Run the module's body: the state that later entries start from, and the heirs in whose place its script was left;
+    none if it is to be run as a `whole`."""
     imports = machine.imports
     state = State(imports.base)
     state.opened = machine.waste.opened
@@ -132,11 +132,11 @@ def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, bool]:
     return after, left
 
 
-def _body(machine: Interpreter, begun: State, *, whole: bool) -> tuple[list[State], bool]:
+def _body(machine: Interpreter, begun: State, *, whole: bool) -> tuple[list[State], scripts.Heirs]:
     try:
         return scripts.run(machine, begun, whole=whole)
     except OutOfSteps:
-        return _again(machine, lambda: machine.run(machine.program.module.body, [begun.fork()])) or [], False
+        return _again(machine, lambda: machine.run(machine.program.module.body, [begun.fork()])) or [], scripts.NOBODY
 
 
 def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
@@ -174,15 +174,16 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
     machine.gpu_asked, reached = False, len(machine.walked)
     machine.efforts.clear()
     try:
-        enter(machine, start, code, owner, objects)
+        ended = enter(machine, start, code, owner, objects)
         if machine.gpu_asked and len(machine.walked) == reached:  # perhaps it runs on a GPU alone
             machine.gpu_open = True
             enter(machine, start, code, owner, objects)
-        elif unreached.has_walks(code, machine.walked):
+        elif unreached.has_walks(code, machine.walked) or (not ended and unreached.makes_walks(code, machine.entered)):
+            machine.anyhow = True
             with machine.chooser.narrowed(choosing.BEYOND if machine.steps > crossing.LEAST else choosing.OWN):
                 enter(machine, start, code, owner, objects, anyhow=True)
     except OutOfSteps:
         machine.waste.spoil()
         _again(machine, lambda: enter(machine, start, code, owner, objects))
     finally:
-        machine.gpu_open = False
+        machine.gpu_open = machine.anyhow = False

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from retainlint.symbolic import keys, options, outside, remainders
+from retainlint.symbolic import enums, keys, options, outside, remainders
 from retainlint.symbolic.arithmetic import DEEPEST, both, is_scalar, sum_of
 from retainlint.symbolic.bounds import by_bounds, by_others, within
 from retainlint.symbolic.state import State
@@ -56,6 +56,8 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
     left, right = total(state, left), total(state, right)
     if op in _NEGATED:
         return negate(compare(state, _NEGATED[op], left, right))
+    if op in ("is", "==") and (signs := (enums.sign(state, left), enums.sign(state, right))) != (None, None):
+        op, left, right = "==", signs[0] or left, signs[1] or right
     if op == "is" or (op == "==" and _is_class(state, left) and _is_class(state, right)):
         same = _identical(state, left, right)
         return Const(same) if same is not None else _spelt(state, "is", left, right)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from retainlint import ir
 from retainlint.incident import Condition
+from retainlint.records import replace
 from retainlint.symbolic import unreached
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.raised import HANDLED, caught, is_taken

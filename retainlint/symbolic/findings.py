@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 
 from retainlint.incident import (
@@ -19,6 +18,7 @@ from retainlint.incident import (
     Verdict,
     Witness,
 )
+from retainlint.records import replace
 from retainlint.source import Source, Span
 from retainlint.symbolic import occasions, witness
 from retainlint.symbolic.machine import Interpreter, Report

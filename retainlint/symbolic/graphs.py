@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TypeAlias
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.saves import RESULT, UNCHECKED, Slot, rows
 from retainlint.incident import Moment
-from retainlint.records import record
+from retainlint.records import record, replace
 from retainlint.source import Span
 from retainlint.symbolic.returned import Returned
 from retainlint.symbolic.state import State, ticket
@@ -60,6 +59,8 @@ class Graphs:
         self.returned = Returned()
         self.items: dict[tuple[Edge, Value], Edge] = {}
         """Items of what nobody sees: of which graph, at which place, unknown too."""
+        self.hints: list[tuple[bool, int, str | int]] = []
+        """Where states that were compared differed."""
 
     def edge(self, state: State, value: Value) -> Edge | None:
         """Where the gradients of a value are sent. An unknown gets a graph that it may have, once."""

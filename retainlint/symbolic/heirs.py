@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from retainlint.records import replace
 from retainlint.symbolic.classes import is_module, layer_of
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import FALSE, Instance, LayerObj, Ref, Tuple, UnknownObj, Value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, facts, heirs, indices, iteration, keeping
+from retainlint.symbolic import arithmetic, enums, facts, heirs, indices, iteration, keeping
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import containers, operations, reflection, unknown, weights
@@ -73,6 +73,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             return [(state, _from_sequence(state, children, index, span))]
         case TensorObj():
             return [(state, operations.index(machine, state, obj, index, span))]
+        case ClassObj() if enums.is_enum(state, obj):
+            return [(state, enums.named(state, obj, index) or unknown.fresh(state, span, plain=True))]
         case ClassObj():
             return [(state, obj)]  # Box[int]
         case Instance():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from typing import TypeAlias
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.incident import Kept, Moment, NeverWalked, Turn, Walk
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic.graphs import Birth
 from retainlint.symbolic.state import State, WalkRecord

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
+from retainlint.records import replace
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import Const, Ref, Term, UnknownObj, Value
 

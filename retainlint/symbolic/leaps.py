@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
+from retainlint.records import replace
 from retainlint.symbolic import arithmetic, reach
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.merge import forget_dead

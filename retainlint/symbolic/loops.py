@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from retainlint import ir
 from retainlint.incident import Turn
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import answers, counters, facts, leaps, plans, sizes
 from retainlint.symbolic.classes import find

@@ -27,9 +27,6 @@ from retainlint.symbolic.waste import Account
 BRANCHING = (ir.If, ir.For, ir.While, ir.With, ir.Try)
 """Instructions that tell what is alive behind them."""
 
-HINTS = 8
-"""So many places where states of a block differed are asked first when others like them are compared."""
-
 DEFINING = 8_000
 """A module's body that has taken more steps and walked nothing only defines things: few ways through it are followed."""
 
@@ -73,7 +70,7 @@ class Interpreter:
         self.chooser = Chooser()
         self.unreached = Sites(program)
         self.yielding: set[ir.Code] = set()
-        self.gpu_asked = self.gpu_open = False
+        self.gpu_asked = self.gpu_open = self.anyhow = False
         self.thinned = self.trying = False
 
     # -- what models ask for --------------------------------------------------------------------------------------
@@ -143,6 +140,21 @@ class Interpreter:
         try:
             for index, instr in enumerate(block):
                 step = STEPS[type(instr)]
+                if len(live) == 1:
+                    state = live[0]
+                    self.steps += 1
+                    if self.steps > self.budget:
+                        raise OutOfSteps
+                    if self.watching:
+                        self.risks += risks.may_raise(state, instr)
+                    after = step(self, instr, state)
+                    if after is None and state.flow is None:
+                        continue
+                    chooser.beside = beside
+                    live = self.behind(instr, state, live if after is None else after, done)
+                    if not live:
+                        break
+                    continue
                 chooser.beside = beside * len(live)
                 following: list[State] = []
                 before = self.steps
@@ -161,7 +173,7 @@ class Interpreter:
                 chooser.beside = beside
                 if not following and type(instr) is ir.Load:
                     following, done = scopes.bound_elsewhere(instr, live, done)
-                if len(live) > 1 and len(following) > 1 and self.steps - before > len(live):
+                if len(following) > 1 and self.steps - before > len(live):
                     following = self.together(following, block, index, hints)
                 if len(following) > 1 and len(following) > self.room:
                     following = self.thin(following, instr.span)
@@ -171,6 +183,15 @@ class Interpreter:
         finally:
             chooser.beside = beside
         return done + live
+
+    def behind(self, instr: ir.Instr, state: State, after: list[State], done: list[State]) -> list[State]:
+        """Those that go on behind an instruction that one state was run through; the others are put to what is `done`."""
+        live: list[State] = []
+        for each in after:
+            (live if each.flow is None else done).append(each)
+        if not live and type(instr) is ir.Load:
+            live, done[:] = scopes.bound_elsewhere(instr, [state], done)
+        return self.thin(live, instr.span) if len(live) > 1 and len(live) > self.room else live
 
     def together(self, states: list[State], block: ir.Block, index: int, hints: list[Hint]) -> list[State]:
         """Merge those that come out of one instruction side by side, and are alike: what told them apart before it may be
@@ -183,7 +204,6 @@ class Interpreter:
             gone = spent(states[0].frame.code).behind(block, index)
             for each in states:
                 forget_spent(each, gone)
-        del hints[:-HINTS]
         return join(self.graphs, states, beside=self.chooser.beside, hints=hints, exact=True)
 
     @property

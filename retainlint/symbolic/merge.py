@@ -85,7 +85,6 @@ def join(
     merged: set[int] = set()
     lenient = len(states) > PRESSURE or len(states) * beside > CROWDED
     blind = lenient and since is not None
-    hints = [] if hints is None else hints
     for state in states:
         for group in kept:
             if equivalent(graphs, group[0], state, lenient=lenient, blind=blind, hints=hints):

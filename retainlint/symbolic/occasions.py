@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from retainlint.incident import AtWalk, Condition, Freed, Incident, Moment
+from retainlint.records import replace
 from retainlint.source import Span
 
 Occasion: TypeAlias = "tuple[Span, tuple[tuple[Span, int], ...]]"

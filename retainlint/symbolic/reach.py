@@ -121,15 +121,9 @@ def records(state: State, plenty: float = math.inf) -> tuple[set[int], set[int]]
         found |= new
         if not new or (len(found) >= plenty and len(seen) >= len(frames)):
             return found, seen
-        following = set[int]()
-        for held in map(heap.get, new):
-            if held is not None:
-                refs, outer = held.leads or _note(held)
-                if refs:
-                    following |= refs
-                if outer:
-                    entering |= outer
-        new = following
+        noted = [held.leads or _note(held) for held in map(heap.get, new) if held is not None]
+        new = set[int]().union(*[refs for refs, _ in noted if refs])
+        entering.update(*[outer for _, outer in noted if outer])
 
 
 def nodes(state: State) -> set[Node]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import product
 from math import lcm
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 from retainlint.source import Span
 from retainlint.symbolic.state import State
@@ -17,10 +18,18 @@ WIDEST = 2_000
 DIVISORS = 16
 """Where a divisor is unknown too, it is one of these, or a large number."""
 MANY = 1_009
+DEEPEST = 40
+"""Terms that are nested deeper are worked out step by step."""
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
     "==": operator.eq, "<": operator.lt, "<=": operator.le,
 }  # fmt: skip
+
+Test: TypeAlias = "Callable[..., bool | None]"
+
+
+class _TooDeep(Exception):
+    """A term has too many levels."""
 
 
 def decide(state: State, value: Term) -> bool | None:
@@ -39,17 +48,47 @@ def decide(state: State, value: Term) -> bool | None:
     ranges = _ranges(names, [value, *(term for term, _ in known)]) if known else None
     if ranges is None:
         return None
-    answers: set[bool] = set()
+    test = _test(value, known, names)
+    found: bool | None = None
     for numbers in product(*ranges):
-        case = dict(zip(names, numbers))
         try:
-            if all(bool(_number(term, case)) is truth for term, truth in known):
-                answers.add(bool(_number(value, case)))
+            answer = test(*numbers)
         except ArithmeticError:
             continue
-        if len(answers) > 1:
-            return None
-    return answers.pop() if answers else None
+        if answer is not None:
+            if found is not None and answer is not found:
+                return None
+            found = answer
+    return found
+
+
+def _test(value: Term, known: list[tuple[Value, bool]], names: tuple[Value, ...]) -> Test:
+    """The truth of a condition for some numbers; None where they contradict what is known. It is made of a text, since
+    thousands of numbers are tried: of nothing but numbers, operators and the names of the unknowns."""
+    spelt = {name: f"n{place}" for place, name in enumerate(names)}
+    try:
+        asked = _spelt(value, spelt)
+        holds = [f"{'' if truth else 'not '}{_spelt(term, spelt)}" for term, truth in known]
+    except _TooDeep:
+        return _worked_out(value, known, names)
+    return _compiled(f"lambda {', '.join(spelt.values())}: bool({asked}) if {' and '.join(holds)} else None")
+
+
+@lru_cache(maxsize=1_000)
+def _compiled(text: str) -> Test:
+    made: Test = eval(text)
+    return made
+
+
+def _worked_out(value: Term, known: list[tuple[Value, bool]], names: tuple[Value, ...]) -> Test:
+    """The same, of terms too deep to be a text."""
+
+    def test(*numbers: int) -> bool | None:
+        case = dict(zip(names, numbers))
+        holds = all(bool(_number(term, case)) is truth for term, truth in known)
+        return bool(_number(value, case)) if holds else None
+
+    return test
 
 
 def is_out_of_step(state: State, walk: Span) -> bool:
@@ -87,6 +126,18 @@ def _ranges(unknowns: tuple[Value, ...], terms: list[Value]) -> list[list[int]] 
         else:
             ranges.append(list(range(low, low + min(max(2 * period, 3 * DIVISORS), most))))
     return ranges
+
+
+def _spelt(value: Value, names: dict[Value, str], depth: int = 0) -> str:
+    """A number or condition as Python writes it. Raises _TooDeep where that would be too much for its parser."""
+    if depth > DEEPEST:
+        raise _TooDeep
+    if _is_arithmetic(value):
+        left, right = (_spelt(each, names, depth + 1) for each in value.args)
+        return f"({left} {value.op} {right})"
+    if isinstance(value, Const):
+        return f"({value.value:#x})" if isinstance(value.value, int) else "0"
+    return names[value]
 
 
 def _number(value: Value, case: dict[Value, int]) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from retainlint.incident import Condition, Moment
+from retainlint.records import replace
 from retainlint.symbolic.state import MIXED, State
 from retainlint.symbolic.values import Const, Method, Ref, Term, Tuple, UnknownObj, Value
 

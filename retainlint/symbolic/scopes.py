@@ -10,12 +10,15 @@ from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import Frame, State
 from retainlint.symbolic.values import External, Failure, Imported, Value
 
+_BUILTINS = {name: External(f"builtins.{name}") for name in calls.BUILTINS}
+_LOCAL, _GLOBAL, _ENCLOSING = ir.Scope.LOCAL, ir.Scope.GLOBAL, ir.Scope.ENCLOSING  # asked for in each step
+
 
 def frame_of(machine: Machine, state: State, name: str, scope: ir.Scope) -> Frame:
     """The frame that a write to `name` goes to."""
-    if scope is ir.Scope.LOCAL:
+    if scope is _LOCAL:
         return state.writable()
-    if scope is ir.Scope.GLOBAL:
+    if scope is _GLOBAL:
         return state.writable(_module(machine, state))
     holder = _holder(state, name)
     return state.writable(holder if holder is not None else _module(machine, state))
@@ -66,11 +69,11 @@ def _holder(state: State, name: str) -> int | None:
 
 def _bound(machine: Machine, state: State, name: str, scope: ir.Scope, span: Span) -> Value | None:
     """What a name is bound to."""
-    if scope is ir.Scope.LOCAL:
+    if scope is _LOCAL:
         found = state.frame.names.get(name)
         if found is not None:
             return found
-    elif scope is ir.Scope.ENCLOSING:
+    elif scope is _ENCLOSING:
         holder = _holder(state, name)
         if holder is not None and (found := state.frames[holder].names.get(name)) is not None:
             return found
@@ -79,11 +82,11 @@ def _bound(machine: Machine, state: State, name: str, scope: ir.Scope, span: Spa
     if found is not None:
         return found
     if name in calls.BUILTINS:
-        return External(f"builtins.{name}")
+        return _BUILTINS[name]
     if (starred := imports.from_star(machine, state, module, name, span)) is not None:
         return starred
     machine.slips.add(span)
-    if scope is not ir.Scope.ENCLOSING and name in state.frame.code.local_names:
+    if scope is not _ENCLOSING and name in state.frame.code.local_names:
         return None
     missing = unknown.fresh(state, span, name=name)
     frame_of(machine, state, name, scope).names[name] = missing

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeAlias
 
+from retainlint.records import replace
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import Const, Instance, ListObj, Ref, Symbol, Value

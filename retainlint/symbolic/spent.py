@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from retainlint import ir
 from retainlint.reads import READS
@@ -15,38 +15,49 @@ class Spent:
     """What the blocks of one code read; each is looked into once."""
 
     def __init__(self, code: ir.Code) -> None:
-        self.within: dict[int, Counter[ir.Register]] = {}  # by a block's identity: how often it reads each register
+        self.within: dict[int, dict[ir.Register, int]] = {}  # by a block's identity: how often it reads each register
+        self.last: dict[int, dict[ir.Register, int]] = {}  # and by which of its instructions it does last
         self.total = self._reads(code.body)
+        self.since: dict[int, dict[ir.Register, int]] = {}
         self.after: dict[tuple[int, int], frozenset[ir.Register]] = {}
 
     def behind(self, block: ir.Block, index: int) -> frozenset[ir.Register]:
         """What a block has written up to an instruction, and neither it nor what surrounds it reads behind that."""
-        here = self.within.get(id(block))
-        if here is None:
-            return frozenset()  # a block of another code
         key = id(block), index
         found = self.after.get(key)
         if found is None:
-            later = Counter[ir.Register]()
-            for instr in block[index + 1 :]:
-                later.update(self._read_by(instr))
-            written = {register for instr in block[: index + 1] for register in _written(instr)}
-            gone = (each for each in written if not later[each] and here[each] == self.total[each])
-            found = self.after[key] = frozenset(gone)
+            if id(block) not in self.within:
+                return frozenset()  # a block of another code
+            since = self._since(block)
+            found = self.after[key] = frozenset(each for each, begun in since.items() if begun <= index)
         return found
 
-    def _reads(self, block: ir.Block) -> Counter[ir.Register]:
+    def _since(self, block: ir.Block) -> dict[ir.Register, int]:
+        """Behind which instruction of a block nobody reads what it has written; not what is read outside it too."""
+        found = self.since.get(id(block))
+        if found is None:
+            found = self.since[id(block)] = {}
+            here, last, total = self.within[id(block)], self.last[id(block)], self.total
+            for index, instr in enumerate(block):
+                for register in _written(instr):
+                    if register not in found and here.get(register) == total.get(register):
+                        found[register] = max(index, last.get(register, 0))
+        return found
+
+    def _reads(self, block: ir.Block) -> dict[ir.Register, int]:
         found = self.within.get(id(block))
         if found is None:
-            found = self.within[id(block)] = Counter()
-            for instr in block:
-                found.update(self._read_by(instr))
-        return found
-
-    def _read_by(self, instr: ir.Instr) -> Counter[ir.Register]:
-        found = Counter(_read(instr))
-        for block in _inner(instr):
-            found.update(self._reads(block))
+            found = self.within[id(block)] = {}
+            last = self.last[id(block)] = {}
+            for index, instr in enumerate(block):
+                kind = type(instr)
+                for register in _READS[kind](instr):
+                    found[register] = found.get(register, 0) + 1
+                    last[register] = index
+                for inner in _INNER[kind](instr) if kind in _INNER else ():
+                    for register, times in self._reads(inner).items():
+                        found[register] = found.get(register, 0) + times
+                        last[register] = index
         return found
 
 
@@ -65,36 +76,30 @@ def _written(instr: ir.Instr) -> Iterable[ir.Register]:
     return () if dst is None else (dst,)
 
 
-def _read(instr: ir.Instr) -> Iterator[ir.Register]:
-    match instr:
-        case ir.If():
-            yield instr.cond
-        case ir.For():
-            yield instr.iterable
-        case ir.While():
-            yield instr.cond
-        case ir.With():
-            yield instr.context
-        case ir.Try():
-            yield from (handler.type for handler in instr.handlers if handler.type is not None)
-        case ir.Return() | ir.Raise() | ir.Break() | ir.Continue():
-            if (src := getattr(instr, "src", None)) is not None:
-                yield src
-        case _:
-            yield from READS[type(instr)](instr)
+def _source(instr: Any) -> Iterable[ir.Register]:
+    src = getattr(instr, "src", None)
+    return () if src is None else (src,)
 
 
-def _inner(instr: ir.Instr) -> Iterator[ir.Block]:
-    match instr:
-        case ir.If():
-            yield from (instr.then, instr.orelse)
-        case ir.For():
-            yield from (instr.body, instr.orelse)
-        case ir.While():
-            yield from (instr.test, instr.body, instr.orelse)
-        case ir.With():
-            yield instr.body
-        case ir.Try():
-            yield from (instr.body, instr.orelse, instr.final)
-            for handler in instr.handlers:
-                yield from (handler.test, handler.body)
+_READS: dict[type, Callable[[Any], Iterable[ir.Register]]] = {
+    **READS,
+    ir.If: lambda instr: (instr.cond,),
+    ir.For: lambda instr: (instr.iterable,),
+    ir.While: lambda instr: (instr.cond,),
+    ir.With: lambda instr: (instr.context,),
+    ir.Try: lambda instr: (each.type for each in instr.handlers if each.type is not None),
+    ir.Return: _source,
+    ir.Raise: _source,
+    ir.Break: _source,
+    ir.Continue: _source,
+}
+_INNER: dict[type, Callable[[Any], Iterable[ir.Block]]] = {
+    ir.If: lambda instr: (instr.then, instr.orelse),
+    ir.For: lambda instr: (instr.body, instr.orelse),
+    ir.While: lambda instr: (instr.test, instr.body, instr.orelse),
+    ir.With: lambda instr: (instr.body,),
+    ir.Try: lambda instr: (
+        *(instr.body, instr.orelse, instr.final),
+        *(block for each in instr.handlers for block in (each.test, each.body)),
+    ),
+}

@@ -89,6 +89,14 @@ class Choice:
     condition: Condition
     term: Value
     answer: bool = True
+    _hash = 0
+
+    def __hash__(self) -> int:
+        """Kept: every join asks for it."""
+        found = self._hash
+        if not found:
+            found = self._hash = hash((self.condition.span.start, self.term, self.answer))
+        return found
 
 
 @dataclass

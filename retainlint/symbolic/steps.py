@@ -23,7 +23,9 @@ from retainlint.symbolic import (
 from retainlint.symbolic.context import Machine, Results
 from retainlint.symbolic.models import containers, operations, unknown
 from retainlint.symbolic.state import Flow, State
-from retainlint.symbolic.values import Const, External, Failure
+from retainlint.symbolic.values import Const, External, Failure, Imported
+
+_LOCAL = ir.Scope.LOCAL
 
 Step: TypeAlias = Callable[[Machine, Any, State], "list[State] | None"]
 """Runs one instruction; the states that come out of it, None if that is the one that went in."""
@@ -48,7 +50,14 @@ def _put(results: Results, instr: Any, before: State) -> list[State] | None:
 
 
 def _const(machine: Machine, instr: ir.Const, state: State) -> None:
-    state.write(instr.dst, Const(instr.value), instr.span)
+    known: Const | None = vars(instr).get(_MADE)
+    if known is None:
+        known = vars(instr)[_MADE] = Const(instr.value)
+    state.write(instr.dst, known, instr.span)
+
+
+_MADE = " made"
+"""Under this name a constant is noted on its instruction."""
 
 
 def _move(machine: Machine, instr: ir.Move, state: State) -> None:
@@ -56,6 +65,15 @@ def _move(machine: Machine, instr: ir.Move, state: State) -> None:
 
 
 def _load(machine: Machine, instr: ir.Load, state: State) -> None:
+    if instr.scope is _LOCAL and not state.unless:
+        frame = state.frames[state.stack[-1]]
+        found = frame.names.get(instr.name)
+        if found is not None and type(found) is not Imported:
+            if frame.owner != state.me:
+                frame = state.writable()
+            frame.registers[instr.dst] = found
+            frame.spans[instr.dst] = instr.span
+            return
     loaded = scopes.load(machine, state, instr.name, instr.scope, instr.span)
     if loaded is None:
         state.flow = Flow("raise", Failure("NameError"))
@@ -115,7 +133,7 @@ def _opaque(machine: Machine, instr: ir.Opaque, state: State) -> None:
 
 
 def _call(machine: Machine, instr: ir.Call, state: State) -> list[State] | None:
-    args = calls.arguments(state, instr)
+    args = calls.arguments(machine, state, instr)
     return _put(calls.call(machine, state, state.read(instr.func), args, instr.span), instr, state)
 
 

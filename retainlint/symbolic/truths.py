@@ -12,6 +12,8 @@ from retainlint.symbolic.values import Const, Term, Value
 Linear: TypeAlias = "tuple[Value | None, int]"
 """A number as its unknown part, None where it is known, and what is added to that."""
 
+_LATE = 4
+"""So many comparisons are looked through one by one before all are sorted anew."""
 COMPARED = ("==", "<", "<=", "among")
 
 
@@ -45,15 +47,21 @@ _Places: TypeAlias = "dict[Value, dict[int, tuple[Term, bool]]]"
 class Truths(dict[Value, bool]):
     """Conditions and their answers, in the order in which they were chosen. They are changed one by one."""
 
-    __slots__ = ("_places",)
+    __slots__ = ("_late", "_places")
 
     def __init__(self, known: Mapping[Value, bool] | None = None) -> None:
         super().__init__(known or ())
-        self._places: _Places | None = known._places if type(known) is Truths else None
+        self._places: _Places | None = None
+        self._late: tuple[Term, ...] = ()  # what was added behind those in the places
+        if type(known) is Truths:
+            self._places, self._late = known._places, known._late
 
     def __setitem__(self, term: Value, truth: bool) -> None:
-        if type(term) is Term and term.op in COMPARED:
-            self._places = None
+        if type(term) is Term and term.op in COMPARED and self._places is not None:
+            if len(self._late) >= _LATE or term in self:
+                self._places = None
+            else:
+                self._late += (term,)
         super().__setitem__(term, truth)
 
     def __delitem__(self, term: Value) -> None:
@@ -66,12 +74,17 @@ class Truths(dict[Value, bool]):
         their order."""
         places = self._compared() if self._places is None else self._places
         found = [places[base] for base in bases if base in places]
+        late = [
+            (term, self[term])
+            for term in self._late
+            if any(base in bases for base, _ in sides(term) if base is not None)
+        ]
         if not found:
-            return ()
+            return late
         if len(found) == 1:
-            return found[0].values()
+            return [*found[0].values(), *late] if late else found[0].values()
         both = found[0] | found[1]
-        return [both[place] for place in sorted(both)]
+        return [*(both[place] for place in sorted(both)), *late]
 
     def _compared(self) -> _Places:
         places: _Places = {}
@@ -80,7 +93,7 @@ class Truths(dict[Value, bool]):
                 for base, _ in sides(term):
                     if base is not None:
                         places.setdefault(base, {})[place] = term, truth
-        self._places = places
+        self._places, self._late = places, ()
         return places
 
     def apart(self, other: Truths) -> tuple[dict[Value, bool], dict[Value, bool]]:

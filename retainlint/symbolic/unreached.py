@@ -24,8 +24,12 @@ def has_walks(code: ir.Code, walked: set[Span]) -> bool:
 
 def makes_walks(code: ir.Code, entered: set[ir.Code]) -> bool:
     """Whether a function makes one that walks, and that nobody called."""
-    inner = [each.code for each in code.body if isinstance(each, ir.MakeFunction) and each.code.walks]
-    return any(each not in entered for each in inner)
+    return any(each.walks and each not in entered for each in made(code))
+
+
+def made(code: ir.Code) -> list[ir.Code]:
+    """The functions that a function makes, whatever happens."""
+    return [each.code for each in code.body if isinstance(each, ir.MakeFunction)]
 
 
 class Sites:

@@ -40,6 +40,9 @@ class Ref:
 
     id: int
 
+    def __hash__(self) -> int:
+        return self.id
+
 
 @record
 class Term:

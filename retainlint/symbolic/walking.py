@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import zip_longest
 
 from retainlint.autograd import engine
 from retainlint.autograd.graph import Edge
 from retainlint.incident import NoGraph, Walk
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import deeds, misuse, retaining, witness
 from retainlint.symbolic.context import Args, Machine, Results

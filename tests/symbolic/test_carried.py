@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from retainlint.lowering import lower
@@ -11,6 +13,9 @@ from retainlint.symbolic import entering, explore
 TEST = """
 import torch
 from torch import nn
+from models import make_model
+
+MODEL = make_model()
 
 
 class Test:
@@ -38,6 +43,11 @@ def steps(text: str) -> int:
         ("nn.Linear(3, 3)", "self.total += 1", True),
         ("self.net", "print(x)", True),
         ("x", "print(x)", False),
+        ("make_model()", "print(x)", False),
+        ("self.model", "print(x)", True),
+        ("self.owner.model", "print(x)", True),
+        ("x.model", "print(x)", False),
+        ("MODEL", "print(x)", True),
     ],
 )
 def test_a_method_that_leaves_nothing_is_called_once(
@@ -67,3 +77,36 @@ class Trainer:
 @pytest.mark.parametrize(("added", "fails"), [("self.made * self.made", True), ("x", False)])
 def test_a_graph_of_the_object_is_walked_again(added: str, fails: bool) -> None:
     assert bool(explore(lower(Source("test.py", CARRIED.format(added=added)))).incidents) is fails
+
+
+WAYS = """
+from torch import nn
+
+
+class Trainer:
+    def __init__(self):
+        self.net = nn.Linear(3, 3)
+
+    def step(self, x, keep, log):
+        loss = self.net(x).sum()
+        if keep:
+            self.last = loss
+        elif log:
+            self.logged = True
+        nn.Linear(3, 3)(x).sum().backward()
+"""
+
+
+def test_of_several_ways_through_a_method_only_those_that_leave_something_are_gone_on_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    numbers: list[int] = []
+    invoke = entering._invoke
+
+    def counted(machine: Any, state: Any, method: Any, receiver: Any, code: Any, number: int, given: Any) -> Any:
+        numbers.append(number)
+        return invoke(machine, state, method, receiver, code, number, given)
+
+    monkeypatch.setattr(entering, "_invoke", counted)
+    steps(WAYS)
+    assert numbers == [1, 2, 2]

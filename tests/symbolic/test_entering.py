@@ -88,3 +88,169 @@ def test_walks_that_no_call_of_the_program_reaches_are_reached_anyhow(
 ) -> None:
     text = program.format(TWICE.format("1"), *words)
     assert bool(explore(lower(Source("main.py", text))).incidents) is fails
+
+
+GATHERED = """import torch
+def train(parts):
+    bad = []
+    {0}
+    if {1}:
+        raise ValueError(bad)
+    {2}
+"""
+SCRIPT = "import os, torch\n{0}if {1}:\n    raise ValueError(bad)\n{2}\n"
+WALKED = "loss = torch.ones(1, requires_grad=True).exp(); loss.backward(); loss.backward()"
+FILLED = [
+    "bad = [] + [part for part in parts if part.wrong()]",
+    "bad.extend([part for part in parts if part.wrong()])",
+    "bad = [part for part in parts if part.wrong()]",
+    "for part in parts: bad.append(part.wrong())",
+]
+
+
+@pytest.mark.parametrize("asked", ["bad", "len(bad) > 0", "len(bad) != 0"])
+@pytest.mark.parametrize("filled", FILLED)
+def test_what_some_turns_gather_need_not_be_raised(filled: str, asked: str) -> None:
+    found = explore(lower(Source("main.py", GATHERED.format(filled, asked, WALKED)))).incidents
+    assert [incident.primary.row for incident in found] == [7]
+
+
+@pytest.mark.parametrize("filled", [*FILLED, "for part in parts:\n    if part.wrong(): bad.append(part)"])
+def test_a_script_goes_on_behind_what_some_turns_gather(filled: str) -> None:
+    text = SCRIPT.format(f"bad, parts = [], os.listdir()\n{filled}\n", "bad", WALKED)
+    assert len(explore(lower(Source("main.py", text))).incidents) == 1
+
+
+@pytest.mark.parametrize("filled", ["bad = [1]", "bad = []; bad.append(1)", "bad = []\nfor n in (1, 2): bad.append(n)"])
+def test_a_script_ends_where_it_surely_raises(filled: str) -> None:
+    assert not explore(lower(Source("main.py", SCRIPT.format(f"{filled}\n", "bad", WALKED)))).incidents
+
+
+GIVEN = """import torch
+class Engine:
+    def __init__(self, step):
+        self.{0}
+    def run(self, data):
+        for batch in data:
+            self.step(self, batch)
+def make(model, optimizer):
+    {1}
+    def train_step(engine, batch):
+        loss = model(batch).exp().sum()
+        loss.backward()
+        loss.backward()
+        optimizer.step()
+    return {2}
+"""
+
+
+@pytest.mark.parametrize("kept", ["step = step", "steps = [step]", "steps = {'train': step}"])
+def test_what_a_function_makes_and_gives_to_an_object_is_run(kept: str) -> None:
+    found = explore(lower(Source("main.py", GIVEN.format(kept, "pass", "Engine(train_step)")))).incidents
+    assert [incident.primary.row for incident in found] == [13]
+
+
+def test_an_engine_of_ignite_that_others_run_is_run() -> None:
+    text = "from ignite.engine import Engine\n" + GIVEN.format("step = step", "pass", "Engine(train_step)")
+    text = text.replace("class Engine:", "class Other:")
+    found = explore(lower(Source("main.py", text))).incidents
+    assert [incident.primary.row for incident in found] == [14]
+
+
+@pytest.mark.parametrize("before", ["pass", "if 1 + 1 == 2: raise ValueError", "if len('ab') > 1: raise ValueError"])
+def test_an_entry_that_no_path_goes_through_is_run_as_if_it_did_not_raise(before: str) -> None:
+    found = explore(lower(Source("main.py", GIVEN.format("step = step", before, "train_step")))).incidents
+    assert [incident.primary.row for incident in found] == [13]
+
+
+GUARDED = """import torch
+class Guard:
+    def __init__(self, net):
+        self.net = net
+        self.ready = False
+        self.loss = None
+        self.calls = 0
+    def forward(self, x):
+        self.loss = self.net(x).exp().sum()
+        self.ready = True
+    def backward(self):
+        if not self.ready:
+            raise RuntimeError("forward first")
+        self.loss.backward()
+        self.ready = False
+class Once:
+    def __init__(self, net, x):
+        self.loss = net(x).exp().sum()
+        self.used = False
+    def walk(self):
+        if self.used:
+            raise RuntimeError("used")
+        self.loss.backward()
+        self.used = True
+    def both(self, flag):
+        self.walk()
+        if flag:
+            raise ValueError
+    def twice(self, y):
+        self.walk()
+        y.check()
+        z = (y * 2).sum()
+        z.backward()
+class Budget:
+    limit = 1
+    def __init__(self, net, x):
+        self.out = net(x).exp().sum()
+        self.n = 0
+    def go(self):
+        if self.n >= self.limit:
+            raise StopIteration
+        self.n += 1
+        self.out.backward()
+        if self.n > 5:
+            self.out.mean().backward()
+def check(names):
+    bad = [n for n in names if n.startswith("x")]
+    if bad:
+        raise ValueError(bad)
+    return bad
+def run(net, names, x):
+    loss = net(x).exp().sum()
+    loss.backward()
+    if check(names):
+        loss.backward()
+STAGE = "eval"
+def train(net, x):
+    if STAGE == "eval":
+        raise RuntimeError
+    loss = net(x).exp().sum()
+    for i in range(3):
+        if i > 0:
+            raise RuntimeError
+        loss.backward()
+def train2(net, x, log):
+    losses = []
+    for part in x:
+        losses.append(net(part).exp().sum())
+    if len(losses) > 1:
+        raise ValueError("one part only")
+    for l in losses:
+        sum(losses).backward()
+class Worker:
+    def __init__(self, net):
+        self.net = net
+        self.state = "new"
+    def check(self):
+        if self.state != "open":
+            raise RuntimeError
+    def go(self, x):
+        self.check()
+        loss = self.net(x).exp().sum()
+        for i in range(2):
+            self.check()
+            loss.backward()
+            self.state = "closed"
+"""
+
+
+def test_what_raises_on_purpose_keeps_a_walk_from_a_second_turn() -> None:
+    assert not explore(lower(Source("main.py", GUARDED))).incidents

@@ -118,3 +118,16 @@ def test_torch_says_it(root: str, line: int | None, tmp_path: Path) -> None:
     for arguments in SPEAKS.get(root) or SILENT[root]:
         script.write_text(HEAD + TWICE.format(root) + CALLS + f"train({arguments}, True)\n", encoding="utf-8")
         assert judge(script).line == line, arguments
+
+
+@pytest.mark.parametrize("made", ["u.detach().clone().requires_grad_(True)", "u.detach().requires_grad_()"])
+def test_what_is_made_to_require_gradients_may_be_walked_in_each_turn(made: str) -> None:
+    text = f"""import torch
+def find(transform, score, start):
+    u = transform(start)
+    x = {made}
+    for _ in range(3):
+        y = score(x)
+        torch.autograd.backward(x, torch.autograd.grad(y, x))
+"""
+    assert not explore(lower(Source("main.py", text))).incidents

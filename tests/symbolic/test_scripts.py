@@ -106,6 +106,70 @@ def test_a_script_that_is_left_costs_little() -> None:
     assert look(f"prepare('data'); {FIT}").steps < look(f"{FIT}; prepare('data')").steps
 
 
+OWN = """
+    def fit_batch(self, batch):
+        loss = self.compute_objectives(batch)
+        loss.backward()
+        {again}
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(("again", "fails"), [("pass", False), ("loss.backward()", True)])
+def test_a_script_is_left_too_if_its_own_walks_stand_in_what_the_trainer_calls(again: str, fails: bool) -> None:
+    own = OWN.format(again=again)
+    seen, whole = look(f"prepare('data'); {FIT}", more=own), look(f"{FIT}; prepare('data')", more=own)
+    assert is_left(seen)
+    assert not is_left(whole)
+    assert bool(seen.incidents) is bool(whole.incidents) is fails
+    assert seen.steps < whole.steps
+
+
+@pytest.mark.parametrize("keep", ["pass", KEEP])
+def test_what_an_heir_passes_on_to_its_trainer_is_run(keep: str) -> None:
+    more = "\n    def fit_batch(self, batch):\n        return super().fit_batch(batch)\n"
+    seen = look(f"prepare('data'); {FIT}", keep, more=more)
+    assert is_left(seen)
+    assert bool(seen.incidents) is (keep == KEEP)
+
+
+@pytest.mark.parametrize(
+    ("script", "more"),
+    [
+        (f"prepare('data'); {FIT}; torch.ones(1, requires_grad=True).exp().backward()", ""),
+        (f"prepare('data'); walk(torch.ones(1)); {FIT}", "\ndef walk(x):\n    x.exp().backward()\n"),
+        (f"prepare('data'); {FIT}", "\n    def walk(self, x):\n        x.exp().backward()\n"),
+    ],
+)
+def test_a_script_with_a_walk_that_no_trainer_comes_to_is_run(script: str, more: str) -> None:
+    assert not is_left(look(script, more=more))
+
+
+def test_a_script_that_does_the_trainers_work_itself_is_run() -> None:
+    script = "prepare('data'); recipe = Recipe(torch.nn.Linear(3, 3), [])"
+    own = "\n    def fit_batch(self, batch):\n        self.compute_objectives(batch).backward()\n"
+    assert is_left(look(f"{script}; recipe.fit(3)", more=own))
+    assert not is_left(look(f"{script}; [recipe.fit_batch(torch.ones(3)) for _ in range(3)]", more=own))
+
+
+@pytest.mark.parametrize(("behind", "left"), [("def test():\n    pass\n", True), ("print(1)\n", False)])
+def test_functions_may_stand_behind_a_script(behind: str, left: bool) -> None:
+    assert is_left(look(f"prepare('data'); {FIT}\n\n{behind}")) is left
+
+
+def test_a_function_inside_another_is_the_programs_own() -> None:
+    """The other module has one of that name, which walks."""
+    core = CORE + "\ndef pipeline(x):\n    x.backward()\n"
+    inner = "\ndef items():\n    def pipeline(x):\n        return x\n    return pipeline\n"
+    assert is_left(look(f"prepare('data'); items(); {FIT}", more=inner, core=core))
+
+
+def test_what_leads_to_the_trainer_alone_is_not_run_for_itself_where_the_script_was_left() -> None:
+    more = "\n    def again(self):\n        self.fit(2)\n        self.fit(3)\n"
+    assert look(f"prepare('data'); {FIT}", more=more).steps < look(f"prepare('data'); {FIT}").steps + 10
+
+
 def test_a_script_that_leads_elsewhere_too_is_run() -> None:
     seen = look(
         f"prepare('data'); train(torch.nn.Linear(3, 3)); {FIT}", more="\nfrom core import train\n", core=CORE + TRAIN

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from retainlint import ir
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import NoneType
 
 from retainlint import ir
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import indices, iteration, keeping
 from retainlint.symbolic.context import Args, Machine, Results
@@ -165,7 +165,9 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             _stored(machine, state, ref, args, 0, span)
             more = iteration.known_items(machine, state, args.get(0, "iterable"), span)
             items = held.items + tuple(more or (iteration.any_item(machine, state, args.get(0, "iterable"), span),))
-            state.set(ref, replace(held, items=items, open=held.open or more is None))
+            given = state.get(args.get(0, "iterable"))
+            sampled = held.sampled or (isinstance(given, ListObj) and given.sampled)
+            state.set(ref, replace(held, items=items, open=held.open or more is None, sampled=sampled))
         case "pop" | "popleft":
             machine.waste.shrunk.add(ref.id)
             return [(state, _pop(state, ref, held, args, span, left=name == "popleft"))]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import deeds, heirs
 from retainlint.symbolic.context import Args, Machine, Results
@@ -27,6 +26,7 @@ from retainlint.symbolic.models import (
     tensors,
     torch_functions,
     transforms,
+    trees,
     trusting,
     unknown,
     weights,
@@ -69,10 +69,12 @@ _ALIASES = {
 
 
 _TORCH = (
-    transforms.function, wrapping.function, torch_functions.function, layers.function, optimizers.function,
+    transforms.function, wrapping.function, trees.function, torch_functions.function, layers.function, optimizers.function,
     distributions.function,
 )  # fmt: skip
-_FRAMEWORKS = (trainers_.function, engines.function, transforms.function, wrapping.function, einops.function)
+_FRAMEWORKS = (
+    trainers_.function, engines.function, transforms.function, wrapping.function, einops.function, trees.function,
+)  # fmt: skip
 
 
 def canonical(path: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from retainlint.patterns import pattern
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import deeds, heirs
 from retainlint.symbolic.classes import layer_of
@@ -42,7 +42,7 @@ METHODS = {
 PARAMETRIZED = "(parametrized) "
 PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
 """Methods that prove that their object is a module."""
-_LAYER = re.compile(
+_LAYER = pattern(
     r"\b[A-Z]\w*(Layer|Block|Linear|Attention|Encoder|Decoder|Net|Transformer|MLP|LSTM|GRU|RNN)$|\w*Conv(\dd)?$"
 )
 """Names of classes that make layers."""

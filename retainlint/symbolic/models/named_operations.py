@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from retainlint.autograd.graph import Edge
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import operations, unknown

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from retainlint import ir
 from retainlint.incident import LeafModified
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import arithmetic, facts, keeping, witness
 from retainlint.symbolic.classes import find
@@ -250,6 +250,10 @@ def compare(machine: Machine, state: State, instr: ir.Compare) -> Results:
             method = find(state, left, f"__{_MAGIC[instr.op]}__")
             if method is not None:
                 return machine.call(state, Bound(method, left), Args((right,)), instr.span)
+            method = find(state, left, "__eq__") if instr.op == "!=" else None
+            if method is not None:
+                same = machine.call(state, Bound(method, left), Args((right,)), instr.span)
+                return [(after, unary(machine, after, "not", value, instr.span)) for after, value in same]
     return [(state, facts.compare(state, instr.op, left, right))]
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import takewhile
 
 from retainlint.incident import Turn
+from retainlint.patterns import pattern
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import deeds, iteration
 from retainlint.symbolic.context import Args, Machine, Results
@@ -37,7 +37,7 @@ from retainlint.symbolic.values import (
 DEPTH = 6
 """So deep are lists of parameters in lists."""
 
-_OPTIMIZER = re.compile(
+_OPTIMIZER = pattern(
     r"^(\w+_)?[Oo]pt(im(i[sz]ers?)?)?s?([A-Z\d]\w{0,2}|_(?!lr|sched|level|state|step|name|config|arg|param|cls|class)\w+)?$"
     r"|(^|_)solver(_\w{1,2})?$"
 )
@@ -45,7 +45,7 @@ _OPTIMIZER = re.compile(
 ZEROES = "(zeroes)"
 """Under this, something that nobody sees says that it zeroes gradients, and is no network."""
 
-_GRAD = re.compile(r"\.grad\b")
+_GRAD = pattern(r"\.grad\b")
 
 REPEATS = {"LBFGS"}
 """Optimisers whose step calls its closure again and again."""

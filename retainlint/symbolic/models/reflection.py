@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import classes
 from retainlint.symbolic.context import Args, Machine, Results

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import iteration
 from retainlint.symbolic.context import Args, Machine, Results
@@ -170,7 +169,7 @@ def _vectors(machine: Machine, state: State, name: str, module: Value, span: Spa
         return NONE, NONE
     if state.grad and None in known:
         known = [state.new(TensorObj(None, ticket())) for _ in names]
-        state.set(module, replace(held, attrs={**held.attrs, **dict(zip(names, known, strict=True))}))  # type: ignore[arg-type]
+        state.set(module, replace(held, attrs={**held.attrs, **dict(zip(names, known, strict=True))}))
     return known[0] or NONE, known[1] or NONE
 
 

@@ -21,7 +21,8 @@ def joined(machine: Machine, state: State, instr: ir.Binary, left: Value, right:
     lheld, rheld = state.get(left), state.get(right)
     if isinstance(lheld, ListObj) and instr.op in ("+", "|"):
         more, open_ = _items(right, rheld)
-        whole = ListObj(lheld.items + more, lheld.open or open_, lheld.kind, lheld.limit)
+        sampled = lheld.sampled or (isinstance(rheld, ListObj) and rheld.sampled)
+        whole = ListObj(lheld.items + more, lheld.open or open_, lheld.kind, lheld.limit, sampled)
         made = left if instr.in_place and isinstance(left, Ref) else state.new(whole)
         places = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
         keeping.joined(machine.waste, state, left, right, made, places, instr.span)

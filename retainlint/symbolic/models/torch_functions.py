@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from retainlint.autograd.graph import Edge, Node, SavedTensor
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import iteration, misuse, walking
 from retainlint.symbolic.context import Args, Machine, Results

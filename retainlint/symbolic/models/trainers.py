@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import deeds, walking
 from retainlint.symbolic.context import Args, Machine, Results

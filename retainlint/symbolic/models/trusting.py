@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeGuard
 
+from retainlint.patterns import pattern
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.models import weights
 from retainlint.symbolic.state import State
@@ -21,18 +22,16 @@ from retainlint.symbolic.values import (
     Value,
 )
 
-_MODULE_NAME = re.compile(
+_MODULE_NAME = pattern(
     r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion"
     r"|loss_?f(?:n|un|unc|ct|unction)?|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
     re.IGNORECASE,
 )
-_CRITERION = re.compile(r"^(loss|crit|loss_(layer|module|obj))$")
+_CRITERION = pattern(r"^(loss|crit|loss_(layer|module|obj))$")
 """Names of what, if it is called, computes a loss."""
-_FORWARD = re.compile(r"(^|_)forward(_(once|one|train\w*|features?|head|loss|impl))?$")
+_FORWARD = pattern(r"(^|_)forward(_(once|one|train\w*|features?|head|loss|impl))?$")
 """Methods of networks that do what a call does."""
-_LOSS = re.compile(
-    r"(^|_)(criterion|crit|objective|loss(_?f(n|un|unc|ct|unction)?|_(layer|module|obj))?)$", re.IGNORECASE
-)
+_LOSS = pattern(r"(^|_)(criterion|crit|objective|loss(_?f(n|un|unc|ct|unction)?|_(layer|module|obj))?)$", re.IGNORECASE)
 """Names of criteria."""
 _NO_OPERATIONS = ("torch.distributed.", "torch.multiprocessing.", "torch.utils.data.", "torch.utils.tensorboard.")
 _READERS = frozenset(

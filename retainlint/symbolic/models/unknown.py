@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.saves import rows
+from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import answers, arithmetic, deeds, facts, keeping, views
 from retainlint.symbolic.classes import is_module
@@ -153,7 +153,8 @@ def may_be_leaf(machine: Machine, state: State, value: Value) -> None:
     if not isinstance(held, UnknownObj) or not isinstance(value, Ref) or machine.graphs.exists(held.edge) < GUESS:
         return
     if held.called or held.plain or held.edge is not None:
-        state.set(value, replace(held, edge=None, called=False, plain=False))
+        leaf = None if held.hint in ("module", "submodule") else machine.graphs.leaf(state.moment(held.made), GUESS)
+        state.set(value, replace(held, edge=leaf, called=False, plain=False))
 
 
 def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | None = None) -> Value:

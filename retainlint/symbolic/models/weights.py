@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from retainlint.autograd.graph import Edge, Node
+from retainlint.patterns import pattern
+from retainlint.records import replace
 from retainlint.symbolic import between
 from retainlint.symbolic.classes import is_open
 from retainlint.symbolic.context import Machine
@@ -34,7 +35,7 @@ WEIGHTS, NETWORK, OWNER, _SINCE = "(weights)", "(network)", "(owner)", "(since)"
 """Under the first a network holds its stand-in, under the second a stand-in its network, under the third a part of a
 network the whole, and under the last an item of a list of parameters how much its path had assumed when it was listed."""
 
-_WEIGHTLESS = re.compile(
+_WEIGHTLESS = pattern(
     r"(^|_)(criterion|crit|loss|losses|loss_?f(?:n|un|unc|ct|unction)?|loss_(?:layer|module|obj)|objective|penalty|metrics?|emb(ed(ding|der)?s?)?|act(ivation)?|relu|gelu|silu|tanh|sigmoid"
     r"|softmax|drop(out)?|pool(ing)?|flatten|identity|upsample|downsample|interpolate|resize|pad|transforms?|aug\w*"
     r"|preprocess\w*|normali[sz]er?|tokeni[sz]er|\w*processor|scaler|quantizer|\w*scheduler|sampler|\w*loader|logger"
@@ -43,14 +44,14 @@ _WEIGHTLESS = re.compile(
     re.IGNORECASE,
 )
 """Names of what has no weights, or whose weights no graph saves, as those of an embedding."""
-_ONE_LAYER = re.compile(
+_ONE_LAYER = pattern(
     r"(^|_)(fc|linear|lin|conv|deconv|head|proj|projection|out|output|classifier|clf|regressor|layer|bn|ln|norm|dense|mu"
     r"|mean|sigma|logvar|log_std|std|gate|query|key|value|kernel|covar_module|mean_module|likelihood)s?(_?\d+|_[a-z\d]+)?$",
     re.IGNORECASE,
 )
 """Names of what may be one layer, which saves its weight only if its input needs a gradient."""
-_CLEARS = re.compile(r"(^|_)(zero|reset|clear)", re.IGNORECASE)
-_FREEZES = re.compile(r"freez|frozen|requires_?grad|toggle|trainable|set_grad|enable_grad|disable", re.IGNORECASE)
+_CLEARS = pattern(r"(^|_)(zero|reset|clear)", re.IGNORECASE)
+_FREEZES = pattern(r"freez|frozen|requires_?grad|toggle|trainable|set_grad|enable_grad|disable", re.IGNORECASE)
 _OFF = ("requires_grad", "requiresgrad", "train")
 _NONE_FROZEN = {True: (TRUE, NONE), False: (FALSE, NONE)}
 """What such an option is where nothing is frozen: by whether it says what learns."""

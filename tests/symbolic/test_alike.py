@@ -1,0 +1,119 @@
+"""States are alike if one may stand for the other: what is the same in both is compared last, and still tells them apart."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source, Span
+from retainlint.symbolic import alike, remainders
+from retainlint.symbolic.alike import equivalent
+from retainlint.symbolic.graphs import Graphs
+from retainlint.symbolic.state import State
+from retainlint.symbolic.truths import Truths, sides
+from retainlint.symbolic.values import Const, Instance, ListObj, Ref, Symbol, Term, Tuple, UnknownObj, Value
+
+NOWHERE = Span(Source("", ""), 0, 0)
+
+
+def begun() -> tuple[State, Ref, Ref]:
+    """A state with two objects of one class that hold nothing."""
+    state = State()
+    state.push(lower(Source("main.py", "")).module, None, None)
+    cls = state.new(UnknownObj(NOWHERE))
+    return state, state.new(Instance(cls, {})), state.new(Instance(cls, {}))
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_who_holds_one_object_twice_is_unlike_who_holds_two(wrapped: bool) -> None:
+    one, first, second = begun()
+    one.writable().names["x"] = Tuple((first,)) if wrapped else first
+    other = one.fork()
+    one.writable().names["y"] = first
+    other.writable().names["y"] = second
+    assert not equivalent(Graphs(), one, other)
+    one.writable().names["y"] = one.new(Instance(second, {}))
+    other.writable().names["y"] = other.new(Instance(second, {}))
+    assert equivalent(Graphs(), one, other)  # each has one of its own, and what both hold stands for nothing else
+
+
+def test_registers_and_the_items_of_a_list_tell_apart_and_are_asked_first_the_next_time() -> None:
+    graphs = Graphs()
+    one, first, _ = begun()
+    one.writable().registers[3] = Const("a")
+    one.writable().names["items"] = items = one.new(ListObj((first, Const("a"))))
+    other = one.fork()
+    other.writable().registers[3] = Const("b")
+    assert not equivalent(graphs, one, other) and graphs.hints[-1] == (True, one.stack[-1], 3)
+    assert not equivalent(graphs, one, other) and len(graphs.hints) == 1
+    other.writable().registers[3] = Const("a")
+    assert equivalent(graphs, one, other)
+    other.set(items, ListObj((first, Const("b"))))
+    assert not equivalent(graphs, one, other) and (False, items.id, "") in graphs.hints
+
+
+def test_hints_are_few() -> None:
+    graphs = Graphs()
+    one, _, _ = begun()
+    for name in "abcdefghijklmnop":
+        other = one.fork()
+        one.writable().names[name], other.writable().names[name] = Const(name), Const(f"{name}!")
+        assert not equivalent(graphs, one, other)
+    assert len(graphs.hints) == alike._HINTS
+
+
+def number(draw: random.Random, depth: int) -> Value:
+    if depth == 0 or draw.random() < 0.3:
+        plain: list[Value] = [Const(draw.randint(-3, 9)), Const(True), Symbol(1), Symbol(2, 1), Ref(7)]
+        return draw.choice(plain)
+    return Term(draw.choice(["+", "-", "*", "//", "%"]), (number(draw, depth - 1), number(draw, depth - 1)))
+
+
+def condition(draw: random.Random) -> Term:
+    return Term(draw.choice(["==", "<", "<="]), (number(draw, 3), number(draw, 1)))
+
+
+def test_remainders_are_told_alike_by_a_text_and_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(7)
+    told: list[tuple[State, Term, bool | None]] = []
+    for _ in range(600):
+        state = State()
+        for _ in range(draw.randint(1, 4)):
+            state.truths[condition(draw)] = draw.random() < 0.5
+        asked = condition(draw)
+        told.append((state, asked, remainders.decide(state, asked)))
+    assert {answer for _, _, answer in told} == {True, False, None}
+    monkeypatch.setattr(remainders, "DEEPEST", -1)
+    assert all(remainders.decide(state, asked) is answer for state, asked, answer in told)
+
+
+def test_a_term_too_deep_for_a_text_is_worked_out() -> None:
+    deep: Value = Symbol(1)
+    for _ in range(300):
+        deep = Term("+", (deep, Const(1)))
+    state = State()
+    state.truths[Term("==", (Term("%", (deep, Const(2))), Const(0)))] = True
+    assert remainders.decide(state, Term("==", (Term("%", (deep, Const(2))), Const(1)))) is False
+
+
+def test_comparisons_that_came_late_are_found_as_those_that_were_there() -> None:
+    draw = random.Random(3)
+    bases: list[Value] = [Symbol(1), Symbol(2), Ref(7)]
+    for _ in range(200):
+        truths = Truths()
+        for _ in range(draw.randint(1, 14)):
+            truths[Term("<", (draw.choice(bases), draw.choice([*bases, Const(draw.randint(0, 4))])))] = (
+                draw.random() < 0.5
+            )
+            truths = Truths(truths) if draw.random() < 0.3 else truths
+            if draw.random() < 0.1:
+                del truths[draw.choice(list(truths))]
+            asked = draw.sample(bases, draw.randint(1, 2))
+            plain = [
+                (term, truth)
+                for term, truth in truths.items()
+                if isinstance(term, Term) and any(base in asked for base, _ in sides(term) if base is not None)
+            ]
+            assert list(truths.about(*asked)) == plain
