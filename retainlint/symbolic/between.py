@@ -98,6 +98,7 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
 _LOOP = re.compile(r"\s*(?:async\s+)?(?:for|while)\b")
 _CHANGED = re.compile(r"\bself\.(?=(\w+)(?:\[[^\]\n]*\])?(?:\s*[-+*/@]?=(?!=)|\.\w+_\())")
 _SET_ANEW = re.compile(r"\bself\.(\w+)(?=\s*(?:,[^=\n(]*)?=(?!=))")
+WORD = re.compile(r"[^\W\d]\w*")
 OWN = re.compile(r"\b(?:self|super\(\))\.(\w+)")
 _SET = re.compile(r"\bself\.(\w+)\s*=\s*(?:None\b|\[\]|\(\)|\{\}|0|torch\.|[^\n]*\.detach\(|[^\n]*\.data\b)")
 """What a method names of its own object, and what it sets to something that has no graph."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from retainlint import ir
 from retainlint.records import replace
-from retainlint.symbolic import facts, rounds
+from retainlint.symbolic import between, facts, rounds
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import State
 from retainlint.symbolic.turns import settled
@@ -16,8 +14,6 @@ from retainlint.symbolic.values import (
     Term,
     Value,
 )
-
-_NAME = re.compile(r"\b[^\W\d]\w*")
 
 
 def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
@@ -48,7 +44,7 @@ def _gives_up(machine: Machine, instr: ir.If, state: State, truth: bool) -> bool
     taken, other = (instr.then, instr.orelse) if truth else (instr.orelse, instr.then)
     if not only_raises(taken) or only_raises(other):
         return False
-    sampled = [each for name in _NAME.findall(instr.span.text) if (each := _sampled(state, name)) is not None]
+    sampled = [each for name in between.WORD.findall(instr.span.text) if (each := _sampled(state, name)) is not None]
     for ref, held in sampled:
         state.set(ref, replace(held, items=(), sampled=False, size=None))
     return bool(sampled) or (machine.anyhow and not state.ledger.freed)

@@ -19,7 +19,6 @@ _WALK = re.compile(r"backward\b|loss_scaler\b|\bgrad\s*\(")
 _BRACKET = re.compile(r"[()]")
 _MADE = re.compile(r"^[ \t]*([^\n=()\[\]#]+?)(?:[ \t]*:[^\n=]*)?[ \t]*[-+*/]?=(?!=)", re.MULTILINE)
 _NAMED = re.compile(r"\w+\s*=(?!=)")
-_WORD = re.compile(r"[^\W\d]\w*")
 
 _ITSELF = frozenset(("self", "cls", ")"))
 _COMMON = frozenset("train eval step update forward fit run append add get".split())
@@ -81,8 +80,8 @@ def _adds(text: str, spots: list[int]) -> bool:
     if len(spots) > 1:
         return True
     given = _arguments(text, spots[0])
-    made = {word for names in _MADE.findall(text) for word in _WORD.findall(names)}
-    return "(" in given or "self." in given or not made.isdisjoint(_WORD.findall(_NAMED.sub("", given)))
+    made = {word for names in _MADE.findall(text) for word in between.WORD.findall(names)}
+    return "(" in given or "self." in given or not made.isdisjoint(between.WORD.findall(_NAMED.sub("", given)))
 
 
 def _arguments(text: str, start: int) -> str:

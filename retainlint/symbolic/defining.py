@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from retainlint import ir
-from retainlint.symbolic.between import text_of
+from retainlint.symbolic.between import WORD, text_of
 from retainlint.symbolic.machine import Interpreter
 from retainlint.symbolic.state import State
 from retainlint.symbolic.untaken import blocks
 
 _NAME = re.compile(r"(\w+)\s*\(")
-_WORD = re.compile(r"[^\W\d]\w*")
 _TRAINS = re.compile(r"fit|train|run|main|step|backward|launch|spawn|grad")
 
 
@@ -52,7 +51,7 @@ def only_defines(body: ir.Block) -> bool:
 def _walking(own: Iterable[ir.Code]) -> set[str]:
     """The names of functions and classes in which a walk may stand, or that speak of one of these."""
     found = {code.name for code in own if code.walks}
-    left = [(code.name, set(_WORD.findall(text_of(code)))) for code in own if not code.walks]
+    left = [(code.name, set(WORD.findall(text_of(code)))) for code in own if not code.walks]
     while new := {name for name, words in left if name not in found and not found.isdisjoint(words)}:
         found |= new
     return found

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
-from retainlint.symbolic import facts, remainders
+from retainlint.symbolic import between, facts, remainders
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import Const, Term, Value
-
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def note(machine: Machine, instr: ir.If, cond: Value) -> None:
@@ -25,7 +22,7 @@ def may_have_renewed(machine: Machine, state: State, node: Node, walk: str) -> b
     """Whether a turn that was not run may have built anew what a walk, that is written so, needs of an earlier turn."""
     if not machine.rounds or machine.graphs.births[node].moment.turns == state.turns:
         return False
-    words = frozenset(_WORD.findall(walk))
+    words = frozenset(between.WORD.findall(walk))
     return any(
         not words.isdisjoint(machine.rounds.get(choice.condition.span, ())) and _is_of_two_loops(choice.term)
         for choice in state.choices

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from retainlint import ir
-from retainlint.symbolic import defining
+from retainlint.symbolic import between, defining
 from retainlint.symbolic.classes import ancestry
 from retainlint.symbolic.context import OutOfSteps
 from retainlint.symbolic.entries import class_of, driven, entries, inherited
@@ -30,8 +30,6 @@ _MAKING = (ir.MakeFunction, ir.Store)
 
 _DEFINED = re.compile(r"\b(?:def|class)[ \t]+(\w+)")
 _WALK = re.compile(r"(?:backward|\bgrad)\s*\(")
-
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def run(machine: Interpreter, begun: State, *, whole: bool = False) -> tuple[list[State], Heirs]:
@@ -98,9 +96,9 @@ def _leads_to(machine: Interpreter, state: State, script: ir.Block) -> Heirs:
     if re.search(rf"(?<!self)(?<!super\(\))\.(?:{'|'.join({method.name for method, _ in methods})})\(", text):
         return NOBODY
     known = {*_DEFINED.findall(text), *(store.name for store in _stores(module.body))}
-    known -= {name for instr in _imports(module.body) for name in _WORD.findall(instr.span.text)}
+    known -= {name for instr in _imports(module.body) for name in between.WORD.findall(instr.span.text)}
     known.update(name for heir in heirs for name in _methods(state, heir))
-    return NOBODY if any(map(project.reaches, set(_WORD.findall(text)) - known)) else heirs
+    return NOBODY if any(map(project.reaches, set(between.WORD.findall(text)) - known)) else heirs
 
 
 def _methods(state: State, heir: ir.Code) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from retainlint import ir
 from retainlint.reads import READS
+from retainlint.symbolic.untaken import blocks
 
 _SPENT = " spent"
 
@@ -54,7 +55,7 @@ class Spent:
                 for register in _READS[kind](instr):
                     found[register] = found.get(register, 0) + 1
                     last[register] = index
-                for inner in _INNER[kind](instr) if kind in _INNER else ():
+                for inner in () if kind in READS else blocks(instr):
                     for register, times in self._reads(inner).items():
                         found[register] = found.get(register, 0) + times
                         last[register] = index
@@ -92,14 +93,4 @@ _READS: dict[type, Callable[[Any], Iterable[ir.Register]]] = {
     ir.Raise: _source,
     ir.Break: _source,
     ir.Continue: _source,
-}
-_INNER: dict[type, Callable[[Any], Iterable[ir.Block]]] = {
-    ir.If: lambda instr: (instr.then, instr.orelse),
-    ir.For: lambda instr: (instr.body, instr.orelse),
-    ir.While: lambda instr: (instr.test, instr.body, instr.orelse),
-    ir.With: lambda instr: (instr.body,),
-    ir.Try: lambda instr: (
-        *(instr.body, instr.orelse, instr.final),
-        *(block for each in instr.handlers for block in (each.test, each.body)),
-    ),
 }

@@ -13,7 +13,6 @@ from retainlint.symbolic.models import frameworks
 from retainlint.symbolic.untaken import blocks
 
 _WALK = re.compile(r".*\.\s*backward\s*\([^()]*\)", re.DOTALL)
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def has_walks(code: ir.Code, walked: set[Span]) -> bool:
@@ -55,11 +54,11 @@ class Sites:
     def _walks_below(self, loop: ir.For | ir.While) -> Iterator[Span]:
         yield from _walks(loop.body)
         seen: set[str] = set()
-        waiting = set(_WORD.findall(loop.span.source.text[loop.span.start : _end(loop)]))
+        waiting = set(between.WORD.findall(loop.span.source.text[loop.span.start : _end(loop)]))
         while new := (waiting - seen) & self._functions.keys():
             seen |= new
             for code in (code for name in new for code in self._functions[name]):
-                waiting |= set(_WORD.findall("".join(between.texts([code]))))
+                waiting |= set(between.WORD.findall("".join(between.texts([code]))))
                 if code.walks:
                     yield from _walks(code.body)
 
