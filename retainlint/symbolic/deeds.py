@@ -25,7 +25,7 @@ def hidden(account: Account, state: State, span: Span) -> None:
 
 def read(state: State, span: Span) -> None:
     """Somebody looks at a `.grad`, perhaps to change it."""
-    if state.deeds and state.deeds[-1].kind != "other":
+    if not state.deeds or state.deeds[-1].kind != "other":
         _note(state, Deed("other", state.moment(span)))
 
 
@@ -51,6 +51,34 @@ def merged(a: tuple[Deed, ...], b: tuple[Deed, ...]) -> tuple[Deed, ...]:
     length = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     rest = a[length:] or b[length:]
     return (*a[:length], Deed("other", rest[-1].moment))
+
+
+def begins_afresh(before: State, after: State) -> bool:
+    """Whether a call makes no use of gradients that an earlier one has left: each optimiser that steps in it has zeroed its
+    own before, and stepped behind a walk; nobody looked at them first; and they hold no graph."""
+    known = len(before.deeds)
+    if len(after.deeds) > MOST or after.deeds[:known] != before.deeds:
+        return False
+    if any(walk.creates for walk in after.walks[len(before.walks) :]):
+        return False
+    walked: dict[Value | None, bool] = {}  # by what was zeroed, whether there was a walk since
+    for number, deed in enumerate(after.deeds[known:]):
+        if deed.kind == "zero":
+            walked[deed.owner] = False
+        elif (deed.kind == "step" and not walked.get(deed.owner)) or (deed.kind == "other" and number == 0):
+            return False
+        elif deed.kind != "step":
+            walked = dict.fromkeys(walked, True)
+    return True
+
+
+def repeated(account: Account, before: State, after: State) -> None:
+    """A call would be made once more as it was: its steps come behind what zeroes in it."""
+    own = after.deeds[len(before.deeds) :]
+    if any(deed.kind in ("zero", "other") for deed in own):
+        for deed in own:
+            if deed.kind == "step":
+                account.deny(NeverZeroed, deed.moment.span)
 
 
 def _note(state: State, deed: Deed) -> None:

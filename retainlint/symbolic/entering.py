@@ -105,12 +105,16 @@ def _method(
                 between.forget_reset(each, receiver, code, list(_methods(each, cls)))
             between.open_empty(each)
         before = states[0].fork() if len(states) == 1 else None
+        given_up = len(machine.imports.told)
         with machine.chooser.shared(len(states)):
             results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number, given)]
         machine.waste.leave(results, receiver)
         states = [s for s, _ in results if s.flow is None][:6]
-        if before is not None:
-            states = [each for each in states if not carried.leaves_all(machine, before, each)]
+        hurried = machine.program.module.walks and len(machine.imports.told) > given_up
+        if (
+            number < TWICE and before is not None and not hurried
+        ):  # else the next call leaves at once what took too long, and comes further
+            states = carried.changed(machine, before, states)
             if not states:
                 break
     _inner(machine, results, code)

@@ -19,8 +19,8 @@ MODEL = make_model()
 
 
 class Test:
-    def setup(self):
-        self.total = 0
+    def __init__(self):
+        self.count, self.kept = 0, []
 
     def test(self, x):
         net = {net}
@@ -39,15 +39,22 @@ def steps(text: str) -> int:
     [
         ("nn.Linear(3, 3)", "print(self.rank, x.shape)", False),
         ("nn.Linear(3, 3)", "self.assertTrue(y is not None)", False),
-        ("nn.Linear(3, 3)", "self.last = y", True),
-        ("nn.Linear(3, 3)", "self.total += 1", True),
-        ("self.net", "print(x)", True),
+        ("nn.Linear(3, 3)", "self.last = y", False),
+        ("nn.Linear(3, 3)", "self.last = y + self.last", True),
+        ("nn.Linear(3, 3)", "self.last = y + getattr(self, 'last', 0)", True),
+        ("nn.Linear(3, 3)", "self.last = hasattr(self, 'last')", True),
+        ("nn.Linear(3, 3)", "self.total += 1", False),
+        ("nn.Linear(3, 3)", "self.pair = self.pair[1], x.item()", False),
+        ("nn.Linear(3, 3)", "self.pair = self.pair[1], y", True),
+        ("nn.Linear(3, 3)", "self.count += 1", True),
+        ("nn.Linear(3, 3)", "self.kept.append(y)", True),
+        ("self.net", "print(x)", False),
         ("x", "print(x)", False),
         ("make_model()", "print(x)", False),
-        ("self.model", "print(x)", True),
-        ("self.owner.model", "print(x)", True),
+        ("self.model", "print(x)", False),
+        ("self.owner.model", "print(x)", False),
         ("x.model", "print(x)", False),
-        ("MODEL", "print(x)", True),
+        ("MODEL", "print(x)", False),
     ],
 )
 def test_a_method_that_leaves_nothing_is_called_once(
@@ -57,6 +64,56 @@ def test_a_method_that_leaves_nothing_is_called_once(
     found = steps(text)
     monkeypatch.setattr(entering, "TWICE", 1)
     assert (found > steps(text)) is again
+
+
+STEPPING = """
+import torch
+from torch import nn
+
+
+class Trainer:
+    def __init__(self):
+        self.net = nn.Linear(3, 3)
+        self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+    def step(self, x):
+        loss = self.net(self.net(x)).pow(2).sum()
+        {rows}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "again"),
+    [
+        ("self.opt.zero_grad(); loss.backward(); self.opt.step()", False),
+        ("loss.backward(); self.opt.step(); self.opt.zero_grad()", False),
+        ("loss.backward()", False),
+        ("loss.backward(); self.opt.step()", True),
+        ("self.opt.step(); loss.backward()", True),
+        ("self.opt.zero_grad(); self.opt.step(); loss.backward()", True),
+        ("self.opt.zero_grad(); loss.backward(create_graph=True); self.opt.step()", True),
+        ("print(self.net.weight.grad); self.opt.zero_grad(); loss.backward(); self.opt.step()", True),
+    ],
+)
+def test_gradients_that_a_call_leaves_matter_only_if_the_next_uses_them(
+    monkeypatch: pytest.MonkeyPatch, rows: str, again: bool
+) -> None:
+    text = STEPPING.format(rows=rows)
+    found = steps(text)
+    monkeypatch.setattr(entering, "TWICE", 1)
+    assert (found > steps(text)) is again
+
+
+@pytest.mark.parametrize(
+    ("rows", "fails"),
+    [
+        ("self.opt.step(); loss.backward()", True),
+        ("self.opt.zero_grad(); self.opt.step(); loss.backward()", False),
+        ("if self.net.weight.grad is not None: self.opt.step()\n        loss.backward()", True),
+    ],
+)
+def test_a_step_with_the_gradients_of_the_call_before(rows: str, fails: bool) -> None:
+    assert bool(explore(lower(Source("test.py", STEPPING.format(rows=rows)))).incidents) is fails
 
 
 CARRIED = """
@@ -86,6 +143,7 @@ from torch import nn
 class Trainer:
     def __init__(self):
         self.net = nn.Linear(3, 3)
+        self.last = self.logged = None
 
     def step(self, x, keep, log):
         loss = self.net(x).sum()
