@@ -17,7 +17,7 @@ from retainlint.symbolic.state import State
 from retainlint.symbolic.untaken import blocks
 from retainlint.symbolic.values import ClassObj
 
-PATIENCE = 400
+PATIENCE = 200
 """A script that has come to no walk after so many steps is left, if its classes show what it leads to: what it prepares
 is files, options and logs, and in the middle of that nobody can say any more what a trainer finds."""
 
