@@ -192,9 +192,9 @@ class Comparison(Shapes):
         if isinstance(left, UnknownObj) and isinstance(right, UnknownObj):
             return self.kinds_apart(left, right) or self.apart(left.attrs, right.attrs) is not None
         if isinstance(left, DictObj) and isinstance(right, DictObj):
-            if left.open != right.open or len(left.items) != len(right.items):
+            if left.open != right.open or len(left.items) != len(right.items) or len(left.rest) != len(right.rest):
                 return True
-            return any(map(self.differ, left.items.values(), right.items.values()))
+            return any(map(self.differ, (*left.items.values(), *left.rest), (*right.items.values(), *right.rest)))
         if isinstance(left, ListObj) and isinstance(right, ListObj):
             if left.open != right.open or len(left.items) != len(right.items):
                 return True
@@ -404,7 +404,8 @@ class Comparison(Shapes):
             return self.unknowns(left, right)
         if isinstance(left, DictObj) and isinstance(right, DictObj):
             same = left.open == right.open and self.values(left.items, right.items)
-            return same and self.values(left.items.values(), right.items.values())
+            same = same and self.values(left.items.values(), right.items.values())
+            return same and self.values(left.rest, right.rest)
         return self.records(left, right)
 
     def kinds_apart(self, a: UnknownObj, b: UnknownObj) -> bool:

@@ -143,7 +143,7 @@ def _contains(state: State, item: Value, container: Value) -> Value:
         known = container.items
     elif isinstance(obj, ListObj) and not obj.open:
         known = obj.items
-    elif isinstance(obj, DictObj) and not obj.open:
+    elif isinstance(obj, DictObj) and not obj.open and not obj.rest:
         known = tuple(obj.items)
     if known is not None:
         answers = [decide(state, compare(state, "==", item, each)) for each in known]
