@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from retainlint.records import replace
 from retainlint.source import Span
-from retainlint.symbolic import deeds, heirs, imports, unbound
+from retainlint.symbolic import contents, deeds, heirs, imports, unbound
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module, is_open
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import dispatch, layers, modules, reflection, trusting, unknown, weights
+from retainlint.symbolic.models import dispatch, fields, layers, modules, reflection, trusting, unknown, weights
 from retainlint.symbolic.state import Flow, State
 from retainlint.symbolic.values import (
     Bound,
@@ -54,6 +54,10 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         return _bound(machine, state, obj.obj, found, span)
     if isinstance(obj, Tuple) and name in obj.names:
         return [(state, obj.items[obj.names.index(name)])]
+    if isinstance(obj, Tuple) and name == "_fields":
+        return [(state, Tuple(tuple(map(Const, obj.names))))]
+    if isinstance(obj, Partial) and (told := fields.attribute(state, obj, obj, name)) is not None:
+        return [(state, told)]
     if isinstance(held, ClassObj):
         if name == "__name__":
             return [(state, Const(held.name))]
@@ -61,6 +65,8 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         if isinstance(found, Wrapped):
             bound = Bound(found.func, obj) if found.kind == "classmethod" else found.func
             return [(state, bound)]
+        if found is None:
+            found = fields.attribute(state, obj, obj, name)
         if found is not None:
             return [(state, found)]
     if isinstance(held, LayerObj) and name in held.attrs:
@@ -92,6 +98,10 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
         return [(state, held.cls)]
     if name == "__dict__":
         return [(state, Method(obj, name))]
+    if (told := fields.attribute(state, obj, held.cls, name)) is not None:
+        return [(state, told)]
+    if (content := contents.method(state, obj, name)) is not None:
+        return [(state, Method(content, name))]
     if is_module(state, obj) and dispatch.is_module_method(name):
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
     if dispatch.is_inherited(name) or dispatch.is_trainer(state, obj, name):
@@ -99,6 +109,8 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     getter = find(state, obj, "__getattr__")
     if getter is not None:
         return machine.call(state, Bound(getter, obj), Args((Const(name),)), span)
+    if (entry := contents.entry(state, obj, name)) is not None:
+        return [(state, entry)]
     if name == "module" and is_module(state, obj) and not is_open(state, held.cls):
         return [(state, obj)]  # what DataParallel and its kin wrap, and we don't
     assert isinstance(obj, Ref)
@@ -184,11 +196,10 @@ def delete(state: State, obj: Value, name: str) -> None:
 
 
 def fill_fields(machine: Machine, state: State, made: Ref, args: Args, span: Span) -> None:
-    """The generated `__init__` of a dataclass: its annotated names, those of its bases first."""
+    """The generated `__init__` of a dataclass, or of a named tuple."""
     held = state.heap[made.id]
     assert isinstance(held, Instance)
-    classes = [obj for base in ancestry(state, held.cls) if isinstance(obj := state.get(base), ClassObj)]
-    names = list(dict.fromkeys(name for cls in reversed(classes) for name in cls.code.annotated))
+    names = fields.names(state, held.cls) or ()
     attrs = dict(zip(names, args.pos, strict=False)) | dict(args.named)
     for name in names:
         default = find(state, made, name)

@@ -7,11 +7,22 @@ from collections.abc import Callable, Mapping
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import attributes, between, crossing, cutting, enums, heirs, iteration, keeping, recursion
-from retainlint.symbolic.classes import ancestry, find, is_module
+from retainlint.symbolic import (
+    attributes,
+    between,
+    contents,
+    crossing,
+    cutting,
+    enums,
+    heirs,
+    iteration,
+    keeping,
+    recursion,
+)
+from retainlint.symbolic.classes import find, is_module
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.merge import join
-from retainlint.symbolic.models import dispatch, hooks, unknown, weights
+from retainlint.symbolic.models import dispatch, fields, hooks, unknown, weights
 from retainlint.symbolic.state import Choice, Frame, State
 from retainlint.symbolic.values import (
     NONE,
@@ -59,7 +70,7 @@ def arguments(machine: Machine, state: State, instr: ir.Call) -> Args:
             pos += spread or ()
             spans += [None] * len(spread or ())
         elif arg.star == 2:
-            obj = state.get(value)
+            obj = state.get(contents.of(state, value))
             if isinstance(obj, DictObj) and not obj.open:
                 named |= {str(k.value): v for k, v in obj.items.items() if isinstance(k, Const)}
             else:
@@ -343,11 +354,13 @@ def instantiate(machine: Machine, state: State, cls: Ref, args: Args, span: Span
     made = state.new(Instance(cls, {}))
     if not args.open and is_module(state, made):  # who makes one with arguments that we don't know may have changed it
         state.set(made, Instance(cls, {"training": TRUE}))
+    if (kind := contents.kind(state, cls)) is not None:
+        contents.begin(state, made, state.new(DictObj({}) if kind == "dict" else ListObj(())))
     init = find(state, made, "__init__")
     if init is not None:
         return [(after, made) for after, _ in call(machine, state, Bound(init, made), args, span)]
-    elif any(isinstance(base := state.get(each), ClassObj) and base.dataclass for each in ancestry(state, cls)):
+    elif fields.names(state, cls) is not None:
         attributes.fill_fields(machine, state, made, args, span)
-    elif heirs.derives(state, made) or dispatch.is_trainer(state, made, "__init__"):
+    elif kind is not None or heirs.derives(state, made) or dispatch.is_trainer(state, made, "__init__"):
         dispatch.method(machine, state, made, "__init__", args, span)
     return [(state, made)]

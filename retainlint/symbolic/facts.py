@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from retainlint.symbolic import enums, keys, options, outside, remainders
+from retainlint.symbolic import contents, enums, keys, options, outside, remainders
 from retainlint.symbolic.arithmetic import DEEPEST, both, is_scalar, sum_of
 from retainlint.symbolic.bounds import by_bounds, by_others, within
 from retainlint.symbolic.state import State
@@ -137,6 +137,7 @@ def _shown(value: Value | None, depth: int) -> str:
 
 
 def _contains(state: State, item: Value, container: Value) -> Value:
+    container = contents.of(state, container)
     obj = state.get(container)
     known: tuple[Value, ...] | None = None
     if isinstance(container, Tuple):
@@ -233,6 +234,8 @@ def decide(state: State, value: Value) -> bool | None:
 
 
 def _decide_object(state: State, value: Ref) -> bool | None:
+    if isinstance(content := contents.of(state, value), Ref):
+        value = content
     obj = state.get(value)
     if isinstance(obj, ListObj):
         return True if obj.items else None if obj.open else False

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.incident import Turn
 from retainlint.source import Span
-from retainlint.symbolic import calls, iteration
-from retainlint.symbolic.context import Args, Machine
+from retainlint.symbolic import arithmetic, calls, iteration
+from retainlint.symbolic.classes import find
+from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.merge import forget_dead
 from retainlint.symbolic.models import unknown
-from retainlint.symbolic.state import State
+from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.turns import leave_loop, settled, sort_turn
 from retainlint.symbolic.values import (
+    GUESS,
+    Closure,
     Const,
     GeneratorObj,
+    Instance,
+    IteratorObj,
     ListObj,
+    Symbol,
+    Tuple,
     Value,
 )
 
@@ -81,11 +89,59 @@ def drain(machine: Machine, state: State, generator: Value) -> Value:
     return value
 
 
-def over_generator(machine: Machine, instr: ir.For, state: State, generator: GeneratorObj) -> list[State] | None:
+Around: TypeAlias = "Callable[[State, int, Value], Results | None]"
+"""What a loop gets in the turn of a number, counted from 1, for which a generator yields a value; None: it ends before."""
+
+
+def within(machine: Machine, state: State, iterable: Value, span: Span) -> tuple[GeneratorObj, Around] | None:
+    """The generator that something runs over: alone, counted, or beside others."""
+    held = state.get(iterable)
+    if isinstance(held, Instance) and isinstance(made := find(state, iterable, "__iter__"), Closure):
+        held = GeneratorObj(made, (iterable,), ()) if made.code.is_generator else held
+    if isinstance(held, GeneratorObj):
+        return held, lambda each, number, value: [(each, value)]
+    if not isinstance(held, IteratorObj) or held.kind not in ("enumerate", "zip"):
+        return None
+    found = {at: each for at, part in enumerate(held.parts) if (each := within(machine, state, part, span)) is not None}
+    chosen = next((at for at in found if _yields_graphs(machine, state.fork(), found[at][0])), None)
+    if chosen is None:
+        return None
+    generator, inner = found[chosen]
+    beside = {at: iteration.source_of(machine, state, part, span) for at, part in enumerate(held.parts) if at != chosen}
+
+    def around(state: State, number: int, value: Value) -> Results | None:
+        if any(source.length is not None and source.length < number for source in beside.values()):
+            return None
+        index = Const(number - 1) if number <= iteration.EXACT else Symbol(ticket(), iteration.EXACT)
+        counted = (arithmetic.sum_of("+", index, held.start),) if held.kind == "enumerate" else ()
+        rows: list[tuple[State, tuple[Value, ...]]] = [(state, counted)]
+        for at in range(len(held.parts)):
+            longer: list[tuple[State, tuple[Value, ...]]] = []
+            for each, row in rows:
+                given = inner(each, number, value) if at == chosen else beside[at].at(each, index)
+                if given is None:
+                    return None
+                longer += [(after, (*row, item)) for after, item in given if after.flow is None]
+            rows = longer
+        return [(each, Tuple(row)) for each, row in rows]
+
+    return generator, around
+
+
+def _yields_graphs(machine: Machine, state: State, generator: GeneratorObj) -> bool:
+    """Whether what a generator yields was computed with a graph."""
+    edges = unknown.edges_in(machine, state, (drain(machine, state, state.new(generator)),))
+    return any(not edge.node.is_leaf and machine.graphs.exists(edge) < GUESS for edge in edges)
+
+
+def over_generator(
+    machine: Machine, instr: ir.For, state: State, generator: GeneratorObj, around: Around
+) -> list[State] | None:
     """The loop's body runs at each `yield`, in the loop's own frame; None if no path came to one, since
     its own loop gathers more before than the turns that are run."""
     outer, stack, called = state.turns, state.stack, state.calls
     ended: list[State] = []
+    exhausted: list[State] = []
     yielded: list[Span] = []
     trying = machine.trying
 
@@ -98,8 +154,13 @@ def over_generator(machine: Machine, instr: ir.For, state: State, generator: Gen
         number = len(each.frame.yielded)
         each.stack, each.calls, each.suspended = stack, called, (*each.suspended, *inner[0])
         each.turns = (*outer, Turn(instr.span, number, depth=len(called)))
-        each.write(instr.item, item, instr.span)
-        going, left = sort_turn(machine.run(instr.body, [each]))
+        begun = around(each, number, item)
+        if begun is None:
+            exhausted.append(each)
+            return []
+        for one, value in begun:
+            one.write(instr.item, value, instr.span)
+        going, left = sort_turn(machine.run(instr.body, [one for one, _ in begun]))
         ended.extend(left)
         for one in going:
             forget_dead(one, instr.live_turn)
@@ -113,7 +174,8 @@ def over_generator(machine: Machine, instr: ir.For, state: State, generator: Gen
         return None
     finished = [each for each, _ in results if each.flow is None]
     ended += [each for each, _ in results if each.flow is not None]
-    for each in ended:
+    finished += exhausted
+    for each in ended + exhausted:
         each.stack, each.calls, each.suspended = stack, called, state.suspended
     for each in finished:
         each.turns = outer

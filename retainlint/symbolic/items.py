@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, enums, facts, heirs, indices, iteration, keeping
+from retainlint.symbolic import arithmetic, contents, enums, facts, heirs, indices, iteration, keeping
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import containers, operations, reflection, unknown, weights
+from retainlint.symbolic.models import containers, fields, loaders, operations, reflection, unknown, weights
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     NONE,
@@ -17,6 +17,7 @@ from retainlint.symbolic.values import (
     DictObj,
     External,
     Instance,
+    IteratorObj,
     LayerObj,
     ListObj,
     Method,
@@ -73,6 +74,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             return [(state, _from_sequence(state, children, index, span))]
         case TensorObj():
             return [(state, operations.index(machine, state, obj, index, span))]
+        case IteratorObj(kind=loaders.TENSORS | loaders.SUBSET):
+            return loaders.sample(machine, state, obj, index, span)
         case ClassObj() if enums.is_enum(state, obj):
             return [(state, enums.named(state, obj, index) or unknown.fresh(state, span, plain=True))]
         case ClassObj():
@@ -81,7 +84,9 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             getter = find(state, obj, "__getitem__")
             if getter is not None:
                 return machine.call(state, Bound(getter, obj), Args((index,)), span)
-            if parts := heirs.children(state, obj):
+            if (content := contents.of(state, obj)) != obj:
+                return read(machine, state, content, index, span)
+            if parts := heirs.children(state, obj) or fields.items(state, obj):
                 return [(state, _from_sequence(state, parts, index, span))]
         case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple) or isinstance(state.get(index), TensorObj):
             return [(state, operations.index(machine, state, obj, index, span))]
@@ -177,6 +182,8 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
             setter = find(state, obj, "__setitem__")
             if setter is not None:
                 return [s for s, _ in machine.call(state, Bound(setter, obj), Args((index, value)), span)]
+            if (content := contents.of(state, obj)) != obj:
+                return write(machine, state, content, index, value, span)
         case UnknownObj():
             machine.waste.give(unknown.edges_in(machine, state, (value,)))
             unknown.set_item(state, obj, index, value)
@@ -185,6 +192,7 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
 
 def delete(state: State, obj: Value, index: Value) -> None:
     """`del obj[index]`."""
+    obj = contents.of(state, obj)
     held = state.get(obj)
     if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
         reflection.remove(state, obj.obj, str(index.value))
@@ -227,7 +235,10 @@ def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
 
 
 def _known(machine: Machine, state: State, src: Value, span: Span) -> tuple[Value, ...] | None:
-    if isinstance(state.get(src), UnknownObj | TensorObj | Instance):
+    held = state.get(src)
+    if isinstance(held, UnknownObj | TensorObj):
+        return None
+    if isinstance(held, Instance) and find(state, src, "__iter__") is None and fields.items(state, src) is None:
         return None
     found = iteration.known_items(machine, state, src, span)
     return None if found is None else tuple(found)

@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 from retainlint.records import record, replace
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, heirs, indices, keys, views
+from retainlint.symbolic import arithmetic, contents, heirs, indices, keys, views
+from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import operations, unknown, weights
+from retainlint.symbolic.models import fields, loaders, operations, unknown, weights
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
     NONE,
+    Bound,
     Const,
     DictObj,
     GeneratorObj,
@@ -19,6 +21,7 @@ from retainlint.symbolic.values import (
     IteratorObj,
     LayerObj,
     ListObj,
+    Method,
     Ref,
     Symbol,
     TensorObj,
@@ -88,6 +91,8 @@ def source_of(machine: Machine, state: State, value: Value, span: Span) -> Sourc
     if isinstance(value, Const) and not hasattr(value.value, "__iter__"):
         machine.slips.add(span)
     obj = state.get(value)
+    if isinstance(value, Method) and value.name == "__dict__" and isinstance(held := state.get(value.obj), Instance):
+        return _sequence(state, tuple(map(Const, held.attrs)), span)
     match obj:
         case ListObj(items=items, open=False):
             return replace(_sequence(state, items, span), whole=obj.size if obj.sampled else None)
@@ -107,7 +112,11 @@ def source_of(machine: Machine, state: State, value: Value, span: Span) -> Sourc
         case Instance():
             if parts := heirs.children(state, value):
                 return _sequence(state, parts, span)
-            return _object(machine, value, span)
+            if (row := fields.items(state, value)) is not None:
+                return _sequence(state, row, span)
+            if (content := contents.of(state, value)) != value and find(state, value, "__iter__") is None:
+                return source_of(machine, state, content, span)
+            return _object(machine, state, value, span)
         case TensorObj(length=length):
             return Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
     if (kind := keys.naming(obj)) is not None:
@@ -172,11 +181,26 @@ def _is_part(state: State, item: Value) -> bool:
     return isinstance(held, LayerObj | Instance) or (isinstance(held, TensorObj) and held.parameter)
 
 
-def _object(machine: Machine, value: Value, span: Span) -> Source:
-    def at(state: State, index: Value) -> Results:
-        return [(state, unknown.derived(machine, state, value, "item", span))]
+def iterated(machine: Machine, state: State, value: Value, span: Span) -> Value:
+    """What an object of the program gives that is iterated over; any other value is itself."""
+    if not isinstance(state.get(value), Instance) or (iterates := find(state, value, "__iter__")) is None:
+        return value
+    results = machine.call(state.fork(), Bound(iterates, value), Args(), span)
+    if len(results) != 1 or results[0][0].flow is not None:
+        return value
+    after, given = results[0]
+    state.become(after)
+    return given
 
-    return Source(None, at)
+
+def _object(machine: Machine, state: State, value: Value, span: Span) -> Source:
+    """An object of the program: what its `__iter__` gives, or its items by their numbers."""
+    if (given := iterated(machine, state, value, span)) != value:
+        return source_of(machine, state, given, span)
+    getter = find(state, value, "__getitem__")
+    if getter is not None and find(state, value, "__iter__") is None:
+        return Source(None, lambda s, i: machine.call(s, Bound(getter, value), Args((i,)), span))
+    return Source(None, lambda s, i: [(s, unknown.derived(machine, s, value, "item", span))])
 
 
 def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> Source:
@@ -184,6 +208,11 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> S
         return _range(obj)
     if obj.kind == "count":
         return Source(None, lambda s, i: [(s, _counted(i, obj.start, obj.parts[0]))], endless=True)
+    if obj.kind == loaders.LOADER:
+        return Source(loaders.batches(state, obj), lambda s, i: loaders.batch(machine, s, obj, span))
+    if obj.kind in (loaders.TENSORS, loaders.SUBSET):
+        whole = state.new(obj)
+        return Source(loaders.samples(state, whole), lambda s, i: loaders.sample(machine, s, whole, i, span))
     parts = [source_of(machine, state, part, span) for part in obj.parts]
     match obj.kind:
         case "enumerate":

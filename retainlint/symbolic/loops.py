@@ -11,7 +11,7 @@ from retainlint.source import Span
 from retainlint.symbolic import answers, counters, facts, leaps, plans, sizes
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine
-from retainlint.symbolic.generators import over_generator
+from retainlint.symbolic.generators import over_generator, within
 from retainlint.symbolic.merge import forget_dead
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.reach import sweep
@@ -38,13 +38,14 @@ COUNTERS = 3
 def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
     after: list[State] = []
     for each, iterable in _iterated(machine, state, state.read(instr.iterable), instr.span):
-        held = each.get(iterable)
         if each.flow is not None:
             after.append(each)
-        elif isinstance(held, GeneratorObj):
+        elif (found := within(machine, each, iterable, instr.span)) is not None:
             begun = each.fork()
-            ways = over_generator(machine, instr, each, held)
-            after += _over(machine, instr, begun, unknown.fresh(begun, instr.span)) if ways is None else ways
+            ways = over_generator(machine, instr, each, *found)
+            if ways is None and isinstance(begun.get(iterable), GeneratorObj):
+                iterable = unknown.fresh(begun, instr.span)
+            after += _over(machine, instr, begun, iterable) if ways is None else ways
         else:
             after += _over(machine, instr, each, iterable)
     return after

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, facts, heirs, iteration
+from retainlint.symbolic import arithmetic, contents, facts, heirs, iteration
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import operations, reflection, sums, unknown
+from retainlint.symbolic.models import containers, fields, operations, reflection, sums, unknown
 from retainlint.symbolic.state import Flow, State
 from retainlint.symbolic.values import (
     NONE,
@@ -20,6 +20,7 @@ from retainlint.symbolic.values import (
     Instance,
     IteratorObj,
     ListObj,
+    Method,
     Ref,
     Super,
     TensorObj,
@@ -52,7 +53,10 @@ _LAZY = {"enumerate", "zip", "reversed", "map", "filter", "iter", "range"}
 
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
     """Call something built in, or of the standard library."""
-    name = path.rpartition(".")[2]
+    whole, _, name = path.rpartition(".")
+    if whole in ("builtins.dict", "builtins.list") and args.pos:
+        rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
+        return of_container(machine, state, args.pos[0], name, rest, span)
     if name in _LAZY:
         return [(state, lazy(state, name, args, span))]
     if name in _COPIES:
@@ -97,6 +101,10 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "exit" | "quit":
             state.flow = Flow("raise", Failure("SystemExit"))
             return [(state, NONE)]
+        case "vars" if len(args.pos) == 1 and (shown := fields.shown(state, args.pos[0])) is not None:
+            return [(state, shown)]
+        case "record_of" if (known := iteration.known_items(machine, state, args.get(1, "iterable"), span)) is not None:
+            return machine.call(state, args.pos[0], Args(tuple(known)), span)
         case "namedtuple":
             return [(state, _named_tuple(state, args, span))]
         case "object":
@@ -109,6 +117,26 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, Term(name, args.pos) if all(map(arithmetic.is_scalar, args.pos)) and args.pos else
                  unknown.fresh(state, span, plain=True))]  # fmt: skip
     return [(state, unknown.called(machine, state, External(path), args, span))]
+
+
+def of_container(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """A method that an object has from dict or list."""
+    content = contents.of(state, obj)
+    held = state.get(content)
+    if name == "__init__" and isinstance(obj, Ref):
+        made = (
+            make_dict(machine, state, args, span)
+            if isinstance(held, DictObj)
+            else _copied(machine, state, "list", args, span)
+        )
+        contents.begin(state, obj, made)
+        return [(state, NONE)]
+    if name == "__getitem__" and args.pos and isinstance(held, DictObj):
+        return containers.lookup(machine, state, content, held, args.pos[0], span)
+    if name == "__setitem__" and len(args.pos) == 2 and isinstance(content, Ref) and isinstance(held, DictObj):
+        containers.store(state, content, held, *args.pos)
+        return [(state, NONE)]
+    return machine.call(state, Method(content, name), args, span)
 
 
 def _many(machine: Machine, state: State, name: str, value: Value, span: Span) -> Value | None:
@@ -192,15 +220,16 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
     kind = "set" if name in ("set", "frozenset") else "list"
     if not args.pos:
         return Tuple(()) if name == "tuple" else state.new(ListObj((), kind=kind))
-    held = state.get(args.pos[0])
+    given = iteration.iterated(machine, state, args.pos[0], span)
+    held = state.get(given)
     if isinstance(held, ListObj):
         return state.new(ListObj(held.items, held.open, kind))
-    known = iteration.known_items(machine, state, args.pos[0], span)
+    known = iteration.known_items(machine, state, given, span)
     if known is None:
         if isinstance(held, UnknownObj) and held.hint in ("", "iterator"):
             attrs = {key: held.attrs[key] for key in (FILTERED, CHOSEN) if key in held.attrs}
             return state.new(UnknownObj(span, name=held.name, attrs=attrs))
-        item = iteration.any_item(machine, state, args.pos[0], span)
+        item = iteration.any_item(machine, state, given, span)
         return state.new(ListObj((item,), True, kind))
     return Tuple(tuple(known)) if name == "tuple" else state.new(ListObj(tuple(known), kind=kind))
 
@@ -209,7 +238,7 @@ def make_dict(machine: Machine, state: State, args: Args, span: Span) -> Value:
     entries: dict[Value, Value] = {}
     open_ = args.open
     for value in args.pos[:1]:
-        held = state.get(value)
+        held = state.get(contents.of(state, value))
         if isinstance(held, DictObj):
             entries |= held.items
             open_ |= held.open
@@ -222,11 +251,15 @@ def make_dict(machine: Machine, state: State, args: Args, span: Span) -> Value:
 
 
 def _length(machine: Machine, state: State, value: Value, span: Span) -> Value:
+    value = contents.of(state, value)
     held = state.get(value)
     if isinstance(held, TensorObj) and held.length is not None:
         return Const(held.length)
     if isinstance(held, UnknownObj | TensorObj | Instance) and not heirs.children(state, value):
         return Term("len", (value,))
+    if isinstance(held, IteratorObj):  # a loader: none else has a length
+        number = iteration.source_of(machine, state, value, span).length
+        return Const(number) if number is not None else Term("len", (value,))
     known = iteration.known_items(machine, state, value, span)
     if known is None and isinstance(held, ListObj) and held.size is not None:
         return held.size

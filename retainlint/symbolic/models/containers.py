@@ -8,7 +8,7 @@ from types import NoneType
 from retainlint import ir
 from retainlint.records import replace
 from retainlint.source import Span
-from retainlint.symbolic import indices, iteration, keeping
+from retainlint.symbolic import contents, indices, iteration, keeping
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
 from retainlint.symbolic.state import State
@@ -83,7 +83,7 @@ def _build_dict(state: State, instr: ir.Build) -> Value:
         if item.key is not None:
             entries[state.read(item.key)] = value
             continue
-        held = state.get(value)
+        held = state.get(contents.of(state, value))
         if isinstance(held, DictObj):
             entries |= held.items
             open_ |= held.open

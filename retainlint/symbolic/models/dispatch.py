@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.records import replace
 from retainlint.source import Span
-from retainlint.symbolic import deeds, heirs
+from retainlint.symbolic import contents, deeds, heirs
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import (
     builtin,
@@ -13,11 +13,13 @@ from retainlint.symbolic.models import (
     distributions,
     einops,
     engines,
+    fields,
     functions,
     hugging_face,
     layers,
     library,
     lightning,
+    loaders,
     modules,
     names,
     optimizers,
@@ -53,7 +55,6 @@ from retainlint.symbolic.values import (
     Symbol,
     TensorObj,
     Term,
-    Tuple,
     UnknownObj,
     Value,
     Wrapped,
@@ -69,7 +70,7 @@ _ALIASES = {
 
 
 _TORCH = (
-    transforms.function, wrapping.function, trees.function, torch_functions.function, layers.function, optimizers.function,
+    loaders.function, transforms.function, wrapping.function, trees.function, torch_functions.function, layers.function, optimizers.function,
     distributions.function,
 )  # fmt: skip
 _FRAMEWORKS = (
@@ -157,6 +158,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return hugging_face.method(machine, state, obj, name, args, span)
         case LayerObj(kind=wrapping.AVERAGED) if name == "update_parameters" and isinstance(obj, Ref):
             return wrapping.averaged(machine, state, obj, span)
+        case Instance() if contents.of(state, obj) != obj:
+            return builtin.of_container(machine, state, obj, name, args, span)
         case LayerObj() | Instance() if name in modules.METHODS:
             return modules.method(machine, state, obj, name, args, span)
         case UnknownObj() if isinstance(obj, Ref):
@@ -172,6 +175,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return _unknown_method(machine, state, asked, UnknownObj(span, name=name), name, args, span)
         case IteratorObj():
             return [(state, unknown.fresh(state, span))]
+    if name in fields.METHODS and (told := fields.method(state, obj, name, args)) is not None:
+        return [(state, told)]
     if isinstance(obj, Method) and obj.name == "__dict__":
         return reflection.dict_method(machine, state, obj.obj, name, args, span)
     if isinstance(obj, Wrapped) and isinstance(obj.memo, Ref) and name == "cache_clear":
@@ -220,6 +225,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                     Method(obj, name) if not name.startswith("_") else unknown.derived(machine, state, obj, name, span)
                 )
             return unknown.derived(machine, state, obj, name, span)
+        case ListObj(limit=int(limit)) if name == "maxlen":
+            return Const(limit)
         case DistributionObj():
             found = distributions.attribute(held, name)
             return found if found is not None else Method(obj, name)
@@ -231,8 +238,6 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             return modules.attribute(state, obj, name, span)
     if isinstance(obj, Closure | Wrapped) and name.startswith("__"):
         return Const(name)
-    if isinstance(obj, Tuple) and name == "_fields":
-        return unknown.fresh(state, span, plain=True)
     return Method(obj, name)
 
 

@@ -8,7 +8,7 @@ from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import arithmetic, iteration
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import stacks, unknown
+from retainlint.symbolic.models import fields, stacks, unknown
 from retainlint.symbolic.models.builtin import lazy, make_dict
 from retainlint.symbolic.state import Flow, State, ticket
 from retainlint.symbolic.values import (
@@ -36,7 +36,7 @@ _LIBRARY_PLAIN = ("numpy", "math", "random", "time", "logging", "argparse", "jso
 
 
 LIBRARIES = {"collections", "itertools", "functools", "copy", "math", "sys", "os", "contextlib", "operator", "random",
-             "time", "numpy", "logging", "argparse", "json", "dataclasses", "typing", "tqdm", "pytest"}  # fmt: skip
+             "time", "numpy", "logging", "argparse", "json", "dataclasses", "types", "typing", "tqdm", "pytest"}  # fmt: skip
 
 
 _OPERATORS = {
@@ -57,6 +57,14 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return [(state, _deque(machine, state, args, span))]
         case "dataclasses.replace" | "copy.replace":
             return [(state, _replaced(machine, state, args, span))]
+        case "dataclasses.fields" if (
+            listed := fields.listed(state, args.get(0, "class_or_instance"), span)
+        ) is not None:
+            return [(state, listed)]
+        case "types.SimpleNamespace" | "argparse.Namespace" if not (args.pos or args.open):
+            return [(state, fields.namespace(state, args, span))]
+        case "dataclasses.dataclass" if not args.pos:  # with options
+            return [(state, Partial(External(path), (), ()))]
         case "dataclasses.field":
             return [(state, Partial(External(path), (), args.named))]
         case "collections.namedtuple":

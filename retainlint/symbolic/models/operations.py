@@ -179,7 +179,8 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     sequence = sequences.joined(machine, state, instr, left, right)
     if sequence is not None:
         return [(state, sequence)]
-    for obj, other, prefix in ((left, right, ""), (right, left, "r")):
+    sides = ((left, right, "i"),) if instr.in_place else ()
+    for obj, other, prefix in (*sides, (left, right, ""), (right, left, "r")):
         if isinstance(state.get(obj), Instance) and instr.op in _MAGIC:
             method = find(state, obj, f"__{prefix}{_MAGIC[instr.op]}__")
             if method is not None:

@@ -41,6 +41,7 @@ FACTORIES = {
     "blackman_window", "kaiser_window", "empty_strided", "empty_permuted", "frombuffer", "from_dlpack", "from_file",
     "sparse_csr_tensor", "sparse_csc_tensor", "fftfreq", "rfftfreq", "HalfTensor",
 }  # fmt: skip
+_SIZED = ("zeros", "ones", "rand", "randn", "randint", "eye", "empty", "arange", "randperm", "full")
 _HEADS = ("torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.cuda", "torch")
 _NO_GRAPH = ("torch.cuda", "torch.backends", "torch.manual_seed", "torch.device", "torch.distributed.get_", "torch.distributed.is_", "torch.distributed.init", "torch.utils.data",
              "torch.save", "torch.set_", "torch.get_", "torch.version", "torch.random", "torch.onnx", "torch.profiler",
@@ -175,12 +176,14 @@ def _ndim(state: State, name: str, args: Args) -> int | None:
 def _length(state: State, name: str, args: Args) -> int | None:
     """The first dimension, where it can be read."""
     first = args.get(0, "size")
+    if name == "randint":
+        first = next((value for value in args.all if isinstance(value, Tuple)), NONE)
     if isinstance(first, Tuple):
         first = first.items[0] if first.items else NONE
     held = state.get(first)
     if name == "tensor":
         return len(held.items) if isinstance(held, ListObj) and not (held.open or held.sampled) else None
-    if name in ("zeros", "ones", "rand", "randn", "eye", "empty", "arange") and isinstance(first, Const):
+    if name in _SIZED and isinstance(first, Const):
         alone = name != "arange" or len(args.pos) == 1
         return first.value if isinstance(first.value, int) and alone else None
     return None
