@@ -178,8 +178,10 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
                 state.set(obj, Instance(cls, {**attrs, name: value}))  # type: ignore[arg-type]
         case ClassObj():
             state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
-        case LayerObj():
-            state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
+        case LayerObj(attrs=attrs, children=children):
+            if name in attrs and attrs[name] in children:  # one of a Sequential's layers is another one now
+                children = tuple(value if each == attrs[name] else each for each in children)
+            state.set(obj, replace(held, attrs={**attrs, name: value}, children=children))  # type: ignore[arg-type]
         case UnknownObj():
             machine.waste.give(unknown.edges_in(machine, state, (value,)))
             if name == "grad":

@@ -52,6 +52,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         return [(state, unknown.fresh(state, span))]
     if isinstance(obj, External):
         return [(state, obj)]  # list[int], Tensor["b c"], ...
+    if isinstance(obj, Method):
+        obj = contents.of(state, obj)
     held = state.get(obj)
     match held:
         case ListObj(items=items, open=open_):
@@ -154,7 +156,7 @@ def _bound(state: State, part: Value, most: int) -> ir.Literal:
 def write(machine: Machine, state: State, obj: Value, index: Value, value: Value, span: Span) -> list[State]:
     """`obj[index] = value`."""
     held = state.get(obj)
-    if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
+    if isinstance(obj, Method) and obj.name in ("__dict__", contents.MODULES) and isinstance(index, Const):
         return machine.set_attribute(state, obj.obj, str(index.value), value, span)
     if not isinstance(obj, Ref):
         return [state]
@@ -178,6 +180,11 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
             containers.store(state, obj, held, index, value)
         case TensorObj():
             operations.set_item(machine, state, obj, index, value, span)
+        case LayerObj(attrs=attrs, children=children) if isinstance(index, Const):
+            at, name = index.value, index.value if isinstance(index.value, str) else None
+            if isinstance(at, int) and -len(children) <= at < len(children):
+                name = next((each for each, part in attrs.items() if part == children[at]), None)
+            return [state] if name is None else machine.set_attribute(state, obj, name, value, span)
         case Instance():
             setter = find(state, obj, "__setitem__")
             if setter is not None:

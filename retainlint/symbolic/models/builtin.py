@@ -302,6 +302,10 @@ def _super(state: State, args: Args) -> Value:
 
 def scalar_method(state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """Methods of texts and numbers."""
+    if name in ("startswith", "endswith") and len(args.pos) == 1 and isinstance(args.pos[0], Tuple):
+        asked = [scalar_method(state, obj, name, Args((each,)), span)[0][1] for each in args.pos[0].items]
+        truth = facts.decide(state, any_of := Term("any", tuple(asked)))
+        return [(state, any_of if truth is None else Const(truth))]
     if isinstance(obj, Const) and isinstance(obj.value, str) and all(isinstance(a, Const) for a in args.pos):
         if name in (
             "lower",

@@ -247,9 +247,7 @@ def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) 
 def attribute(state: State, obj: Value, name: str, span: Span) -> Value:
     """An attribute that a module's class and assignments don't give."""
     held = state.get(obj)
-    if name == "_modules":
-        return parts.by_name(state, obj)
-    if name in METHODS or (name == "update_parameters" and isinstance(held, LayerObj)):
+    if name == "_modules" or name in METHODS or (name == "update_parameters" and isinstance(held, LayerObj)):
         return Method(obj, name)
     if name == "__class__" and isinstance(held, LayerObj):
         return External(f"torch.nn.{held.kind}")
