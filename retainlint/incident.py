@@ -151,7 +151,8 @@ class Modified(AtWalk):
 class NoGraph(AtWalk):
     """A walk starts at a tensor without a graph. `cut` is where the graph was lost, `reason` how: "detach", "no_grad",
     "data", "item", "create_graph" where a gradient was computed without it, "constant" where a gradient is a function of
-    nothing that requires grad, or "leaf" where nothing that went in does."""
+    nothing that requires grad, "checkpoint" where what one is given requires none, or "leaf" where nothing that went in
+    does."""
 
     cut: Moment | None
     reason: str

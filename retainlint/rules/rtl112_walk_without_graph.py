@@ -22,6 +22,10 @@ _CUTS = {
         "this gradient is constant: it is a function of nothing that requires one",
         "leave the gradient out of what is walked: it can't change",
     ),
+    "checkpoint": (
+        "nothing that this checkpoint is given requires a gradient: what it returns doesn't either",
+        "ask for the other kind: `use_reentrant=False`",
+    ),
     "leaf": ("requires no gradient", "let what is to be trained require a gradient: `requires_grad=True`"),
 }
 

@@ -29,6 +29,9 @@ from retainlint.symbolic.values import (
     Value,
 )
 
+_CUTS = frozenset(("detach", "no_grad", "data", "item", "leaf", "create_graph", "constant", "checkpoint"))
+"""Ways to lose a graph that are told apart."""
+
 # -- the calls ----------------------------------------------------------------------------------------------------
 
 
@@ -214,7 +217,7 @@ def _no_graph(machine: Machine, state: State, request: Request, walk: Walk, edge
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
     reason, span = held.cut or ("leaf", None)
-    kind = reason if reason in ("detach", "no_grad", "data", "item", "leaf", "create_graph", "constant") else "detach"
+    kind = reason if reason in _CUTS else "detach"
     cut = None if span is None else state.moment(span)
     incident = NoGraph(walk, cut, kind, conditions=tuple(choice.condition for choice in state.choices))
     machine.report(incident, lambda: witness.of_no_graph(incident))

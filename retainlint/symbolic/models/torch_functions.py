@@ -263,7 +263,24 @@ def _checkpoint(machine: Machine, state: State, args: Args, span: Span) -> Resul
     before = state.ledger.created
     results = machine.call(state, args.pos[0], inner, span)
     always = args.get(-1, "use_reentrant", TRUE) == TRUE  # what torch 2.13 takes if it is not told
+    if always and _need_none(state, inner):
+        return [(after, _without_graph(after, value, span)) for after, value in results]
     return [(after, _recomputed(machine, after, value, before, span, always)) for after, value in results]
+
+
+def _need_none(state: State, args: Args) -> bool:
+    """Whether surely nothing that a call is given requires a gradient: the reentrant kind then builds no graph."""
+    held = [state.get(value) for value in args.pos]
+    known = all(isinstance(obj, TensorObj) and obj.edge is None for obj in held if obj is not None)
+    return known and any(held) and not args.open and not any(isinstance(value, Tuple) for value in args.pos)
+
+
+def _without_graph(state: State, value: Value, span: Span) -> Value:
+    if isinstance(value, Tuple):
+        return replace(value, items=tuple(_without_graph(state, each, span) for each in value.items))
+    if not isinstance(state.get(value), TensorObj):
+        return value
+    return state.new(TensorObj(None, ticket(), cut=("checkpoint", span)))
 
 
 def _checkpoint_sequential(machine: Machine, state: State, args: Args, span: Span) -> Results:
