@@ -12,6 +12,7 @@ from retainlint.symbolic.bounds import by_bounds, by_others, within
 from retainlint.symbolic.state import State
 from retainlint.symbolic.truths import linear
 from retainlint.symbolic.values import (
+    NONE,
     TOTAL,
     Bound,
     ClassObj,
@@ -56,8 +57,10 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
     left, right = total(state, left), total(state, right)
     if op in _NEGATED:
         return negate(compare(state, _NEGATED[op], left, right))
-    if op in ("is", "==") and (signs := (enums.sign(state, left), enums.sign(state, right))) != (None, None):
-        op, left, right = "==", signs[0] or left, signs[1] or right
+    if op in ("is", "==") and (type(left) is Ref or type(right) is Ref):
+        signs = enums.sign(state, left), enums.sign(state, right)
+        if signs != (None, None):
+            op, left, right = "==", signs[0] or left, signs[1] or right
     if op == "is" or (op == "==" and _is_class(state, left) and _is_class(state, right)):
         same = _identical(state, left, right)
         return Const(same) if same is not None else _spelt(state, "is", left, right)
@@ -148,9 +151,9 @@ def _contains(state: State, item: Value, container: Value) -> Value:
         known = tuple(obj.items)
     if known is not None:
         answers = [decide(state, compare(state, "==", item, each)) for each in known]
-        if any(answer is True for answer in answers):
+        if True in answers:
             return Const(True)
-        if all(answer is False for answer in answers):
+        if None not in answers:
             return Const(False)
         if (is_scalar(item) or isinstance(item, Ref | External | Method)) and all(
             isinstance(each, Const) for each in known
@@ -161,7 +164,7 @@ def _contains(state: State, item: Value, container: Value) -> Value:
 
 def is_cast(value: Term) -> bool:
     """Whether a term is the truth of another that has one of its own."""
-    return value.op == "bool" and isinstance(value.args[0], Term | Symbol | Ref)
+    return value.op == "bool" and isinstance(value.args[0], (Term, Symbol, Ref))
 
 
 def negate(value: Value) -> Value:
@@ -195,21 +198,14 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
 
 
 def loops_of(value: Value) -> tuple[int, ...]:
-    """All loops whose turn numbers a value was computed from; it is noted on a term, which never changes."""
+    """All loops whose turn numbers a value was computed from."""
+    if type(value) is Term:
+        if value.loops is None:
+            value.loops = tuple(dict.fromkeys([loop for arg in value.args for loop in loops_of(arg)]))
+        return value.loops
     if type(value) is Const:
         return value.loops
-    if type(value) is Symbol:
-        return (value.loop,) if value.loop else ()
-    if type(value) is not Term:
-        return ()
-    found: tuple[int, ...] | None = vars(value).get(_LOOPS)
-    if found is None:
-        found = tuple(dict.fromkeys(loop for arg in value.args for loop in loops_of(arg)))
-        vars(value)[_LOOPS] = found
-    return found
-
-
-_LOOPS = " loops"
+    return (value.loop,) if type(value) is Symbol and value.loop else ()
 
 
 def decide(state: State, value: Value) -> bool | None:
@@ -218,8 +214,8 @@ def decide(state: State, value: Value) -> bool | None:
         state.deciding.update(loops)
     if isinstance(value, Const):
         return bool(value.value)
-    if value in state.truths:
-        return state.truths[value]
+    if (told := state.truths.get(value)) is not None:
+        return told
     if isinstance(value, Term):
         return _decide_term(state, value)
     if isinstance(value, Tuple):
@@ -247,10 +243,12 @@ def _decide_object(state: State, value: Ref) -> bool | None:
         cls = state.get(obj.cls)
         magic = {"__len__", "__bool__"}
         return True if isinstance(cls, ClassObj) and not magic & set(cls.attrs) else None
-    if isinstance(obj, TensorObj | UnknownObj) and Term("is", (value, Const(None))) in state.truths:
-        return False if state.truths[Term("is", (value, Const(None)))] else None
+    if isinstance(obj, (TensorObj, UnknownObj)) and (told := state.truths.get(Term("is", (value, NONE)))) is not None:
+        return False if told else None
+    if not isinstance(obj, UnknownObj):
+        return None
     size = Term("len", (value,))
-    if isinstance(obj, UnknownObj) and any(size in term.args for term, _ in state.truths.about(size)):
+    if any(size in term.args for term, _ in state.truths.about(size)):
         empty = within(state, "<=", size, Const(0))
         return None if empty is None else not empty
     return None

@@ -85,7 +85,7 @@ def _values(known: Term) -> frozenset[Value] | None:
 def _texts(state: State) -> dict[Value, frozenset[str]]:
     found: dict[Value, frozenset[str]] = {}
     for known, truth in state.truths.items():
-        if not truth or not isinstance(known, Term) or known.op not in ("==", "among"):
+        if not truth or type(known) is not Term or known.op not in ("==", "among"):
             continue
         option, text = known.args
         if known.op == "among" and isinstance(text, Tuple):

@@ -90,8 +90,9 @@ class Plan:
             base, _ = linear(size)
             if base is None or facts.loops_of(size):
                 return True
-            if any(term not in self.presumed for term, _ in state.truths.about(base, turn)):
-                return True
+            for term, _ in state.truths.about(base, turn):
+                if term not in self.presumed:
+                    return True
         return False
 
     def presume(self, state: State, number: int, index: Value) -> None:

@@ -172,12 +172,8 @@ def _is_arithmetic(value: Value) -> TypeGuard[Term]:
 
 def has_remainder(value: Value) -> bool:
     """Whether a number, or a condition, is computed from a remainder."""
-    if not isinstance(value, Term):
+    if type(value) is not Term:
         return False
-    found: bool | None = vars(value).get(_HAS)  # noted on the term: every join asks it of all that a path has chosen
-    if found is None:
-        found = vars(value)[_HAS] = value.op in ("%", "//") or any(map(has_remainder, value.args))
-    return found
-
-
-_HAS = " has a remainder"
+    if value.has_remainder is None:
+        value.has_remainder = value.op in ("%", "//") or any(map(has_remainder, value.args))
+    return value.has_remainder

@@ -30,17 +30,13 @@ def linear(value: Value) -> Linear:
 
 
 def sides(term: Term) -> tuple[Linear, Linear]:
-    """Both sides of a comparison, noted on the term, which never changes: each is asked for again and again."""
-    found: tuple[Linear, Linear] | None = vars(term).get(_SIDES)
-    if found is None:
-        found = vars(term)[_SIDES] = linear(term.args[0]), linear(term.args[1])
-    return found
+    """Both sides of a comparison."""
+    if term.sides is None:
+        term.sides = linear(term.args[0]), linear(term.args[1])
+    return term.sides
 
 
-_SIDES = " sides"
-
-
-_Places: TypeAlias = "dict[Value, dict[int, tuple[Term, bool]]]"
+_Places: TypeAlias = "dict[Value | None, dict[int, tuple[Term, bool]]]"
 """All comparisons with their places in the order, by what stands on either side."""
 
 
@@ -50,7 +46,7 @@ class Truths(dict[Value, bool]):
     __slots__ = ("_late", "_places")
 
     def __init__(self, known: Mapping[Value, bool] | None = None) -> None:
-        super().__init__(known or ())
+        dict.__init__(self, known or ())
         self._places: _Places | None = None
         self._late: tuple[Term, ...] = ()  # what was added behind those in the places
         if type(known) is Truths:
@@ -62,7 +58,7 @@ class Truths(dict[Value, bool]):
                 self._places = None
             else:
                 self._late += (term,)
-        super().__setitem__(term, truth)
+        dict.__setitem__(self, term, truth)
 
     def __delitem__(self, term: Value) -> None:
         if type(term) is Term and term.op in COMPARED:
@@ -73,12 +69,8 @@ class Truths(dict[Value, bool]):
         """The comparisons, with several values too, one side of which is one of some values, or that and a number; in
         their order."""
         places = self._compared() if self._places is None else self._places
-        found = [places[base] for base in bases if base in places]
-        late = [
-            (term, self[term])
-            for term in self._late
-            if any(base in bases for base, _ in sides(term) if base is not None)
-        ]
+        found = [known for base in bases if (known := places.get(base)) is not None]
+        late = [(term, self[term]) for term in self._late if _is_about(term, bases)] if self._late else []
         if not found:
             return late
         if len(found) == 1:
@@ -102,6 +94,11 @@ class Truths(dict[Value, bool]):
         alike = min(begun_alike(self, other), begun_alike(self.values(), other.values()))
         ours, theirs = dict(islice(self.items(), alike, None)), dict(islice(other.items(), alike, None))
         return _without(ours, theirs), _without(theirs, ours)
+
+
+def _is_about(term: Term, bases: tuple[Value | None, ...]) -> bool:
+    (left, _), (right, _) = sides(term)
+    return (left is not None and left in bases) or (right is not None and right in bases)
 
 
 def _without(one: dict[Value, bool], other: dict[Value, bool]) -> dict[Value, bool]:

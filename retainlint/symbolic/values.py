@@ -44,8 +44,16 @@ class Ref:
         return self.id
 
 
+class Noted:
+    """What is worked out of a term once somebody asks: it never changes, and is asked for again and again."""
+
+    loops: tuple[int, ...] | None = None  # all those from whose turn numbers it was computed
+    sides: tuple[tuple[Value | None, int], tuple[Value | None, int]] | None = None  # of a comparison, as `truths` says
+    has_remainder: bool | None = None
+
+
 @record
-class Term:
+class Term(Noted):
     """An unknown number, text or truth, computed from other values: equal terms are equal answers."""
 
     op: str
