@@ -132,8 +132,9 @@ class Comparison(Shapes):
 
     def run(self) -> bool:
         a, b = self.a, self.b
-        if any(map(self.apart_at, reversed(self.hints))):
-            return False
+        for hint in reversed(self.hints):
+            if self.apart_at(*hint):
+                return False
         if a.flow is not None and b.flow is not None and not self.optional(a.flow.value, b.flow.value):
             return False
         frames = _frames(a, b)
@@ -201,9 +202,8 @@ class Comparison(Shapes):
             return any(map(self.differ, left.items, right.items))
         return False
 
-    def apart_at(self, hint: Hint) -> bool:
+    def apart_at(self, is_frame: bool, id: int, name: str | int) -> bool:
         """Whether both differ where others did."""
-        is_frame, id, name = hint
         if not is_frame:
             return id in self.a.heap and id in self.b.heap and self.records_apart(id)
         left, right = self.a.frames.get(id), self.b.frames.get(id)
@@ -225,10 +225,13 @@ class Comparison(Shapes):
     def variables(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
         """A name or register that one side hasn't bound can't be read there, so it tells nothing."""
         get, as_kept = b.get, self.as_kept
+        here, there, kept = self.a.heap.get, self.b.heap.get, self.kept
         for name, left in a.items():
             right = get(name)
             if left is right:
-                if type(left) not in _LEAVES and not as_kept(left) and not self.value(left, right):
+                if type(left) is Ref and here(id := left.id) is there(id):  # as nearly all are
+                    kept.append(id)
+                elif type(left) not in _LEAVES and not as_kept(left) and not self.value(left, right):
                     return False
             elif right is not None and not self.value(left, right):
                 return False
@@ -325,18 +328,21 @@ class Comparison(Shapes):
 
     def bare(self, state: State, held: HeapObj, depth: int = 0) -> bool:
         """The same of what a reference leads to."""
-        if type(held) not in _HOLLOW:
-            return False
-        if isinstance(held, UnknownObj):
+        if type(held) is UnknownObj:
             return not held.attrs and (held.plain or self.weak(state, held))
-        if isinstance(held, TensorObj):
+        if type(held) is TensorObj:
             return self.weak(state, held)
-        if isinstance(held, ListObj):
+        if type(held) is ListObj:
             items, may_be = held.items, self.grown
-        else:
-            assert isinstance(held, DictObj)
+        elif type(held) is DictObj:
             items, may_be = (*held.items.values(), *held.rest), self.lenient
-        return may_be and all(self.plain(state, item, depth + 1) for item in items)
+        else:
+            return False
+        if may_be:
+            for item in items:
+                if not self.plain(state, item, depth + 1):
+                    return False
+        return may_be
 
     def weak(self, state: State, held: TensorObj | UnknownObj) -> bool:
         """Whether a tensor's graph is at most a guess, and was not walked."""

@@ -19,7 +19,8 @@ from retainlint.symbolic.values import TOTAL, Const, Term, UnknownObj, Value, sy
 def forget_dead(state: State, live: Live) -> None:
     """Drop what can't be read any more in the running call."""
     frame = state.frame
-    dead_names = frame.names.keys() & _mortal(frame.code, live)
+    mortal = _mortal(frame.code, live)
+    dead_names = () if mortal.isdisjoint(frame.names) else frame.names.keys() & mortal
     dead_registers = frame.registers.keys() - live.registers
     if dead_names or dead_registers:
         frame = state.writable()
@@ -81,6 +82,8 @@ def join(
     many states, and what it chose is forgotten where they merge. `hints` tells where states like these differed.
     `exact` ones are merged only where a condition drops out: else the conditions of one would stand for both.
     """
+    if len(states) < 2:
+        return states
     kept: list[list[State]] = []
     merged: set[int] = set()
     lenient = len(states) > PRESSURE or len(states) * beside > CROWDED
@@ -133,7 +136,9 @@ def _merged(a: State, b: State) -> State:
     winner.vague = a.vague | b.vague
     if ours or theirs:
         winner.vague |= _blurred(ours, theirs) | _mixed(winner, other)
-        winner.truths = Truths(_shared(a, b, ours, theirs) | _about(winner, _computed_apart(winner, other)))
+        known = _shared(a, b, ours, theirs)
+        known.update(_about(winner, _computed_apart(winner, other)))
+        winner.truths = Truths(known)
     winner.choices = choices if choices is not None else winner.choices
     winner.retained = tuple(dict.fromkeys(a.retained + b.retained)) if a.retained != b.retained else a.retained
     winner.deeds = deeds.merged(a.deeds, b.deeds)
@@ -162,7 +167,9 @@ def _shared(a: State, b: State, ours: Known, theirs: Known) -> Known:
         for term, truth in alone.items():
             if term not in other.truths and isinstance(term, Term) and remainders.decide(other, term) is truth:
                 found[term] = truth
-    return found | latest(ours, theirs) | options.shared(a, b) | _either(ours, theirs)
+    for more in (latest(ours, theirs), options.shared(a, b), _either(ours, theirs)):
+        found.update(more)
+    return found
 
 
 def _mixed(winner: State, other: State) -> frozenset[int]:
@@ -228,10 +235,14 @@ def _blurred(ours: Known, theirs: Known) -> frozenset[int]:
 def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] | None:
     """The choices without the one in which both differ only by its answer; None if they differ by more."""
     shared = begun_alike(a, b)
-    left, right = _without(a[shared:], b[shared:]), _without(b[shared:], a[shared:])
+    ours, theirs = a[shared:], b[shared:]
+    left = _without(ours, theirs)
+    if len(left) > 1:
+        return None
+    right = _without(theirs, ours)
     if not left and len(right) <= 1:
         return a
-    if not right and len(left) <= 1:
+    if not right:
         return b
     if len(left) == len(right) == 1 and left[0].term == right[0].term:
         gone, start = left[0], left[0].condition.span.start  # which is cheap to ask

@@ -88,8 +88,6 @@ def _note(record: HeapObj) -> Leads:
 
 def _bound(frame: Frame, me: int) -> Leads:
     """What a frame's variables lead to, and the frame around it; it is noted on a frame that nobody may write to."""
-    if frame.leads is not None:
-        return frame.leads
     values = chain(frame.names.values(), frame.registers.values(), frame.yielded, (frame.cls, frame.receiver))
     refs, frames = _spread(values)
     found = refs, frames if frame.parent is None else frames | {frame.parent}
@@ -112,18 +110,24 @@ def records(state: State, plenty: float = math.inf) -> tuple[set[int], set[int]]
         entering -= seen  # those of closures, module frames nearly all
         while entering:
             id = entering.pop()
-            if id not in seen and id in frames:
+            if id not in seen and (frame := frames.get(id) or base.frames.get(id)) is not None:
                 seen.add(id)
-                refs, outer = _bound(frames[id], state.me)
+                refs, outer = frame.leads or _bound(frame, state.me)
                 new |= refs
                 entering |= outer
         new -= found
         found |= new
         if not new or (len(found) >= plenty and len(seen) >= len(frames)):
             return found, seen
-        noted = [held.leads or _note(held) for held in map(heap.get, new) if held is not None]
-        new = set[int]().union(*[refs for refs, _ in noted if refs])
-        entering.update(*[outer for _, outer in noted if outer])
+        following: set[int] = set()
+        for held in map(heap.get, new):
+            if held is not None:
+                refs, outer = held.leads or _note(held)
+                if refs:
+                    following |= refs
+                if outer:
+                    entering |= outer
+        new = following
 
 
 def nodes(state: State) -> set[Node]:

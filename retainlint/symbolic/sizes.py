@@ -17,12 +17,13 @@ Sizes: TypeAlias = "dict[Place, int]"
 def of_names(state: State) -> Sizes:
     """The variables of the running function that hold numbers, or lists, with their lengths."""
     found: Sizes = {}
+    heap = state.heap
     for name, held in state.frame.names.items():
-        match held:
-            case Const(int(number)) if not isinstance(number, bool):
-                found[name] = number
-            case Ref() if isinstance(gathered := state.get(held), ListObj) and not gathered.open:
-                found[name] = len(gathered.items)
+        if type(held) is Const:
+            if type(held.value) is int:
+                found[name] = held.value
+        elif type(held) is Ref and type(gathered := heap[held.id]) is ListObj and not gathered.open:
+            found[name] = len(gathered.items)
     return found
 
 
@@ -30,13 +31,13 @@ def of_objects(state: State) -> Sizes:
     """The lists on the heap, and the numbers that objects hold."""
     found: Sizes = {}
     for id, held in state.heap.items():
-        match held:
-            case ListObj(items=items, open=False):
-                found[id] = len(items)
-            case Instance(attrs=attrs):
-                for name, value in attrs.items():
-                    if isinstance(value, Const) and type(value.value) is int:
-                        found[id, name] = value.value
+        if type(held) is ListObj:
+            if not held.open:
+                found[id] = len(held.items)
+        elif type(held) is Instance:
+            for name, value in held.attrs.items():
+                if type(value) is Const and type(value.value) is int:
+                    found[id, name] = value.value
     return found
 
 
@@ -86,14 +87,14 @@ def widen(state: State, places: set[Place]) -> None:
 
 def of_lists(state: State) -> dict[int, int]:
     """How long each list is."""
-    return {id: len(held.items) for id, held in state.heap.items() if isinstance(held, ListObj)}
+    return {id: len(held.items) for id, held in state.heap.items() if type(held) is ListObj}
 
 
 def sample(state: State, before: dict[int, int], turns: int, size: Value | None) -> None:
     """Lists that have grown since, in a loop of which only some turns were run, are of unknown length; one that began
     empty, and took an item in each of these, is as long as what the loop runs over."""
     for id, held in list(state.heap.items()):
-        if isinstance(held, ListObj) and not held.sampled and len(held.items) > before.get(id, 0):
+        if type(held) is ListObj and not held.sampled and len(held.items) > before.get(id, 0):
             is_whole = not held.open and not before.get(id, 0) and len(held.items) == turns
             state.set(Ref(id), replace(held, sampled=True, size=size if is_whole else held.size))
 
