@@ -96,7 +96,7 @@ def _depth(value: Value) -> int:
 
 def is_scalar(value: Value) -> bool:
     """A number, a text or a truth, known or not."""
-    return isinstance(value, Const | Term | Symbol)
+    return isinstance(value, (Const, Term, Symbol))
 
 
 def is_count(state: State, value: Value) -> bool:

@@ -80,7 +80,7 @@ def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
         others = [method for method in methods if method.name != entry.name]
-        lost = {name for text in texts(others) for name in _SET_ANEW.findall(text)}
+        lost = {name for each in _but_init(others) for name in said(_SET_ANEW, each)}
         lost = {name for name in lost if isinstance(held.attrs.get(name), Const)}
         if lost:
             state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))

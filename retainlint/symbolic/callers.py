@@ -12,7 +12,7 @@ from retainlint.symbolic import between
 Leads = Callable[[str, str], bool]
 """Whether a name of another module leads to a walk, given the word before its dot, "" where there is none."""
 
-_CALL = re.compile(r"(?<!def )(?:(\w+|[)\]])\s*\.\s*)?\b([A-Za-z_]\w*)\s*\(")
+_CALL = re.compile(r"(?<!def )(?:(\b\w+|[)\]])\s*\.\s*)?\b([A-Za-z_]\w*)\s*\(")
 _WALK = re.compile(r"backward\b|loss_scaler\b|\bgrad\s*\(")
 """What walks by itself: a method may also be named like those whose result a trainer walks."""
 

@@ -109,9 +109,12 @@ class Chooser:
     def _answers(self, states: list[State]) -> list[frozenset[int]]:
         """What each state has answered otherwise than another, as numbers."""
         shared = set(map(id, states[0].choices)).intersection(*(map(id, state.choices) for state in states[1:]))
-        common = {self._number(choice) for choice in states[0].choices if id(choice) in shared}
-        others = ([choice for choice in state.choices if id(choice) not in shared] for state in states)
-        return [frozenset(map(self._number, several)) - common for several in others]
+        number = self._number
+        common = {number(choice) for choice in states[0].choices if id(choice) in shared}
+        return [
+            frozenset([number(choice) for choice in state.choices if id(choice) not in shared]) - common
+            for state in states
+        ]
 
     def _number(self, choice: Choice) -> int:
         """The number of its condition and answer."""

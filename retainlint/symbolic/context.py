@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from retainlint import ir
@@ -48,9 +47,9 @@ class Args:
     def has(self, index: int, name: str) -> bool:
         return 0 <= index < len(self.pos) or name in dict(self.named)
 
-    @cached_property
+    @property
     def all(self) -> tuple[Value, ...]:
-        return self.pos + tuple(value for _, value in self.named)
+        return self.pos + tuple([value for _, value in self.named]) if self.named else self.pos
 
     def behind(self, first: Value, span: Span | None = None) -> Args:
         """The same, with one more in front."""

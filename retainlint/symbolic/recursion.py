@@ -67,11 +67,11 @@ def _is_tiresome(machine: Machine, code: ir.Code) -> bool:
 
 def size(state: State, value: Value) -> Size:
     """A known number, the length of a known sequence, or which of the program's objects it is."""
+    if type(value) is Ref:
+        held = state.heap[value.id]
+        if isinstance(held, Instance):
+            return "object", value.id
+        return ("length", len(held.items)) if isinstance(held, ListObj) and not held.open else None
     if isinstance(value, Const):
         return ("number", value.value) if type(value.value) is int else None
-    if isinstance(value, Tuple):
-        return "length", len(value.items)
-    held = state.get(value)
-    if isinstance(value, Ref) and isinstance(held, Instance):
-        return "object", value.id
-    return ("length", len(held.items)) if isinstance(held, ListObj) and not held.open else None
+    return ("length", len(value.items)) if isinstance(value, Tuple) else None

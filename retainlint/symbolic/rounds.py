@@ -14,7 +14,7 @@ from retainlint.symbolic.values import Const, Term, Value
 
 def note(machine: Machine, instr: ir.If, cond: Value) -> None:
     """Note what the arms of a condition bind, if it asks for the remainder of such a number."""
-    if instr.span not in machine.rounds and _is_of_two_loops(cond):
+    if _is_of_two_loops(cond) and instr.span not in machine.rounds:
         machine.rounds[instr.span] = frozenset((*_bound(instr.then), *_bound(instr.orelse)))
 
 

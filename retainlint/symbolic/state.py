@@ -139,7 +139,7 @@ class Heap(dict[int, HeapObj]):
     __slots__ = ("base",)
 
     def __init__(self, base: Base, records: Iterable[tuple[int, HeapObj]] | Mapping[int, HeapObj] = ()) -> None:
-        super().__init__(records)
+        dict.__init__(self, records)
         self.base = base
 
     def __missing__(self, id: int) -> HeapObj:
@@ -152,14 +152,14 @@ class Frames(dict[int, Frame]):
     __slots__ = ("base",)
 
     def __init__(self, base: Base, frames: Iterable[tuple[int, Frame]] | Mapping[int, Frame] = ()) -> None:
-        super().__init__(frames)
+        dict.__init__(self, frames)
         self.base = base
 
     def __missing__(self, id: int) -> Frame:
         return self.base.frames[id]
 
     def __contains__(self, id: object) -> bool:
-        return super().__contains__(id) or id in self.base.frames
+        return dict.__contains__(self, id) or id in self.base.frames
 
 
 @record

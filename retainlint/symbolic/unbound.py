@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from retainlint.symbolic import options
 from retainlint.symbolic.facts import negate
 from retainlint.symbolic.past import replaced
@@ -65,8 +63,8 @@ def _is_read(state: State, name: str, value: Value) -> bool:
     return isinstance(held, UnknownObj) and held.name == name and held.made.text.partition(".")[2] == name
 
 
-def _of(state: State, holder: int, name: str) -> Iterator[Unbound]:
-    return (each for each in state.unless if each.name == name and each.frame == holder)
+def _of(state: State, holder: int, name: str) -> list[Unbound]:
+    return [each for each in state.unless if each.name == name and each.frame == holder]
 
 
 def is_unbound(state: State, holder: int, name: str) -> bool:

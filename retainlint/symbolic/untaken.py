@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from retainlint import ir
 
@@ -17,8 +18,10 @@ class Arms:
         self.taken: dict[int, tuple[ir.If, int]] = {}  # by the identity of the instruction; 1 for then, 2 for orelse
 
     def take(self, instr: ir.If, arm: bool) -> None:
+        way = 1 if arm else 2
         known = self.taken.get(id(instr), (instr, 0))[1]
-        self.taken[id(instr)] = instr, known | (1 if arm else 2)
+        if not known & way:
+            self.taken[id(instr)] = instr, known | way
 
     def untaken(self) -> frozenset[str]:
         """The names that the untaken arms of the branches that were reached mention."""
@@ -75,18 +78,18 @@ def _mentioned(block: ir.Block, names: frozenset[str] | None = None) -> Iterable
             yield from _mentioned(inner, names)
 
 
-def blocks(instr: ir.Instr) -> Iterator[ir.Block]:
-    """The blocks that an instruction holds."""
-    match instr:
-        case ir.If(then=then, orelse=orelse):
-            yield from (then, orelse)
-        case ir.For(body=body, orelse=orelse):
-            yield from (body, orelse)
-        case ir.While(test=test, body=body, orelse=orelse):
-            yield from (test, body, orelse)
-        case ir.With(body=body):
-            yield body
-        case ir.Try(body=body, handlers=handlers, orelse=orelse, final=final):
-            yield from (body, orelse, final)
-            for handler in handlers:
-                yield from (handler.test, handler.body)
+_BLOCKS: dict[type, Callable[[Any], Iterable[ir.Block]]] = {
+    ir.If: lambda instr: (instr.then, instr.orelse),
+    ir.For: lambda instr: (instr.body, instr.orelse),
+    ir.While: lambda instr: (instr.test, instr.body, instr.orelse),
+    ir.With: lambda instr: (instr.body,),
+    ir.Try: lambda instr: (
+        instr.body, instr.orelse, instr.final, *(block for each in instr.handlers for block in (each.test, each.body)),
+    ),
+}  # fmt: skip
+
+
+def blocks(instr: ir.Instr) -> Iterable[ir.Block]:
+    """The blocks that an instruction holds; most hold none."""
+    found = _BLOCKS.get(type(instr))
+    return () if found is None else found(instr)

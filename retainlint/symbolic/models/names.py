@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from retainlint.symbolic.models import measured
 
 _ONE = """
@@ -125,6 +127,7 @@ _RARE = frozenset(
 """What tensors have, or had, that computes nothing."""
 
 
+@cache
 def is_method(name: str) -> bool:
     """Whether tensors have such a method, so that it is what an unknown has under that name."""
     if name in _ANYTHING or name in FUNCTIONAL:

@@ -66,6 +66,7 @@ _MAGIC = {
 
 _ODD = (External, Method, Closure, Bound, Tuple)
 """Operands of which nobody knows what an operation makes."""
+_MAY_BE_TENSORS = (TensorObj, UnknownObj)
 
 
 def operate(
@@ -186,10 +187,10 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
             if method is not None:
                 return machine.call(state, Bound(method, obj), Args((other,)), span)
     row = _SIGNS.get(instr.op)
-    if row is None or not (isinstance(lheld, TensorObj | UnknownObj) or isinstance(rheld, TensorObj | UnknownObj)):
+    if row is None or not (isinstance(lheld, _MAY_BE_TENSORS) or isinstance(rheld, _MAY_BE_TENSORS)):
         return [(state, unknown.fresh(state, span, plain=row is None or not state.grad))]
-    if instr.op == "**" and isinstance(rheld, TensorObj | UnknownObj):
-        row = "pow_tensor" if isinstance(lheld, TensorObj | UnknownObj) else "rpow"
+    if instr.op == "**" and isinstance(rheld, _MAY_BE_TENSORS):
+        row = "pow_tensor" if isinstance(lheld, _MAY_BE_TENSORS) else "rpow"
         operands: tuple[Value, ...] = (left, right) if row == "pow_tensor" else (right,)
         return [(state, _numeric(machine, state, row, operands, span, spans))]
     if instr.op == "/" and arithmetic.is_scalar(left) and isinstance(rheld, TensorObj):
