@@ -44,7 +44,7 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
     if isinstance(obj, External) and name == "__name__":
         return [(state, Const(obj.path.rpartition(".")[2]))]
     if isinstance(obj, External):
-        return [(state, External(dispatch.canonical(f"{obj.path}.{name}")))]
+        return [(state, dispatch.member(obj.path, name))]
     if isinstance(obj, Module):
         return [(state, imports.member(machine, state, obj, name, span))]
     if isinstance(obj, Super):

@@ -31,7 +31,7 @@ def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
         return machine.run(instr.then if truth else instr.orelse, [state])
     rounds.note(machine, instr, cond)
     after: list[State] = []
-    for arm, taken in machine.branch(state, cond, instr.span):
+    for arm, taken in machine.part(state, cond, instr.span):
         machine.waste.arms.take(instr, taken)
         after += machine.run(instr.then if taken else instr.orelse, [arm])
     return settled(machine, after, instr.live)

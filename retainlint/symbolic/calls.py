@@ -212,7 +212,7 @@ def run_body(
 ) -> Results:
     """Run a function's body in a frame of its own; `consumer` is what each yielded value is given to."""
     code = func.code
-    sizes = tuple(recursion.size(state, value) for value in args.all)
+    sizes = tuple([recursion.size(state, value) for value in args.all])
     if recursion.too_deep(machine, state, code, sizes):
         machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed", spoils=False)
         _leave_unseen(machine, state, code, args)
@@ -272,7 +272,7 @@ def _entered(
     frame = state.frames[frame_id]
     frame.cls = func.owner
     frame.consumer = consumer
-    frame.sizes, frame.assumed = tuple(recursion.size(state, value) for value in args.all), state.choices
+    frame.sizes, frame.assumed = tuple([recursion.size(state, value) for value in args.all]), state.choices
     _bind(state, frame, func, args, span)
     with recursion.paced(machine, code):
         return [(after, _leave(after, frame_id, code, span)) for after in machine.run(code.body, [state])]
@@ -334,10 +334,11 @@ def _bind(state: State, frame: Frame, func: Closure, args: Args, span: Span) -> 
 
 def _is_refused(func: Closure, args: Args) -> bool:
     """Whether Python refuses a call for want of an argument; what it would have run is then run with unknown ones."""
+    if args.span is None or args.open:
+        return False
     named, defaults = {name for name, _ in args.named}, {name for name, _ in func.defaults}
     needed = [each for each in func.code.params if each.kind not in ("star", "doublestar")]
-    lacking = [each for each in needed[len(args.pos) :] if each.name not in named | defaults]
-    return bool(lacking) and args.span is not None and not args.open
+    return any(each.name not in named and each.name not in defaults for each in needed[len(args.pos) :])
 
 
 def _is_optimiser(default: Value) -> bool:

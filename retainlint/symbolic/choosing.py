@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TypeAlias
 
 from retainlint.incident import Condition
 from retainlint.records import record
 from retainlint.source import Span
-from retainlint.symbolic.state import Choice, State
+from retainlint.symbolic.state import State
 
 
 @record
@@ -50,7 +50,6 @@ class Chooser:
         self.breadth = OWN
         self.beside = 1  # how many states wait around the block that is being run, each to be run through it
         self.numbers: dict[Condition, int] = {}
-        self.known: dict[int, tuple[Choice, int]] = {}  # by the identity of a choice, which states share
         self.tried: dict[Span, set[Answers]] = {}  # what was chosen in each place
 
     def room(self, spent: float) -> int:
@@ -109,17 +108,10 @@ class Chooser:
     def _answers(self, states: list[State]) -> list[frozenset[int]]:
         """What each state has answered otherwise than another, as numbers."""
         shared = set(map(id, states[0].choices)).intersection(*(map(id, state.choices) for state in states[1:]))
-        number = self._number
-        common = {number(choice) for choice in states[0].choices if id(choice) in shared}
-        return [
-            frozenset([number(choice) for choice in state.choices if id(choice) not in shared]) - common
-            for state in states
-        ]
-
-    def _number(self, choice: Choice) -> int:
-        """The number of its condition and answer."""
-        found = self.known.get(id(choice))
-        if found is None:
-            found = choice, self.numbers.setdefault(choice.condition, len(self.numbers))
-            self.known[id(choice)] = found
-        return found[1]
+        given = [[choice for choice in state.choices if id(choice) not in shared] for state in states]
+        alike = [choice for choice in states[0].choices if id(choice) in shared]
+        for choice in chain(alike, *given):
+            if choice.number < 0:
+                choice.number = self.numbers.setdefault(choice.condition, len(self.numbers))
+        common = {choice.number for choice in alike}
+        return [frozenset([choice.number for choice in several]) - common for several in given]

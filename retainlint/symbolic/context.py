@@ -109,6 +109,10 @@ class Machine(Protocol):
         """The states in which a value is true, and those in which it is false."""
         ...
 
+    def part(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
+        """The same of a value of which it is known that this path can't decide it."""
+        ...
+
     def drain(self, state: State, generator: Value) -> Value:
         """Run a generator to its end; a list of what it yields."""
         ...

@@ -181,7 +181,7 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
     if isinstance(left, Const) and isinstance(right, Const):
         return left.value is right.value
     for one, other in ((left, right), (right, left)):
-        if one == Const(None):
+        if one == NONE:
             obj = state.get(other)
             if isinstance(other, Ref) and not isinstance(obj, UnknownObj):
                 return False
@@ -270,7 +270,7 @@ def _decide_term(state: State, value: Term) -> bool | None:
         return decide(state, value.args[0])
     if value.op in ("any", "all"):
         return _decide_many(value.op == "any", [decide(state, each) for each in value.args])
-    if value.op == "is" and value.args[1] == Const(None):
+    if value.op == "is" and value.args[1] == NONE:
         truth_of = state.truths.get(value.args[0])
         if truth_of:
             return False

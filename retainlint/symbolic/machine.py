@@ -115,8 +115,9 @@ class Interpreter:
 
     def branch(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
         truth = facts.decide(state, value)
-        if truth is not None:
-            return [(state, truth)]
+        return [(state, truth)] if truth is not None else self.part(state, value, span)
+
+    def part(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
         negated = False
         while isinstance(value, Term) and (value.op == "not" or facts.is_cast(value)):
             negated ^= value.op == "not"

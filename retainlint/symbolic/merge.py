@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from typing import TypeAlias
 
@@ -96,6 +97,8 @@ def join(
                 break
         else:
             kept.append([state])
+    if len(kept) == len(states):
+        return states
     if exact:
         left = {id(each) for group in kept for each in group}
         return [state for state in states if id(state) in left]
@@ -123,7 +126,12 @@ def _add(group: list[State], state: State, *, exact: bool) -> None:
 def _know_more(a: State, b: State) -> bool:
     """Whether two paths that become one would forget more than the answers to one condition."""
     ours, theirs = a.truths.apart(b.truths)
-    return len(ours) > 1 or ours.keys() != theirs.keys()
+    return not _is_one_answer(ours, theirs)
+
+
+def _is_one_answer(ours: Known, theirs: Known) -> bool:
+    """Whether two paths are told apart by the answer to one condition, or by none."""
+    return len(ours) < 2 and ours.keys() == theirs.keys()
 
 
 def _merged(a: State, b: State) -> State:
@@ -135,9 +143,10 @@ def _merged(a: State, b: State) -> State:
     winner.unless = unbound.merged(winner, other, theirs if winner is a else ours)
     winner.vague = a.vague | b.vague
     if ours or theirs:
-        winner.vague |= _blurred(ours, theirs) | _mixed(winner, other)
+        unlike = _unlike(winner.frame.names, other.frame.names)
+        winner.vague |= _blurred(ours, theirs) | _mixed(unlike)
         known = _shared(a, b, ours, theirs)
-        known.update(_about(winner, _computed_apart(winner, other)))
+        known.update(_about(winner, _computed_apart(winner, unlike)))
         winner.truths = Truths(known)
     winner.choices = choices if choices is not None else winner.choices
     winner.retained = tuple(dict.fromkeys(a.retained + b.retained)) if a.retained != b.retained else a.retained
@@ -172,27 +181,28 @@ def _shared(a: State, b: State, ours: Known, theirs: Known) -> Known:
     return found
 
 
-def _mixed(winner: State, other: State) -> frozenset[int]:
+def _unlike(here: Mapping[str, Value], there: Mapping[str, Value]) -> list[Value]:
+    """What one path holds under names under which the other holds something else."""
+    return [
+        value for name, value in here.items() if value is not (against := there.get(name, value)) and value != against
+    ]
+
+
+def _mixed(unlike: list[Value]) -> frozenset[int]:
     """Whether a known number goes with what only the path has chosen in which it is another one."""
-    here, there = winner.frame.names, other.frame.names
-    differ = any(
-        isinstance(value, Const) and type(value.value) is int and there.get(name, value) != value
-        for name, value in here.items()
-    )
+    differ = any(isinstance(value, Const) and type(value.value) is int for value in unlike)
     return frozenset((MIXED,)) if differ else frozenset()
 
 
-def _computed_apart(winner: State, other: State) -> set[Value]:
+def _computed_apart(winner: State, unlike: list[Value]) -> set[Value]:
     """The unknowns from which numbers are computed that two paths hold under one name, and differ in: the path goes on
     with one of these, so what it has chosen of them still holds."""
-    here, there = winner.frame.names, other.frame.names
     found: set[Value] = set()
-    for name, value in here.items():
-        if value is not (against := there.get(name, value)) and value != against:
-            held = winner.get(value)
-            number = held.attrs.get(TOTAL) if isinstance(held, UnknownObj) else value
-            if isinstance(number, Term):
-                found.update(possible.leaves(number))
+    for value in unlike:
+        held = winner.get(value)
+        number = held.attrs.get(TOTAL) if isinstance(held, UnknownObj) else value
+        if isinstance(number, Term):
+            found.update(possible.leaves(number))
     return found
 
 
@@ -210,6 +220,8 @@ def _about(state: State, unknowns: set[Value]) -> dict[Value, bool]:
 
 def _either(ours: Known, theirs: Known) -> Known:
     """That all holds which only one of both knows, or all that only the other does."""
+    if _is_one_answer(ours, theirs):
+        return {}
     sides = [_alone(ours), _alone(theirs)]
     if not all(0 < len(side) <= MOST for side in sides) or sides[0] == [negate(each) for each in sides[1][:2]]:
         return {}
@@ -227,7 +239,7 @@ def _alone(known: Known) -> list[Value]:
 
 def _blurred(ours: Known, theirs: Known) -> frozenset[int]:
     """The symbols of which a merged state knows less than its halves: the answers to one condition are no loss."""
-    if len(ours) == 1 and ours.keys() == theirs.keys():
+    if _is_one_answer(ours, theirs):
         return frozenset()
     return frozenset(symbol for term in (*ours, *theirs) for symbol in symbols(term))
 
@@ -246,7 +258,7 @@ def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] 
         return b
     if len(left) == len(right) == 1 and left[0].term == right[0].term:
         gone, start = left[0], left[0].condition.span.start  # which is cheap to ask
-        return tuple(choice for choice in a if choice.condition.span.start != start or choice != gone)
+        return tuple([choice for choice in a if choice.condition.span.start != start or choice != gone])
     return None
 
 

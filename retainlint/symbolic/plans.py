@@ -63,8 +63,8 @@ class Plan:
         """So many turns there are at most, as far as the path has chosen."""
         if self.size is None:
             return None
-        found = (bounds.at_most(state, size) for size in (self.size, *self.sizes))
-        return min((most for most in found if most is not None), default=None)
+        found = [bounds.at_most(state, size) for size in (self.size, *self.sizes)]
+        return min([most for most in found if most is not None], default=None)
 
     def is_last(self, state: State, index: Value) -> bool:
         """Whether the path has chosen that a turn which was run as one between the others is the last."""
@@ -105,7 +105,8 @@ class Plan:
         at = index.value if isinstance(index, Const) and isinstance(index.value, int) else 0
         least = at or {3: 3, 4: 2}.get(number)
         sizes = () if least is None else (self.size, *self.sizes)
-        known = [facts.compare(state, "<", Const(least or 0), size) for size in sizes]
+        begun = Const(least or 0)
+        known = [facts.compare(state, "<", begun, size) for size in sizes]
         if number == 1:
             known += [facts.compare(state, "==", each, self.size) for each in self.sizes]
         for asked in known:

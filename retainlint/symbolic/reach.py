@@ -80,9 +80,13 @@ def _spread(values: Iterable[Any]) -> Leads:
     return frozenset(refs), frozenset(frames)
 
 
+_NOWHERE: Leads = (frozenset(), frozenset())
+
+
 def _note(record: HeapObj) -> Leads:
     """What a record holds; it is noted on the record, which never changes."""
-    record.leads = _spread((record,))
+    leads = _spread((record,))
+    record.leads = leads if leads != _NOWHERE else _NOWHERE
     return record.leads
 
 
@@ -103,7 +107,9 @@ def records(state: State, plenty: float = math.inf) -> tuple[set[int], set[int]]
     heap, frames, base = state.heap, state.frames, state.base
     found: set[int] = set()
     seen: set[int] = base.frames.keys() - frames.keys()
-    refs, outer = _spread((state.cache, state.hooks, None if state.flow is None else state.flow.value))
+    refs, outer = _NOWHERE
+    if state.flow is not None or state.hooks.items or state.cache is not None:
+        refs, outer = _spread((state.cache, state.hooks, None if state.flow is None else state.flow.value))
     new = {*refs, *(base.heap.keys() & heap.keys())}
     entering = {*outer, *state.stack, *state.suspended, *(base.frames.keys() & frames.keys())}
     while True:
@@ -121,10 +127,9 @@ def records(state: State, plenty: float = math.inf) -> tuple[set[int], set[int]]
             return found, seen
         following: set[int] = set()
         for held in map(heap.get, new):
-            if held is not None:
-                refs, outer = held.leads or _note(held)
-                if refs:
-                    following |= refs
+            if held is not None and (leads := held.leads or _note(held)) is not _NOWHERE:
+                refs, outer = leads
+                following |= refs
                 if outer:
                     entering |= outer
         new = following

@@ -93,8 +93,9 @@ def of_lists(state: State) -> dict[int, int]:
 def sample(state: State, before: dict[int, int], turns: int, size: Value | None) -> None:
     """Lists that have grown since, in a loop of which only some turns were run, are of unknown length; one that began
     empty, and took an item in each of these, is as long as what the loop runs over."""
-    for id, held in list(state.heap.items()):
-        if type(held) is ListObj and not held.sampled and len(held.items) > before.get(id, 0):
+    lists = [(id, held) for id, held in state.heap.items() if type(held) is ListObj and not held.sampled]
+    for id, held in lists:
+        if len(held.items) > before.get(id, 0):
             is_whole = not held.open and not before.get(id, 0) and len(held.items) == turns
             state.set(Ref(id), replace(held, sampled=True, size=size if is_whole else held.size))
 

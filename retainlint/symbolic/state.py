@@ -90,6 +90,7 @@ class Choice:
     term: Value
     answer: bool = True
     _hash = 0
+    number = -1  # of its condition, once `choosing` has given it one
 
     def __hash__(self) -> int:
         """Kept: every join asks for it."""

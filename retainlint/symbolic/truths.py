@@ -92,8 +92,12 @@ class Truths(dict[Value, bool]):
         """What each of two paths has chosen that the other hasn't, or otherwise. What they chose before they parted
         are the same objects in both, which is cheap to tell."""
         alike = min(begun_alike(self, other), begun_alike(self.values(), other.values()))
-        ours, theirs = dict(islice(self.items(), alike, None)), dict(islice(other.items(), alike, None))
+        ours, theirs = self._behind(alike), other._behind(alike)
         return _without(ours, theirs), _without(theirs, ours)
+
+    def _behind(self, place: int) -> dict[Value, bool]:
+        """What was chosen from a place in the order on, which is the least part."""
+        return dict([*islice(reversed(self.items()), len(self) - place)][::-1])
 
 
 def _is_about(term: Term, bases: tuple[Value | None, ...]) -> bool:

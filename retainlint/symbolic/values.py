@@ -50,6 +50,7 @@ class Noted:
     loops: tuple[int, ...] | None = None  # all those from whose turn numbers it was computed
     sides: tuple[tuple[Value | None, int], tuple[Value | None, int]] | None = None  # of a comparison, as `truths` says
     has_remainder: bool | None = None
+    refs: frozenset[int] | None = None  # the records that it speaks of
 
 
 @record

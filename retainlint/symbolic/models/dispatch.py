@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import contents, deeds, heirs
@@ -82,6 +84,12 @@ def canonical(path: str) -> str:
     """The one path of what torch exports under several."""
     head, _, last = path.rpartition(".")
     return f"{_ALIASES[head]}.{last}" if head in _ALIASES else path
+
+
+@lru_cache(maxsize=10_000)
+def member(path: str, name: str) -> External:
+    """What an imported thing has under a name."""
+    return External(canonical(f"{path}.{name}"))
 
 
 def is_module_method(name: str) -> bool:

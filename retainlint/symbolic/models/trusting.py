@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TypeGuard
 
 from retainlint.patterns import pattern
@@ -68,7 +69,12 @@ def is_network(held: UnknownObj) -> bool:
     """Whether something was used as a module, or is called like one."""
     if held.hint in ("module", "submodule"):
         return True
-    return held.hint in ("", "instance") and _MODULE_NAME.search(held.name) is not None
+    return held.hint in ("", "instance") and _is_named_so(held.name)
+
+
+@lru_cache(maxsize=10_000)
+def _is_named_so(name: str) -> bool:
+    return _MODULE_NAME.search(name) is not None
 
 
 def _is_called_loss(held: UnknownObj) -> bool:

@@ -108,17 +108,22 @@ def same(machine: Machine, state: State, obj: Ref, name: str, made: UnknownObj) 
 
 def _was_asked(state: State, known: Ref) -> bool:
     """Whether a path has chosen an answer that something unknown went into."""
-    stack: list[Value] = [*(choice.term for choice in state.choices), *state.truths]
-    seen: set[int] = set()  # terms share their parts
-    while stack:
-        term = stack.pop()
-        if type(term) is Ref:
-            if term.id == known.id:
-                return True
-        elif isinstance(term, (Term, Tuple)) and id(term) not in seen:
-            seen.add(id(term))
-            stack += term.args if isinstance(term, Term) else term.items
-    return False
+    terms = [*[choice.term for choice in state.choices], *state.truths]
+    return any(known.id in _asked(term) for term in terms)
+
+
+_NOTHING = frozenset[int]()
+
+
+def _asked(value: Value) -> frozenset[int]:
+    """The records that a condition speaks of, by their numbers."""
+    if type(value) is Term:
+        if value.refs is None:
+            value.refs = frozenset[int]().union(*map(_asked, value.args))
+        return value.refs
+    if type(value) is Ref:
+        return frozenset((value.id,))
+    return frozenset[int]().union(*map(_asked, value.items)) if type(value) is Tuple else _NOTHING
 
 
 def is_output(held: UnknownObj, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.patterns import pattern
@@ -315,11 +316,18 @@ def clear(machine: Machine, state: State, networks: Iterable[Value] | None = Non
         state.ledger.graded.discard(variable)
 
 
+@lru_cache(maxsize=10_000)
+def _may_do(name: str) -> tuple[bool, bool]:
+    """Whether a function of some name may clear gradients, and whether it may freeze networks."""
+    return _CLEARS.search(name) is not None, _FREEZES.search(name) is not None
+
+
 def handed(machine: Machine, state: State, name: str, values: Iterable[Value]) -> None:
     """An unseen function of this name is given some values: it may freeze networks, or set gradients to None."""
-    if _CLEARS.search(name):
+    clears, freezes = _may_do(name)
+    if clears:
         clear(machine, state)
-    stack = list(values) if _FREEZES.search(name) else []
+    stack = list(values) if freezes else []
     while stack:
         value = stack.pop()
         held = state.get(value)
