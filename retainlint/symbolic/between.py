@@ -39,7 +39,8 @@ def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
     for method in methods:
         named.setdefault(method.name, []).append(method)
     reached = _reached(named, {entry.name}) | {"__init__"}
-    turns = [turn for method in methods if method.name not in reached for turn in _turns_calling(method, entry.name)]
+    callers = [method for method in methods if method.name not in reached and entry.name in said(OWN, method)]
+    turns = [turn for method in callers for turn in _turns_calling(method, entry.name)]
     around = _reached(named, {name for turn in turns for name in OWN.findall(turn)}) if turns else named.keys()
     others = [method for name, group in named.items() if name in around and name not in reached for method in group]
     lost = {name for method in _but_init(others) for name in said(_SET, method)}

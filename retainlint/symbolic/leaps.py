@@ -134,7 +134,7 @@ def _shares(
     held: dict[frozenset[tuple[Value, bool]], set[Node]] = {}
     ever = set(spoilt) if failed else set[Node]()
     for state in states:
-        key = frozenset(each for each in state.truths.items() if unknowns & set(symbols(each[0])))
+        key = frozenset(each for each in state.truths.items() if unknowns & symbols(each[0]))
         merged = failed and any(isinstance(term, Term) and term.op == "any" for term, _ in key)
         told = set() if merged else {each[0] if isinstance(each, tuple) else each for each in state.reported}
         found = spoilt & (reach.nodes(state) | told)

@@ -27,9 +27,13 @@ def forget_dead(state: State, live: Live) -> None:
         frame = state.writable()
         for name in dead_names:
             del frame.names[name]
-        for register in dead_registers:
-            del frame.registers[register]
-            frame.spans.pop(register, None)
+        if len(dead_registers) == len(frame.registers):
+            frame.registers.clear()
+            frame.spans.clear()
+        else:
+            for register in dead_registers:
+                del frame.registers[register]
+                frame.spans.pop(register, None)
     if state.unless:
         id, kept = state.stack[-1], live.names | frame.code.captured
         state.unless = tuple(each for each in state.unless if each.frame != id or each.name in kept)
@@ -241,7 +245,7 @@ def _blurred(ours: Known, theirs: Known) -> frozenset[int]:
     """The symbols of which a merged state knows less than its halves: the answers to one condition are no loss."""
     if _is_one_answer(ours, theirs):
         return frozenset()
-    return frozenset(symbol for term in (*ours, *theirs) for symbol in symbols(term))
+    return frozenset[int]().union(*map(symbols, ours), *map(symbols, theirs))
 
 
 def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] | None:

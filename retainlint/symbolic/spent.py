@@ -30,7 +30,7 @@ class Spent:
             if id(block) not in self.within:
                 return frozenset()  # a block of another code
             since = self._since(block)
-            found = self.after[key] = frozenset(each for each, begun in since.items() if begun <= index)
+            found = self.after[key] = frozenset([each for each, begun in since.items() if begun <= index])
         return found
 
     def _since(self, block: ir.Block) -> dict[ir.Register, int]:

@@ -6,7 +6,7 @@ Values are immutable. What can change lies on a state's heap, as an immutable re
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import field
 from types import MappingProxyType
 from typing import TypeAlias
@@ -51,6 +51,7 @@ class Noted:
     sides: tuple[tuple[Value | None, int], tuple[Value | None, int]] | None = None  # of a comparison, as `truths` says
     has_remainder: bool | None = None
     refs: frozenset[int] | None = None  # the records that it speaks of
+    symbols: frozenset[int] | None = None  # the unknown numbers, as the function of that name says
 
 
 @record
@@ -339,10 +340,13 @@ HeapObj: TypeAlias = (
 )  # fmt: skip
 
 
-def symbols(value: Value) -> Iterator[int]:
+_NO_SYMBOLS = frozenset[int]()
+
+
+def symbols(value: Value) -> frozenset[int]:
     """The unknown numbers that a value is computed from, by what tells them apart, counted from whichever end."""
-    if isinstance(value, Symbol):
-        yield abs(value.id)
-    elif isinstance(value, Term):
-        for arg in value.args:
-            yield from symbols(arg)
+    if type(value) is Term:
+        if value.symbols is None:
+            value.symbols = _NO_SYMBOLS.union(*map(symbols, value.args))
+        return value.symbols
+    return frozenset((abs(value.id),)) if type(value) is Symbol else _NO_SYMBOLS
