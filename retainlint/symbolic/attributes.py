@@ -39,19 +39,18 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         return _of_instance(machine, state, obj, held, name, span)
     if isinstance(held, UnknownObj):
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
+    if isinstance(obj, External):
+        found = Const(obj.path.rpartition(".")[2]) if name == "__name__" else dispatch.member(obj.path, name)
+        return [(state, found)]
     if _lacks(state, obj, name):
         machine.slips.add(span)
-    if isinstance(obj, External) and name == "__name__":
-        return [(state, Const(obj.path.rpartition(".")[2]))]
-    if isinstance(obj, External):
-        return [(state, dispatch.member(obj.path, name))]
     if isinstance(obj, Module):
         return [(state, imports.member(machine, state, obj, name, span))]
     if isinstance(obj, Super):
-        found = find(state, obj.obj, name, after=obj.owner)
-        if found is None:
+        inherited = find(state, obj.obj, name, after=obj.owner)
+        if inherited is None:
             return [(state, dispatch.attribute(machine, state, obj.obj, name, span))]
-        return _bound(machine, state, obj.obj, found, span)
+        return _bound(machine, state, obj.obj, inherited, span)
     if isinstance(obj, Tuple) and name in obj.names:
         return [(state, obj.items[obj.names.index(name)])]
     if isinstance(obj, Tuple) and name == "_fields":
@@ -61,14 +60,14 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
     if isinstance(held, ClassObj):
         if name == "__name__":
             return [(state, Const(held.name))]
-        found = find(state, obj, name)
-        if isinstance(found, Wrapped):
-            bound = Bound(found.func, obj) if found.kind == "classmethod" else found.func
+        own = find(state, obj, name)
+        if isinstance(own, Wrapped):
+            bound = Bound(own.func, obj) if own.kind == "classmethod" else own.func
             return [(state, bound)]
-        if found is None:
-            found = fields.attribute(state, obj, obj, name)
-        if found is not None:
-            return [(state, found)]
+        if own is None:
+            own = fields.attribute(state, obj, obj, name)
+        if own is not None:
+            return [(state, own)]
     if isinstance(held, LayerObj) and name in held.attrs:
         computed = dispatch.parametrized(machine, state, obj, held, name, span)
         return [(state, held.attrs[name] if computed is None else computed)]

@@ -57,7 +57,8 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
     left, right = total(state, left), total(state, right)
     if op in _NEGATED:
         return negate(compare(state, _NEGATED[op], left, right))
-    if op in ("is", "==") and (type(left) is Ref or type(right) is Ref):
+    held = type(left) is Ref or type(right) is Ref
+    if held and op in ("is", "=="):
         signs = enums.sign(state, left), enums.sign(state, right)
         if signs != (None, None):
             op, left, right = "==", signs[0] or left, signs[1] or right
@@ -77,7 +78,7 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             return Const(True)
         if op == "==" and isinstance(left, Const) and not isinstance(right, Const):
             left, right = right, left
-        if op == "==" and any(asked in state.truths for asked in keys.asked(state, left, right)):
+        if held and op == "==" and any(asked in state.truths for asked in keys.asked(state, left, right)):
             return Const(False)
     if op == "in":
         return _contains(state, left, right)

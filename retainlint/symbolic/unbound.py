@@ -70,8 +70,8 @@ def _of(state: State, holder: int, name: str) -> list[Unbound]:
 def is_unbound(state: State, holder: int, name: str) -> bool:
     """Whether this path's answers are those by which others came here without the name. The holder is a frame, or an
     object by its number below zero."""
-    truths = state.truths
-    return any(all(truths.get(term) is truth for term, truth in each.answers) for each in _of(state, holder, name))
+    truths, known = state.truths, _of(state, holder, name)
+    return bool(known) and any(all(truths.get(term) is truth for term, truth in each.answers) for each in known)
 
 
 def learn(state: State, holder: int, name: str) -> None:

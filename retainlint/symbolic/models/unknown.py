@@ -219,8 +219,9 @@ def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: b
     while stack and seen < _LIMIT:
         value = stack.pop()
         seen += 1
-        if not isinstance(value, Ref):
-            stack.extend(value.items if isinstance(value, Tuple) else ())
+        if type(value) is not Ref:
+            if type(value) is Tuple:
+                stack.extend(value.items)
             continue
         held = state.heap[value.id]
         if isinstance(held, (TensorObj, UnknownObj)):
