@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from retainlint.files import THERE, Disk, ancestors
+from retainlint.patterns import pattern, rows_with
 
 if TYPE_CHECKING:
     from retainlint.files import Files
@@ -21,7 +22,7 @@ LIBRARIES = frozenset(
 """What the models know. These names never lead to a local file, not even within such a library's own repository: a model
 says more than the library's own code would, and a stray directory called `torch` says nothing."""
 
-_IMPORT = rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))"
+_IMPORT = pattern(rb"[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))")
 _NAME = rb"(\w+)(?:[ \t]+as[ \t]+\w+)?"
 
 INSTALLED = frozenset(("site-packages", "dist-packages"))
@@ -230,7 +231,8 @@ def _digest(data: bytes) -> str:
 def _imports(data: bytes) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
     """The imports in a text: the dots, the module, and what is taken from it."""
     found: dict[tuple[int, str, tuple[str, ...]], None] = {}
-    for dots, origin, names, whole in re.findall(_IMPORT, data, re.MULTILINE):
+    for statement in rows_with(data, b"import", _IMPORT):
+        dots, origin, names, whole = statement.groups(b"")
         for part in whole.split(b","):
             if part.split():
                 found[0, part.split()[0].decode(errors="replace"), ()] = None

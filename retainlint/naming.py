@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from retainlint.patterns import pattern
+from retainlint.patterns import pattern, rows_with
 from retainlint.spelling import spoken
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ SEARCHED = 40
 """So many modules are read on behalf of one file."""
 
 _IMPORT = pattern(
-    r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(?:\(([^)]*)\)|((?:\\\n|[^\n;])*))|import[ \t]+([^\n;]+))",
-    re.MULTILINE,
+    r"[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(?:\(([^)]*)\)|((?:\\\n|[^\n;])*))|import[ \t]+([^\n;]+))"
 )
 _NAME = pattern(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 DEFINED = pattern(r"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)", re.MULTILINE)
@@ -98,7 +97,8 @@ def imported(text: str) -> tuple[dict[str, Origin], tuple[Origin, ...]]:
     """Where the names come from that a text imports, and from which modules it imports all."""
     names: dict[str, Origin] = {}
     stars: list[Origin] = []
-    for dots, module, bracketed, plain, whole in _IMPORT.findall(text):
+    for statement in rows_with(text, "import", _IMPORT):
+        dots, module, bracketed, plain, whole = statement.groups("")
         for name, alias in _NAME.findall(bracketed or plain):
             if name == "*":
                 stars.append(Origin(len(dots), module, ""))

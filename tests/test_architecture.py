@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "notebook": {"source", "magics"},
     "markdown": {"source", "magics", "walks"},
     "files": {"shelf"},
-    "modules": {"files"},
+    "modules": {"files", "patterns"},
     "uncalled": {"patterns", "walks"},
     "spelling": {"patterns", "uncalled", "walks"},
     "reaching": {"patterns", "spelling", "uncalled", "walks"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from typing import TypeAlias
 
 from retainlint.walks import KERNELS
@@ -64,9 +64,12 @@ def _definitions(tree: ast.Module) -> tuple[dict[str, Rows], set[str]]:
     defined: dict[str, Rows] = {}
     bound: Counter[str] = Counter()
     for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, ast.Name):  # as most are
+            if not isinstance(node.ctx, ast.Load):
+                bound[node.id] += 1
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             defined.setdefault(node.name, []).append(_rows(node))
-        else:
+        elif isinstance(node, (ast.arg, ast.ClassDef, ast.Import, ast.ImportFrom)):
             bound.update(_bound(node))
     for statement in tree.body:
         name = _made(statement, defined)
@@ -90,15 +93,10 @@ def _made(statement: ast.stmt, defined: Container[str]) -> str:
     return ""
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        yield node.id
-    elif isinstance(node, ast.arg):
-        yield node.arg
-    elif isinstance(node, ast.ClassDef):
-        yield node.name
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield from (each.asname or each.name for each in node.names)
+def _bound(node: ast.arg | ast.ClassDef | ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.arg):
+        return [node.arg]
+    return [node.name] if isinstance(node, ast.ClassDef) else [each.asname or each.name for each in node.names]
 
 
 def _leads(name: str, defined: dict[str, Rows], rows: set[int], lines: list[str]) -> bool:

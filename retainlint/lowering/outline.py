@@ -32,6 +32,7 @@ _DEFINED = r"def(?<!\wdef)\s+(\w*backward)\b"  # a pattern is looked for by the 
 _IMPORTED = r"from(?<!\wfrom)\s+torch\.autograd[\w.]*\s+import\b[^\n]*\b(Function)\b"
 _BACKWARD = r"backward\b"
 _GRAD = r"grad(?<!\wgrad)\s*\("
+_ASKS = re.compile(r"[ \t]*\([ \t\n]*[^\s)#]")
 _FAR = sys.maxsize
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
@@ -236,6 +237,8 @@ def names_used(text: str) -> set[str] | None:
 
 def _only_asks_objects(text: str) -> bool:
     """Whether each `vars` in a text is called with an object, and so reads no names of the code around it."""
+    if not any(_ASKS.match(text, found.end()) is None for found in re.finditer(r"\bvars\b", text)):
+        return True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         nodes = list(ast.walk(ast.parse(text)))
