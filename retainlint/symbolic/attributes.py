@@ -7,7 +7,17 @@ from retainlint.source import Span
 from retainlint.symbolic import contents, deeds, heirs, imports, unbound
 from retainlint.symbolic.classes import ancestry, class_of, find, is_module, is_open
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import dispatch, fields, layers, modules, reflection, trusting, unknown, weights
+from retainlint.symbolic.models import (
+    dispatch,
+    fields,
+    layers,
+    modules,
+    reflection,
+    replacing,
+    trusting,
+    unknown,
+    weights,
+)
 from retainlint.symbolic.state import Flow, State
 from retainlint.symbolic.values import (
     Bound,
@@ -177,10 +187,8 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
                 state.set(obj, Instance(cls, {**attrs, name: value}))  # type: ignore[arg-type]
         case ClassObj():
             state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
-        case LayerObj(attrs=attrs, children=children):
-            if name in attrs and attrs[name] in children:  # one of a Sequential's layers is another one now
-                children = tuple(value if each == attrs[name] else each for each in children)
-            state.set(obj, replace(held, attrs={**attrs, name: value}, children=children))  # type: ignore[arg-type]
+        case LayerObj():
+            replacing.put(state, obj, name, value)
         case UnknownObj():
             machine.waste.give(unknown.edges_in(machine, state, (value,)))
             if name == "grad":

@@ -9,7 +9,6 @@ from retainlint import ir
 from retainlint.source import Span
 from retainlint.symbolic import (
     attributes,
-    between,
     contents,
     crossing,
     cutting,
@@ -22,7 +21,7 @@ from retainlint.symbolic import (
 from retainlint.symbolic.classes import find, is_module
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.merge import join
-from retainlint.symbolic.models import dispatch, fields, hooks, unknown, weights
+from retainlint.symbolic.models import dispatch, fields, hooks, parts, unknown, weights
 from retainlint.symbolic.state import Choice, Frame, State
 from retainlint.symbolic.values import (
     NONE,
@@ -243,7 +242,7 @@ def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Spa
     """A call that we could run, and don't."""
     _leave_unseen(machine, state, func.code, args)
     made = args.pos[0] if args.pos else NONE
-    between.forget_set(state, made, func.code)
+    parts.forget_set(state, made, func.code)
     if func.code.name in ("forward", "__call__") and is_module(state, made):
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
         states = hooks.of_parts(machine, state, made, span)

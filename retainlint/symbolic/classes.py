@@ -62,12 +62,16 @@ def _layer(path: str) -> str:
 
 def is_open(state: State, cls: Value) -> bool:
     """Whether a class has bases that we can't see."""
+    return any(True for _ in unseen(state, cls))
+
+
+def unseen(state: State, cls: Value) -> Iterator[Value]:
+    """The bases of a class that we can't see, layers of torch too."""
     known = ("builtins.object", "abc.ABC", "torch.autograd.Function", "torch.utils.data.Dataset", "typing.NamedTuple")
-    return any(
-        not isinstance(state.get(base), ClassObj)
-        and not (isinstance(base, External) and (base.path in MODULE_BASES or base.path in known))
-        for base in ancestry(state, cls)
-    )
+    for base in ancestry(state, cls):
+        is_known = isinstance(base, External) and (base.path in MODULE_BASES or base.path in known)
+        if not is_known and not isinstance(state.get(base), ClassObj):
+            yield base
 
 
 def find(state: State, obj: Value, name: str, after: Value | None = None) -> Value | None:

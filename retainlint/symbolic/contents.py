@@ -1,17 +1,14 @@
-"""Objects whose class derives from dict or list, and the modules of a module: what they hold."""
+"""Objects whose class derives from dict or list: what they hold."""
 
 from __future__ import annotations
 
 from retainlint.records import replace
 from retainlint.symbolic.classes import ancestry
-from retainlint.symbolic.models import parts
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import ClassObj, Const, DictObj, External, Instance, ListObj, Method, Ref, Value
+from retainlint.symbolic.values import ClassObj, Const, DictObj, External, Instance, ListObj, Ref, Value
 
 CONTENT = "(content)"
 """Under this name an object holds its dict or list."""
-MODULES = "_modules"
-"""`module._modules` is looked up anew each time: whoever writes there changes the module."""
 _KINDS = {
     "builtins.dict": "dict", "collections.OrderedDict": "dict", "collections.UserDict": "dict", "typing.Dict": "dict",
     "builtins.list": "list", "collections.UserList": "list", "typing.List": "list",
@@ -40,8 +37,6 @@ def begin(state: State, obj: Ref, content: Value) -> None:
 
 def of(state: State, obj: Value) -> Value:
     """What an object holds; any other value is itself."""
-    if isinstance(obj, Method):
-        return parts.by_name(state, obj.obj) if obj.name == MODULES else obj
     held = state.get(obj)
     return held.attrs.get(CONTENT, obj) if isinstance(held, Instance) else obj
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from retainlint.symbolic import contents, enums, keys, options, outside, remainders
+from retainlint.symbolic import contents, enums, exactly, keys, options, outside, remainders
 from retainlint.symbolic.arithmetic import DEEPEST, both, is_scalar, sum_of
 from retainlint.symbolic.bounds import by_bounds, by_others, within
 from retainlint.symbolic.state import State
@@ -62,7 +62,9 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
         signs = enums.sign(state, left), enums.sign(state, right)
         if signs != (None, None):
             op, left, right = "==", signs[0] or left, signs[1] or right
-    if op == "is" or (op == "==" and _is_class(state, left) and _is_class(state, right)):
+    if op in ("is", "==") and (one := exactly.same(state, left, right)) is not None:
+        return Const(one)
+    if op == "is":
         same = _identical(state, left, right)
         return Const(same) if same is not None else _spelt(state, "is", left, right)
     if isinstance(left, Const) and isinstance(right, Const):
@@ -83,10 +85,6 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
     if op == "in":
         return _contains(state, left, right)
     return _spelt(state, op, left, right)
-
-
-def _is_class(state: State, value: Value) -> bool:
-    return isinstance(state.get(value), ClassObj)
 
 
 def _spelt(state: State, op: str, left: Value, right: Value) -> Value:

@@ -31,7 +31,7 @@ def layer(state: State, obj: Value) -> Ref | None:
     assert isinstance(ref, Ref) and isinstance(inner, LayerObj)
     training = held.attrs.get("training") != FALSE
     if inner.kind in _GROWING:
-        parts = {name: value for name, value in held.attrs.items() if _is_part(state, value)}
+        parts = {name: value for name, value in held.attrs.items() if is_part(state, value)}
         now = replace(inner, attrs=parts, children=tuple(parts.values()), training=training)
     else:
         shared = {name: held.attrs.get(name, value) for name, value in inner.attrs.items()}
@@ -52,7 +52,8 @@ def derives(state: State, obj: Value) -> bool:
     return layer_of(state, obj) is not None
 
 
-def _is_part(state: State, value: Value) -> bool:
+def is_part(state: State, value: Value) -> bool:
+    """Whether a value is a module, and so a part of what it is set on."""
     held = state.get(value)
     if isinstance(held, UnknownObj):
         return held.hint in ("module", "submodule")

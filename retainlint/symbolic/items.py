@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from retainlint import ir
+from retainlint.records import replace
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, contents, enums, facts, heirs, indices, iteration, keeping
+from retainlint.symbolic import arithmetic, contents, enums, facts, heirs, indices, iteration, keeping, lengths
 from retainlint.symbolic.classes import find
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import containers, fields, loaders, operations, reflection, unknown, weights
+from retainlint.symbolic.models import (
+    containers,
+    fields,
+    loaders,
+    operations,
+    reflection,
+    replacing,
+    unknown,
+    weights,
+)
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     NONE,
@@ -44,6 +54,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         return [(state, _from_sequence(state, obj.items, index, span, tuple_=True))]
     if isinstance(obj, Const) and isinstance(obj.value, str | bytes):
         return [(state, _letter(obj, obj.value, index))]
+    if isinstance(obj, Term) and obj.op == "shape" and arithmetic.is_scalar(index):
+        return [(state, lengths.along(machine, state, obj.args[0], index, span))]
     if isinstance(obj, Term) and arithmetic.is_scalar(index):
         return [(state, Term("item", (obj, index)))]
     if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
@@ -52,8 +64,6 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         return [(state, unknown.fresh(state, span))]
     if isinstance(obj, External):
         return [(state, obj)]  # list[int], Tensor["b c"], ...
-    if isinstance(obj, Method):
-        obj = contents.of(state, obj)
     held = state.get(obj)
     match held:
         case ListObj(items=items, open=open_):
@@ -156,7 +166,7 @@ def _bound(state: State, part: Value, most: int) -> ir.Literal:
 def write(machine: Machine, state: State, obj: Value, index: Value, value: Value, span: Span) -> list[State]:
     """`obj[index] = value`."""
     held = state.get(obj)
-    if isinstance(obj, Method) and obj.name in ("__dict__", contents.MODULES) and isinstance(index, Const):
+    if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
         return machine.set_attribute(state, obj.obj, str(index.value), value, span)
     if not isinstance(obj, Ref):
         return [state]
@@ -180,17 +190,15 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
             containers.store(state, obj, held, index, value)
         case TensorObj():
             operations.set_item(machine, state, obj, index, value, span)
-        case LayerObj(attrs=attrs, children=children) if isinstance(index, Const):
-            at, name = index.value, index.value if isinstance(index.value, str) else None
-            if isinstance(at, int) and -len(children) <= at < len(children):
-                name = next((each for each, part in attrs.items() if part == children[at]), None)
-            return [state] if name is None else machine.set_attribute(state, obj, name, value, span)
         case Instance():
             setter = find(state, obj, "__setitem__")
             if setter is not None:
                 return [s for s, _ in machine.call(state, Bound(setter, obj), Args((index, value)), span)]
             if (content := contents.of(state, obj)) != obj:
                 return write(machine, state, content, index, value, span)
+            replacing.at(state, obj, index, value, span)
+        case LayerObj():
+            replacing.at(state, obj, index, value, span)
         case UnknownObj():
             machine.waste.give(unknown.edges_in(machine, state, (value,)))
             unknown.set_item(state, obj, index, value)
@@ -215,7 +223,11 @@ def delete(state: State, obj: Value, index: Value) -> None:
             rest = () if isinstance(index, Slice) else held.items
             state.set(obj, ListObj(rest, True, held.kind, held.limit))
     elif isinstance(held, DictObj) and isinstance(obj, Ref):
-        state.set(obj, DictObj({k: v for k, v in held.items.items() if k != index}, held.open, held.rest, held.default))
+        if held.of is not None and isinstance(index, Const):
+            reflection.remove(state, held.of, str(index.value))
+        state.set(obj, replace(held, items={k: v for k, v in held.items.items() if k != index}))
+    elif isinstance(held, LayerObj | Instance) and isinstance(obj, Ref):
+        replacing.remove(state, obj, index)
 
 
 def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
@@ -233,7 +245,7 @@ def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
     places = [i if i <= behind else i - count for i in range(count)]
     values: list[Value] = [unknown.item(machine, state, src, instr.span, Const(i)) for i in places]
     if isinstance(src, Term) and src.op == "shape":
-        values = [Term("item", (src, Const(i))) for i in range(count)]
+        values = [lengths.along(machine, state, src.args[0], Const(i), instr.span) for i in range(count)]
     if isinstance(state.get(src), TensorObj):
         values = [operations.row_of(machine, state, src, instr.span) for _ in range(count)]
     if instr.star is not None:

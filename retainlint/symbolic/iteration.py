@@ -90,8 +90,6 @@ def source_of(machine: Machine, state: State, value: Value, span: Span) -> Sourc
         return _sequence(state, tuple(Const(c) for c in value.value[:99]), span)
     if isinstance(value, Const) and not hasattr(value.value, "__iter__"):
         machine.slips.add(span)
-    if isinstance(value, Method):
-        value = contents.of(state, value)
     obj = state.get(value)
     if isinstance(value, Method) and value.name == "__dict__" and isinstance(held := state.get(value.obj), Instance):
         return _sequence(state, tuple(map(Const, held.attrs)), span)

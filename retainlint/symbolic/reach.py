@@ -47,7 +47,7 @@ _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
     TensorObj: lambda v: (v.base,),
     UnknownObj: lambda v: v.attrs.values(),
     ListObj: lambda v: chain(v.items, *v.places),
-    DictObj: lambda v: chain(v.items, v.items.values(), v.rest, (v.default,)),
+    DictObj: lambda v: chain(v.items, v.items.values(), v.rest, (v.default, v.of)),
     ClassObj: lambda v: chain(v.bases, v.attrs.values()),
     Instance: lambda v: chain((v.cls,), v.attrs.values()),
     LayerObj: lambda v: chain(v.attrs.values(), v.children),

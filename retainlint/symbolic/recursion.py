@@ -9,7 +9,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.symbolic.context import Machine
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Const, Instance, ListObj, Ref, Tuple, Value
+from retainlint.symbolic.values import Const, DictObj, Instance, LayerObj, ListObj, Ref, Tuple, Value
 
 DEEPEST = 24
 """So many different functions may stand on the stack."""
@@ -66,11 +66,13 @@ def _is_tiresome(machine: Machine, code: ir.Code) -> bool:
 
 
 def size(state: State, value: Value) -> Size:
-    """A known number, the length of a known sequence, or which of the program's objects it is."""
+    """A known number, the length of a known sequence, or which of the program's objects it is, or of its modules."""
     if type(value) is Ref:
         held = state.heap[value.id]
-        if isinstance(held, Instance):
+        if isinstance(held, Instance | LayerObj):
             return "object", value.id
+        if isinstance(held, DictObj):
+            return size(state, held.of) if held.of is not None else None
         return ("length", len(held.items)) if isinstance(held, ListObj) and not held.open else None
     if isinstance(value, Const):
         return ("number", value.value) if type(value.value) is int else None

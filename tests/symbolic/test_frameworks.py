@@ -121,6 +121,17 @@ def test_another_library_is_left_alone(name: str) -> None:
     assert lines(name, FOREIGN[name] + "loss.backward()\nloss.backward()\n") == []
 
 
+def test_a_loss_of_another_library_may_be_stored() -> None:
+    """What jax's losses are, no graph is kept for it."""
+    text = (
+        "import {0}\nfrom project import make_loss\nloss = make_loss()\nslope = {0}.func.grad(loss)\nparams, losses = 0.0, []\n"
+        "for batch in range(1000):\n    params = params - slope(params, batch)\n    losses.append(loss(params, batch) / 2)\n"
+    )
+    found = {name: explore(lower(Source(f"{name}.py", text.format(name)))).waste for name in ("jax", "torch")}
+    assert found["jax"] == ()
+    assert [incident.primary.row for incident in found["torch"]] == [8]
+
+
 def test_another_library_beside_torch_hides_no_failure() -> None:
     text = "import paddle\nimport torch\nw = torch.ones(2, requires_grad=True)\nloss = w.exp().sum()\nloss.backward()\nloss.backward()\n"
     assert lines("both", text) == [6]

@@ -168,3 +168,44 @@ def test_hooks_run_in_a_network_that_is_not_followed(
     seen = explore(lower(Source("main.py", text)), project=project)
     assert bool(seen.gaps) == (share == 25)
     assert [incident.primary.row for incident in seen.incidents] == rows
+
+
+NOTING = """\
+import torch
+from torch import nn
+
+class Noting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        self.seen = self.scale.exp()
+        return x * self.seen
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.last = nn.Sequential(Noting(), nn.Linear(3, 3)), nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.last(self.inner(x))
+"""
+NOTED = """\
+import torch
+from net import Net
+
+net = Net()
+for x in torch.randn(5, 4, 3):
+    loss = net(x).mean() + net.inner[0].seen.sum()
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize("share", [30, 40, 45, 50, 55, crossing.SHARE])
+def test_parts_of_a_network_that_is_not_followed_note_anew(monkeypatch: pytest.MonkeyPatch, share: int) -> None:
+    monkeypatch.setattr(crossing, "SHARE", share)
+    monkeypatch.setattr(Imports, "is_cheap", lambda *given: False)
+    files = {"main.py": NOTED.encode(), "net.py": NOTING.encode()}
+    project = Project(Modules("main.py", Held(files)), lower, files["main.py"])
+    assert explore(lower(Source("main.py", NOTED)), project=project).incidents == ()

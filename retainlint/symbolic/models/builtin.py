@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from retainlint.source import Span
-from retainlint.symbolic import arithmetic, contents, facts, heirs, iteration
+from retainlint.symbolic import arithmetic, contents, exactly, facts, iteration, lengths
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import containers, fields, operations, reflection, sums, unknown
 from retainlint.symbolic.state import Flow, State
@@ -17,7 +17,6 @@ from retainlint.symbolic.values import (
     DictObj,
     External,
     Failure,
-    Instance,
     IteratorObj,
     ListObj,
     Method,
@@ -67,7 +66,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "type" if (cls := _class(machine, state, args)) is not None:
             return [(state, cls)]
         case "len":
-            return [(state, _length(machine, state, args.get(0, "obj"), span))]
+            return [(state, lengths.length(machine, state, args.get(0, "obj"), span))]
         case "sum":
             return sums.total(machine, state, args, span)
         case "min" | "max":
@@ -158,14 +157,13 @@ def _rebound(state: State, span: Span) -> None:
 
 
 def _class(machine: Machine, state: State, args: Args) -> Value | None:
-    """The class of an object of the program. That of which an entry is a method may be one of an heir."""
-    held = state.get(args.pos[0]) if len(args.pos) == 1 else None
-    if not isinstance(held, Instance):
+    """The class of an object, where it is known. That of which an entry is a method may be one of an heir."""
+    if len(args.pos) != 1 or args.open:
         return None
     if machine.running is not machine.program.module and len(state.stack) > 1:
         if state.frames[state.stack[1]].receiver == args.pos[0]:
             return None
-    return held.cls
+    return exactly.kind(state, args.pos[0])
 
 
 def _named_tuple(state: State, args: Args, span: Span) -> Value:
@@ -248,22 +246,6 @@ def make_dict(machine: Machine, state: State, args: Args, span: Span) -> Value:
         entries |= {p.items[0]: p.items[1] for p in pairs or () if isinstance(p, Tuple) and len(p.items) == 2}
     entries |= {Const(key): value for key, value in args.named}
     return state.new(DictObj(entries, open_))
-
-
-def _length(machine: Machine, state: State, value: Value, span: Span) -> Value:
-    value = contents.of(state, value)
-    held = state.get(value)
-    if isinstance(held, TensorObj) and held.length is not None:
-        return Const(held.length)
-    if isinstance(held, UnknownObj | TensorObj | Instance) and not heirs.children(state, value):
-        return Term("len", (value,))
-    if isinstance(held, IteratorObj):  # a loader: none else has a length
-        number = iteration.source_of(machine, state, value, span).length
-        return Const(number) if number is not None else Term("len", (value,))
-    known = iteration.known_items(machine, state, value, span)
-    if known is None and isinstance(held, ListObj) and held.size is not None:
-        return held.size
-    return Const(len(known)) if known is not None else Term("len", (value,))
 
 
 def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:

@@ -10,7 +10,7 @@ from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import contents, indices, iteration, keeping
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models import replacing, unknown
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     NONE,
@@ -131,12 +131,14 @@ def lookup(
             return indices.ways(state, key, list(held.items.items()))
         return [(state, list(held.items.values())[-1])]
     made = unknown.fresh(state, span, name=str(key.value) if isinstance(key, Const) else "")
-    if isinstance(ref, Ref) and held.open:
-        state.set(ref, replace(held, items={**held.items, key: made}))
+    if isinstance(ref, Ref) and (held.open or any(type(each) is Ref for each in held.items)):
+        state.set(ref, replace(held, items={**held.items, key: made}))  # one of the unknown keys may be this
     return [(state, made)]
 
 
 def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> None:
+    if held.of is not None and isinstance(key, Const):
+        replacing.put(state, held.of, str(key.value), value)
     if isinstance(key, Const | Tuple | Ref):
         state.set(ref, replace(held, items={**held.items, key: value}))
     else:

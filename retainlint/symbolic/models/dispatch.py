@@ -185,8 +185,6 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return [(state, unknown.fresh(state, span))]
     if name in fields.METHODS and (told := fields.method(state, obj, name, args)) is not None:
         return [(state, told)]
-    if isinstance(obj, Method) and obj.name == contents.MODULES:
-        return method(machine, state, contents.of(state, obj), name, args, span)
     if isinstance(obj, Method) and obj.name == "__dict__":
         return reflection.dict_method(machine, state, obj.obj, name, args, span)
     if isinstance(obj, Wrapped) and isinstance(obj.memo, Ref) and name == "cache_clear":

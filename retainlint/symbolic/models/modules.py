@@ -10,7 +10,7 @@ from retainlint.source import Span
 from retainlint.symbolic import deeds, heirs
 from retainlint.symbolic.classes import layer_of
 from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import hooks, parts, trusting, unknown, weights
+from retainlint.symbolic.models import hooks, parts, replacing, trusting, unknown, weights
 from retainlint.symbolic.models.operations import bump
 from retainlint.symbolic.state import State, ticket
 from retainlint.symbolic.values import (
@@ -36,7 +36,7 @@ METHODS = {
     "named_children", "train", "eval", "to", "cuda", "cpu", "float", "double", "half", "zero_grad", "state_dict",
     "load_state_dict", "apply", "requires_grad_", "register_buffer", "register_parameter", "add_module", "forward",
     "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_module", "share_memory", "type", "compile",
-    "__init__", "append", "extend", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
+    "__init__", "append", "extend", "insert", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
     "_modules",
 }  # fmt: skip
 PARAMETRIZED = "(parametrized) "
@@ -90,16 +90,15 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
                 adopt(state, value)
             if isinstance(held, Instance | LayerObj):
                 label = str(key.value) if isinstance(key, Const) else f"_{len(held.attrs)}"
-                held = replace(held, attrs={**held.attrs, label: value})
-                if isinstance(held, LayerObj):
-                    held = replace(held, children=(*held.children, value))
-                state.set(obj, held)
+                replacing.put(state, obj, label, value)
         case "children" | "named_children" | "modules" | "named_modules":
             return [(state, parts.listed(state, obj, name))]
         case "values" if isinstance(held, LayerObj):
             return [(state, state.new(ListObj(held.children, not held.children)))]
         case "append" | "extend":
             _grow(state, obj, args)
+        case "insert":
+            replacing.insert(state, obj, args.get(0, "index"), args.get(1, "module"))
         case "items" if isinstance(held, LayerObj):
             pairs = tuple(Tuple((Const(key), value)) for key, value in held.attrs.items())
             return [(state, state.new(ListObj(pairs)))]
@@ -247,7 +246,9 @@ def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) 
 def attribute(state: State, obj: Value, name: str, span: Span) -> Value:
     """An attribute that a module's class and assignments don't give."""
     held = state.get(obj)
-    if name == "_modules" or name in METHODS or (name == "update_parameters" and isinstance(held, LayerObj)):
+    if name == "_modules":
+        return parts.by_name(state, obj)
+    if name in METHODS or (name == "update_parameters" and isinstance(held, LayerObj)):
         return Method(obj, name)
     if name == "__class__" and isinstance(held, LayerObj):
         return External(f"torch.nn.{held.kind}")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from retainlint.symbolic.classes import is_module
+from retainlint import ir
+from retainlint.symbolic import between
+from retainlint.symbolic.classes import find, is_module
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
+    Closure,
     Const,
     DictObj,
     Instance,
@@ -43,7 +46,7 @@ def by_name(state: State, obj: Value) -> Value:
     """`module._modules`, as it is now."""
     found: dict[Value, str] = {}
     sure = _gather(state, obj, "", found, deep=False)
-    return state.new(DictObj({Const(name): value for value, name in found.items()}, not sure))
+    return state.new(DictObj({Const(name): value for value, name in found.items()}, not sure, of=obj))
 
 
 def _gather(state: State, obj: Value, prefix: str, found: dict[Value, str], deep: bool) -> bool:
@@ -63,6 +66,15 @@ def _gather(state: State, obj: Value, prefix: str, found: dict[Value, str], deep
         if deep:
             sure &= _gather(state, part, f"{prefix}{name}.", found, deep)
     return sure
+
+
+def forget_set(state: State, obj: Value, method: ir.Code) -> None:
+    """Forget what a method that isn't followed sets anew on its object; a network's `forward` calls those of its parts."""
+    between.forget_set(state, obj, method)
+    for part in below(state, obj) if method.name in ("forward", "__call__") else ():
+        inner = find(state, part, method.name)
+        if isinstance(inner, Closure):
+            between.forget_set(state, part, inner.code)
 
 
 def owned(state: State, value: Value) -> tuple[list[Value], bool]:

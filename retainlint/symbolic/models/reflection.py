@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from retainlint.records import replace
 from retainlint.source import Span
-from retainlint.symbolic import classes
+from retainlint.symbolic import classes, exactly
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import unknown
+from retainlint.symbolic.models.names import is_attribute, is_method
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     NONE,
@@ -29,11 +30,11 @@ from retainlint.symbolic.values import (
 
 _KINDS = {
     "list": ListObj, "dict": DictObj, "torch.Tensor": TensorObj, "torch.autograd.Variable": TensorObj,
-    "torch.nn.Parameter": TensorObj, "torch.optim.Optimizer": OptimizerObj,
+    "torch.optim.Optimizer": OptimizerObj,
 }  # fmt: skip
 
 
-_SCALARS = {"int": int, "float": float, "str": str, "bool": bool, "bytes": bytes}
+_PARAMETERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 
 
 def isinstance_(state: State, args: Args) -> Value:
@@ -53,20 +54,36 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
     if isinstance(held, UnknownObj) or isinstance(value, Term):
         return None
     if isinstance(held, Instance):
-        if any(base == kind for base in classes.ancestry(state, held.cls)):
+        bases = tuple(classes.ancestry(state, held.cls))
+        if kind in bases:
             return True
-        return False if isinstance(state.get(kind), ClassObj) and not classes.is_open(state, held.cls) else None
+        unseen = set(classes.unseen(state, held.cls))
+        layers = {base: layer for base in bases if (layer := _layer(base)) is not None}
+        if layers and name.startswith("torch.nn."):
+            found = [exactly.is_layer(layer, name) for layer in layers.values()]
+            return True if True in found else None if None in found or unseen - layers.keys() else False
+        return False if isinstance(state.get(kind), ClassObj) and not unseen else None
     if name == "tuple":
         return isinstance(value, Tuple)
+    if name in _PARAMETERS:
+        return isinstance(held, TensorObj) and held.parameter
     if name in _KINDS:
         return isinstance(held, _KINDS[name])
-    if isinstance(value, Const) and name in _SCALARS:
-        return isinstance(value.value, _SCALARS[name])
+    if isinstance(value, Const) and name in exactly.SCALARS:
+        return isinstance(value.value, exactly.SCALARS[name])
+    if isinstance(held, LayerObj) and isinstance(state.get(kind), ClassObj):
+        return False
     if isinstance(held, LayerObj) and name.startswith("torch.nn."):
-        return name in ("torch.nn.Module", f"torch.nn.{held.kind}")
-    if name in _SCALARS and (isinstance(value, Tuple) or isinstance(held, ListObj | DictObj | TensorObj | LayerObj)):
+        return exactly.is_layer(held.kind, name)
+    if name in exactly.SCALARS and (
+        isinstance(value, Tuple) or isinstance(held, ListObj | DictObj | TensorObj | LayerObj)
+    ):
         return False
     return None
+
+
+def _layer(base: Value) -> str | None:
+    return exactly.layer_named(base.path) if isinstance(base, External) else None
 
 
 def hasattr_(state: State, args: Args) -> Value:
@@ -78,6 +95,12 @@ def hasattr_(state: State, args: Args) -> Value:
             return Const(True)
         if not classes.is_open(state, held.cls):
             return Const(False)
+    elif isinstance(name, Const) and isinstance(name.value, str):
+        is_tensor = isinstance(held, TensorObj) or (isinstance(held, UnknownObj) and held.hint == "tensor")
+        if is_tensor and (is_method(name.value) or is_attribute(name.value)):
+            return Const(True)
+        if isinstance(obj, Const):
+            return Const(hasattr(obj.value, name.value))
     return Term("hasattr", (obj, name))
 
 

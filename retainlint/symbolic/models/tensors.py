@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.records import replace
 from retainlint.source import Span
-from retainlint.symbolic import deeds, misuse, walking
+from retainlint.symbolic import deeds, lengths, misuse, walking
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import PART, UNSEEN
 from retainlint.symbolic.models import frameworks, hooks, operations, unknown
@@ -70,6 +70,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, operate(machine, state, "dropout", (obj,), span))]
     if name == "item":
         return [(state, Term("positive" if held.positive else "item", (obj, Symbol(ticket()))))]
+    if name == "size":
+        return [(state, _size(machine, state, obj, args, span))]
     if name in NUMBERS:
         return [(state, Term(name, (obj, *args.pos)))]
     if name in CUTS:
@@ -82,6 +84,11 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         )
         return [(state, obj)]
     return [(state, unknown.called(machine, state, Method(obj, name), args, span))]
+
+
+def _size(machine: Machine, state: State, obj: Value, args: Args, span: Span) -> Value:
+    """`size()`, which is the shape, or one number of it."""
+    return lengths.along(machine, state, obj, args.get(0, "dim"), span) if args.all else Term("shape", (obj,))
 
 
 def _is_dtype(args: Args) -> bool:
@@ -175,7 +182,9 @@ def unknown_method(
         return _unknown_backward(machine, state, obj, held, args, span)
     if name == "item":
         return [(state, Term("item", (obj, Symbol(ticket()))))]
-    if name in _COUNTS or (name == "size" and args.pos):
+    if name == "size" and (args.all or held.edge is not None or held.hint == "tensor"):
+        return [(state, _size(machine, state, obj, args, span))]
+    if name in _COUNTS:
         return [(state, Term(name, (obj, *args.pos)))]
     if name in hooks.OF_TENSORS and held.edge is not None:
         return [(state, hooks.watch(state, obj, name, args, span))]

@@ -8,7 +8,7 @@ from retainlint.source import Span
 from retainlint.symbolic import iteration, misuse, walking
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.graphs import Birth
-from retainlint.symbolic.models import modules, named_operations, names, operations, parts, unknown
+from retainlint.symbolic.models import modules, named_operations, names, operations, parts, reflection, unknown
 from retainlint.symbolic.models.operations import operate
 from retainlint.symbolic.state import Flow, State, ticket
 from retainlint.symbolic.values import (
@@ -81,6 +81,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "torch.cuda.is_available" | "torch.backends.mps.is_available":
             machine.gpu_asked = True  # where it runs makes no difference to the graph
             return [(state, Term("available", (External(path),)) if machine.gpu_open else FALSE)]
+        case "torch.is_tensor":
+            return [(state, reflection.isinstance_(state, Args((args.get(0, "obj"), External("torch.Tensor")))))]
         case "torch.numel":
             return [(state, unknown.fresh(state, span, plain=True))]
     if path == "torch.nn.utils.parametrize.cached":

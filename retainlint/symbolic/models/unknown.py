@@ -13,13 +13,14 @@ from retainlint.symbolic import answers, arithmetic, deeds, facts, keeping, view
 from retainlint.symbolic.classes import is_module
 from retainlint.symbolic.context import Args, Machine
 from retainlint.symbolic.graphs import PART
-from retainlint.symbolic.models import frameworks, parts, trusting, weights
+from retainlint.symbolic.models import frameworks, parts, replacing, trusting, weights
 from retainlint.symbolic.models.names import FUNCTIONAL, OPERATIONS
 from retainlint.symbolic.state import State
 from retainlint.symbolic.values import (
     CONVENTIONAL,
     COUNT,
     GUESS,
+    PROVEN,
     TOTAL,
     TRUE,
     Bound,
@@ -250,6 +251,8 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     if isinstance(func, Method) and func.name in CHANGING:
         answers.forget(state, func.obj)
     level, assumed = trusting.level(machine, state, func, args)
+    if level > PROVEN and frameworks.speaks_another(span.source):
+        level = GUESS  # what this file calls a loss, or a network, is another library's
     machine.waste.give(edges_in(machine, state, _captured(state, args.all)))
     if level == GUESS and not trusting.keeps_nothing(state, func):
         deeds.hidden(machine.waste, state, span)
@@ -382,6 +385,8 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
     if trusting.is_library(func):
         return
     held = state.get(value)
+    if isinstance(held, DictObj) and held.of is not None and level == GUESS:
+        replacing.forget(state, held.of, state.frame.code.span)
     if isinstance(held, Instance) and isinstance(value, Ref):
         if level == GUESS:
             forget(machine, state, value)
