@@ -41,6 +41,8 @@ class KeptRule(Rule):
             what = f"{code(incident.primary.text)} puts a tensor into {code(incident.holder)}"
         if not incident.alive:
             return f"{what} with its graph in each turn: its nodes are never let go"
+        if _is_retained(incident):
+            return f"{what} with its graph in each turn, and what the graphs saved is retained: all of it stays alive"
         return f"{what} with its graph in each turn, and the graphs are never walked: all they saved stays alive"
 
     def _labels(self, incident: Kept) -> tuple[Label, ...]:
@@ -59,6 +61,8 @@ class KeptRule(Rule):
             return "keep tensors that were detached, with `.detach()`, or their numbers, with `.item()`"
         item = short(text if re.fullmatch(r"[\w.]+(\([^()]*(\([^()]*\)[^()]*)*\))?", text) else f"({text})")
         number, cut = f"`{item}.item()`", f"`{item}.detach()`"
+        if self.stored and _is_many(text):
+            return f"keep {cut}"
         if self.stored:
             return f"keep {cut}, or the number {number}"
         if not name_of(text):
@@ -71,6 +75,8 @@ class KeptRule(Rule):
         if _is_helper(incident):
             return (AsNumber(incident.item),)
         detach = Detach(incident.item, name_of(incident.item.text))
+        if self.stored and _is_many(incident.item.text):
+            return (detach,)
         return (detach, AsNumber(incident.item)) if self.stored else (AsNumber(incident.item), detach)
 
 
@@ -85,12 +91,22 @@ def _is_helper(incident: Kept) -> bool:
     return incident.kept.span != incident.primary
 
 
+def _is_retained(incident: Kept) -> bool:
+    """Whether the graphs were walked, and what they saved kept for another walk."""
+    return incident.walk is not None and incident.walk.retained
+
+
+def _is_many(text: str) -> bool:
+    """Whether something holds many numbers: a slice, as `output[:, :1]`."""
+    return re.search(r"\[[^\]]*:[^\]]*\]$", text) is not None
+
+
 def _grade(incident: Kept) -> str:
     home = incident.primary.source
     loop = loop_at(incident.loop, home)
     if not incident.alive:
         return f"note: small, but it grows with each turn of {loop}: what the graphs saved was freed, their nodes stay"
-    if incident.walk is not None and incident.walk.retained:
+    if _is_retained(incident):
         return f"note: grows with each turn of {loop}: the walk on {_line(incident)} retains what the graphs saved"
     return f"note: grows with each turn of {loop} by all that the forward pass saved"
 

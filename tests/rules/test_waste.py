@@ -213,3 +213,15 @@ def test_wasteful_program_runs(path: Path) -> None:
     verdict = judge(path)
     assert not verdict.raises, verdict.sentence
     assert verdict.stdout.strip()
+
+
+def test_what_is_kept_is_told_by_why_it_stays() -> None:
+    """A graph that was walked and retained isn't told to be never walked; of a slice no number is wanted."""
+    text = (
+        "import torch\nnet = torch.nn.Linear(2, 3)\nkept, parts = [], []\nfor _ in range(9):\n    out = net(torch.rand(2, 2))\n"
+        "    loss = out.exp().mean()\n    loss.backward(retain_graph=True)\n    kept.append(loss)\n    parts.append(out[:, :1])\n"
+    )
+    found = {each.primary.span.row: each for each in map(diagnose, explore(lower(Source("kept.py", text))).waste)}
+    assert "is retained: all of it stays alive" in found[8].message
+    assert "`loss.item()`" in found[8].help
+    assert ".item()" not in found[9].help
