@@ -77,6 +77,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
                 return [(state, items[-1] if items else unknown.item(machine, state, obj, span))]
             if indices.may_tell(index, items):
                 return indices.ways(state, index, indices.numbered(items))
+            if isinstance(index, Term):  # any of them may be read, beside the one that is
+                machine.waste.give(unknown.edges_in(machine, state, items))
             return [(state, _from_sequence(state, items, index, span))]
         case DictObj():
             return containers.lookup(machine, state, obj, held, index, span)

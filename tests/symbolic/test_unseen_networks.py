@@ -168,3 +168,30 @@ loss.backward()
 )
 def test_what_is_called_like_a_layer_is_a_part_of_its_module(first: str, second: str, codes: list[str]) -> None:
     assert [told.code for told in found(LAYERS.format(first=first, second=second))] == codes
+
+
+JUDGED = """\
+import torch
+from src.solver import BaseSolver
+class Solver(BaseSolver):
+    def set_model(self):
+        self.model = torch.nn.Linear(3, 4)
+        self.seq_loss = torch.nn.CrossEntropyLoss()
+    def exec(self):
+        for x, y in self.loader:
+            self.backward(self.seq_loss(self.model(x), y))
+            self.validate()
+    def validate(self):
+        losses = []
+        for x, y in self.loader:
+            with torch.{mode}():
+                scores = self.model(x)
+            losses.append(self.seq_loss(scores.view(-1, 4), y.reshape(-1)))
+        return sum(losses)
+"""
+
+
+@pytest.mark.parametrize(("mode", "rows"), [("no_grad", []), ("enable_grad", [16])])
+def test_a_criterion_of_what_has_no_graph_builds_none(mode: str, rows: list[int]) -> None:
+    found = explore(lower(Source("train.py", JUDGED.format(mode=mode)))).waste
+    assert [incident.primary.row for incident in found] == rows

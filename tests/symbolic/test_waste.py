@@ -18,6 +18,32 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 """
 
 NEEDED = {
+    "one of the parts is taken by a number from a table": """
+from tables import make_table
+table = make_table()
+def chances(values):
+    found = torch.zeros(9)
+    for i, j in make_table():
+        parts = []
+        for v in range(8):
+            parts.append(values[i + v, j])
+            parts.append(1 - values[i + v, j])
+        product = 1
+        for v in range(8):
+            product = product * parts[v * 2 + int(table[i][v])]
+        found[i] = product
+    return found
+values = torch.rand(4, 4, requires_grad=True)
+chances(values).sum().backward()
+""",
+    "retained for the next batch of features that were computed once": """
+from torch.utils.data import DataLoader, TensorDataset
+features = nn.Linear(3, 3)(torch.rand(9, 3)).tanh()
+for batch in DataLoader(TensorDataset(features[:-1], features[1:]), batch_size=2):
+    optimizer.zero_grad()
+    model(batch[0]).mean().backward(retain_graph=True)
+    optimizer.step()
+""",
     "walked when a list is long enough": """
 losses = []
 for i in range(100):

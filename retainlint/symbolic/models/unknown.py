@@ -271,7 +271,9 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
         return fresh(state, span, plain=True)
     if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
         edges.append(receiver.edge)
-    if level == CONVENTIONAL and (trusting.is_operation(func) or _is_frozen(state, func)):
+    if level == CONVENTIONAL and (
+        trusting.is_operation(func) or _is_frozen(state, func) or _judges_numbers(state, func, args)
+    ):
         level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
     own = _weights(machine, state, func, args, level, edges)
     if not edges and not own and (level == GUESS or trusting.is_operation(func)):
@@ -292,6 +294,14 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
 def _is_frozen(state: State, func: Value) -> bool:
     """Whether a network that is called needs no gradients of its own."""
     return weights.is_frozen(state, func) or (isinstance(func, Ref) and parts.is_frozen(state, func))
+
+
+def _judges_numbers(state: State, func: Value, args: Args) -> bool:
+    """Whether a criterion, which by convention has no weights, is given a prediction that surely has no graph."""
+    asked, judged = state.get(func), state.get(args.all[0]) if args.all else None
+    if not isinstance(asked, UnknownObj) or not trusting.is_criterion(asked):
+        return False
+    return judged.plain if isinstance(judged, UnknownObj) else isinstance(judged, TensorObj) and judged.edge is None
 
 
 CHANGING = frozenset("pop popleft popitem append appendleft extend insert remove clear discard put".split())
