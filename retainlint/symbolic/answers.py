@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from retainlint.records import replace
 from retainlint.symbolic import keys
 from retainlint.symbolic.facts import is_cast
 from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Const, Term, Value
+from retainlint.symbolic.values import Const, External, Ref, Term, Tuple, UnknownObj, Value
 
 
 def follow(state: State, value: Value, truth: bool) -> None:
@@ -13,6 +14,10 @@ def follow(state: State, value: Value, truth: bool) -> None:
     if isinstance(value, Term) and value.op == "==" and truth:
         for asked in keys.asked(state, *value.args):
             state.truths[asked] = True
+    if isinstance(value, Term) and value.op == "isinstance" and not truth and _asks_for_tensors(value.args[1]):
+        held = state.get(value.args[0])
+        if isinstance(held, UnknownObj) and isinstance(value.args[0], Ref):
+            state.set(value.args[0], replace(held, edge=None, plain=True))  # what is no tensor has no graph
     if not (isinstance(value, Term) and value.op == ("all" if truth else "any")):
         return
     for each in value.args:
@@ -23,6 +28,10 @@ def follow(state: State, value: Value, truth: bool) -> None:
         if not isinstance(each, Const):
             state.truths[each] = answer
             follow(state, each, answer)
+
+
+def _asks_for_tensors(kinds: Value) -> bool:
+    return External("torch.Tensor") in (kinds.items if isinstance(kinds, Tuple) else (kinds,))
 
 
 def presume(state: State, value: Value) -> set[Value]:

@@ -18,6 +18,23 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 """
 
 NEEDED = {
+    "a mean that takes numbers, and cuts tensors": """
+from somewhere import make
+net = make()
+class Mean:
+    def __init__(self):
+        self.value = 0.0
+    def step(self, x):
+        x = x.detach().cpu().numpy() if torch.is_tensor(x) else x
+        self.value = 0.9 * self.value + 0.1 * x
+mean, optimizer = Mean(), torch.optim.Adam(net.parameters())
+for x in range(100):
+    loss = net(x)
+    loss.mean().backward()
+    optimizer.step()
+    mean.step(loss)
+    optimizer.zero_grad()
+""",
     "one of the parts is taken by a number from a table": """
 from tables import make_table
 table = make_table()
