@@ -18,7 +18,7 @@ RECORD: dict[str, dict[str, Any]] = json.loads((FIXTURES / "verdicts.json").read
 OUT_OF_SCOPE = re.compile(r"Conv\d|ConvTranspose|MaxPool\d|conv\dd|max_pool")
 LACKING = re.compile(
     r"Beta\(|linalg\.eigh|jacrev|rot90|std_mean|Hardshrink|parametrizations|searchsorted|torch\.save\(|import jvp|import prune"
-    r"|TransformedDistribution|import hvp|CTCLoss|torch\.jit\.|nn\.Transformer\("
+    r"|TransformedDistribution|import hvp|CTCLoss|torch\.jit\.|nn\.Transformer\(|utils\.rnn"
 )
 """Beyond what the core's face is meant to know: an error says so."""
 

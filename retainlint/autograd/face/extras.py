@@ -110,10 +110,11 @@ def _recomputed(run: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     def pull(saved: Saved, grads: list[Tensor | None]) -> Grads:
         after = get_rng_state()
         set_rng_state(before)
+        stand_ins = {id(a): _begun_anew(a) for a in args if isinstance(a, Tensor) and a.requires_grad}
         with enable_grad():
-            again = run(*args)
+            again = run(*(stand_ins.get(id(a), a) for a in args))
         set_rng_state(after)
-        found: list[Any] = list(grad(again, inputs, grads[0], allow_unused=True))
+        found: list[Any] = list(grad(again, [stand_ins.get(id(t), t) for t in inputs], grads[0], allow_unused=True))
         return found
 
     made.node = Step(
@@ -127,6 +128,13 @@ def _recomputed(run: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         outputs=(Meta.of(outputs),),
     )
     return made
+
+
+def _begun_anew(tensor: Tensor) -> Tensor:
+    """A leaf in the place of an argument: what lies behind it is walked once, by the walk that comes to the checkpoint."""
+    leaf: Tensor = tensor.detach()
+    leaf.requires_grad = True
+    return leaf
 
 
 def _below(output: Tensor, args: list[Tensor]) -> tuple[list[Tensor], bool]:

@@ -36,6 +36,12 @@ class _Listed(Module):
     def __setitem__(self, index: int, module: Module) -> None:
         self._modules[list(self._modules)[index]] = module
 
+    def __delitem__(self, index: Any) -> None:
+        known = list(self._modules.values())
+        del known[index]
+        self._modules.clear()
+        self.extend(m for m in known if m is not None)
+
     def append(self, module: Module) -> Any:
         """Add one at the end."""
         self.add_module(str(len(self)), module)
@@ -119,6 +125,9 @@ class ModuleDict(Module):
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
 
     def __contains__(self, key: object) -> bool:
         return key in self._modules

@@ -54,11 +54,11 @@ class Module:
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Parameter):
             self._room("_parameters", "cannot assign parameters before Module.__init__() call")
-            self._forget(name)
+            self._forget(name, self._parameters)
             self._parameters[name] = value
         elif isinstance(value, Module):
             self._room("_modules", "cannot assign module before Module.__init__() call")
-            self._forget(name)
+            self._forget(name, self._modules)
             self._modules[name] = value
         elif name in self.__dict__.get("_parameters", ()):
             if value is not None:
@@ -81,9 +81,11 @@ class Module:
         if name not in self.__dict__:
             raise AttributeError(message)
 
-    def _forget(self, name: str) -> None:
+    def _forget(self, name: str, own: Any) -> None:
+        """Take a name out of all rooms but its own, where what is replaced keeps its place."""
         for room in (self.__dict__, self._parameters, self._buffers, self._modules):
-            room.pop(name, None)
+            if room is not own:
+                room.pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
         for room in ("_parameters", "_buffers", "_modules"):
