@@ -17,7 +17,7 @@ from retainlint.cli.words import cli
 
 INTERRUPTED, FAILED = 130, 2
 
-MANY = 50_000
+MANY = 500_000
 """So many objects are made before the collector looks for circles among them, not 700: most of what a run makes it
 needs to its end, and to look through that time and again takes a tenth of a small file's time."""
 

@@ -25,7 +25,7 @@ BUDGET = 80_000
 """Steps an entry may take: the same on any machine."""
 BUDGET_BEYOND = 40_000
 """The same where the program holds no walk itself, and only leads to those of the modules that it imports."""
-QUIET = 8_000
+QUIET = 4_000
 """Behind so many steps of callers that came to no walk, and to no finding, that wasn't known, those that are left aren't run."""
 FRAMES = 3_000
 
