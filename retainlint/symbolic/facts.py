@@ -9,11 +9,14 @@ from typing import Any
 from retainlint.symbolic import contents, enums, exactly, keys, options, outside, remainders
 from retainlint.symbolic.arithmetic import DEEPEST, both, is_scalar, sum_of
 from retainlint.symbolic.bounds import by_bounds, by_others, within
+from retainlint.symbolic.classes import is_open
 from retainlint.symbolic.state import State
 from retainlint.symbolic.truths import linear
 from retainlint.symbolic.values import (
+    FALSE,
     NONE,
     TOTAL,
+    TRUE,
     Bound,
     ClassObj,
     Closure,
@@ -141,6 +144,8 @@ def _shown(value: Value | None, depth: int) -> str:
 def _contains(state: State, item: Value, container: Value) -> Value:
     container = contents.of(state, container)
     obj = state.get(container)
+    if isinstance(container, Method) and container.name == "__dict__":
+        return _is_set(state, container.obj, item) or _spelt(state, "in", item, container)
     known: tuple[Value, ...] | None = None
     if isinstance(container, Tuple):
         known = container.items
@@ -159,6 +164,16 @@ def _contains(state: State, item: Value, container: Value) -> Value:
         ):
             return Term("among", (item, Tuple(known)))
     return Term("in", (item, container))
+
+
+def _is_set(state: State, obj: Value, name: Value) -> Const | None:
+    """Whether an object of the program has an attribute of its own; None if others may have set it."""
+    held = state.get(obj)
+    if not isinstance(held, Instance) or not isinstance(name, Const):
+        return None
+    if str(name.value) in held.attrs:
+        return TRUE
+    return None if is_open(state, held.cls) else FALSE
 
 
 def is_cast(value: Term) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -219,3 +220,18 @@ def test_freed_nodes_let_their_tensors_go() -> None:
     assert gone() is not None
     y.backward()
     assert gone() is None
+
+
+@pytest.mark.parametrize("judge", [core, torch_or_skip])
+def test_parts_are_replaced_in_their_place_and_deleted(judge: Callable[[], Judge]) -> None:
+    nn = judge().torch.nn
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2))
+    setattr(net, "1", nn.Tanh())
+    assert [type(each).__name__ for each in net] == ["Linear", "Tanh", "Linear"]
+    del net[0]
+    assert list(net._modules) == ["0", "1"]
+    table = nn.ModuleDict({"a": nn.Tanh(), "b": nn.ReLU()})
+    del table["a"]
+    rows = nn.ModuleList([nn.Tanh(), nn.ReLU(), nn.GELU()])
+    del rows[1:]
+    assert list(table) == ["b"] and len(rows) == 1

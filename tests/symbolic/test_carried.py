@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from retainlint.files import Held
 from retainlint.lowering import lower
+from retainlint.modules import Modules
+from retainlint.project import Project
 from retainlint.source import Source
-from retainlint.symbolic import entering, explore
+from retainlint.symbolic import crossing, entering, explore
 
 TEST = """
 import torch
@@ -168,3 +171,83 @@ def test_of_several_ways_through_a_method_only_those_that_leave_something_are_go
     monkeypatch.setattr(entering, "_invoke", counted)
     steps(WAYS)
     assert numbers == [1, 2, 2]
+
+
+CACHED = """
+from functools import cached_property
+from torch import nn
+
+
+class Trainer:
+    kept = None
+
+    def __init__(self):
+        self.net, self.head = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    @cached_property
+    def made(self):
+        return self.net(SEEN).relu()
+
+    def training_step(self, x):
+        {rows}
+        self.head({use}).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "use"),
+    [
+        ("if not hasattr(self, 'feats'): self.feats = self.net(x).relu()", "self.feats"),
+        ("if self.__dict__.get('feats') is None: self.feats = self.net(x).relu()", "self.feats"),
+        ("if 'feats' not in self.__dict__: self.feats = self.net(x).relu()", "self.feats"),
+        ("if 'feats' not in vars(self): self.feats = self.net(x).relu()", "self.feats"),
+        ("if self.kept is None: self.kept = self.net(x).relu()", "self.kept"),
+        ("pass", "self.made"),
+    ],
+)
+def test_what_is_only_set_once_is_walked_again(rows: str, use: str) -> None:
+    assert explore(lower(Source("test.py", CACHED.format(rows=rows, use=use)))).incidents
+
+
+EPOCH = """
+import torch
+from torch import nn
+
+
+class Trainer:
+    def __init__(self):
+        self.net = nn.Linear(3, 3)
+        self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+    def epoch(self, loader):
+        {row}
+        for x in loader:
+            self.net(x).pow(2).sum().backward()
+            self.opt.step()
+"""
+
+
+@pytest.mark.parametrize(("row", "told"), [("self.opt.zero_grad()", False), ("pass", True)])
+def test_a_call_that_is_spared_still_zeroes_before_the_steps_of_the_next(row: str, told: bool) -> None:
+    assert bool(explore(lower(Source("test.py", EPOCH.format(row=row)))).waste) is told
+
+
+def test_behind_what_took_too_long_the_next_call_comes_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    helper = "def slow(x):\n    for _ in range(9):\n        x = x + len(str(x))\n    return x\n"
+    main = "from helper import slow\n\n\nclass Trainer:\n    def step(self, x):\n        slow(x)\n        x.sum().backward()\n"
+    files = {"main.py": main.encode(), "helper.py": helper.encode()}
+    numbers: list[int] = []
+    invoke = entering._invoke
+
+    def counted(machine: Any, state: Any, method: Any, receiver: Any, code: Any, number: int, given: Any) -> Any:
+        numbers.append(number)
+        return invoke(machine, state, method, receiver, code, number, given)
+
+    monkeypatch.setattr(entering, "_invoke", counted)
+    for allowance, calls in ((crossing.ALLOWANCE, [1]), (10, [1, 2])):
+        monkeypatch.setattr(crossing, "ALLOWANCE", allowance)
+        numbers.clear()
+        explore(
+            lower(Source("main.py", main)), project=Project(Modules("main.py", Held(files)), lower, files["main.py"])
+        )
+        assert numbers == calls

@@ -16,6 +16,7 @@ from retainlint.symbolic.values import (
     Bound,
     Const,
     DictObj,
+    External,
     Instance,
     IteratorObj,
     ListObj,
@@ -51,6 +52,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             parts = (given, size, args.get(6, "collate_fn"), dropped)
             sampled = args.has(3, "sampler") or args.has(4, "batch_sampler")
             return [(state, state.new(IteratorObj(LOADER, parts, Const(sampled))))]
+    if unknown.edges_in(machine, state, args.all):  # perhaps: then its batches have that graph, too
+        return [(state, unknown.called(machine, state, External(path), args, span))]
     return None
 
 

@@ -91,8 +91,6 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, modules.parametrize(state, args))]
     if path.startswith("torch.nn.init."):
         return _init(machine, state, args, span)
-    if path.startswith("torch.utils.data") and unknown.edges_in(machine, state, args.all):
-        return [(state, unknown.called(machine, state, External(path), args, span))]  # batches of what has a graph
     if path.startswith("torch.nn.utils.") or path.startswith(_NO_GRAPH):
         return [(state, unknown.fresh(state, span, plain=True))]
     return _of_tensors(machine, state, path, args, span) if path.rpartition(".")[0] in _HEADS else None

@@ -32,7 +32,7 @@ _CRITERION = pattern(r"^(loss|crit|loss_(layer|module|obj))$")
 """Names of what, if it is called, computes a loss."""
 _FORWARD = pattern(r"(^|_)forward(_(once|one|train\w*|features?|head|loss|impl))?$")
 """Methods of networks that do what a call does."""
-_LOSS = pattern(r"(^|_)(criterion[a-z]*|crit|objective|loss(_?f(n|un|unc|ct|unction)?|_(layer|module|obj))?)$", re.IGNORECASE)
+_LOSS = pattern(r"(^|_)(criterion|crit|objective|loss(_?f(n|un|unc|ct|unction)?|_(layer|module|obj))?)$", re.IGNORECASE)
 """Names of criteria."""
 _NO_OPERATIONS = ("torch.distributed.", "torch.multiprocessing.", "torch.utils.data.", "torch.utils.tensorboard.")
 _READERS = frozenset(
