@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from functools import cached_property
@@ -166,10 +167,9 @@ def shown(word: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text without anything but line ends that a terminal would act on."""
-    return "".join(
-        c if c.isprintable() or c == "\n" else c.encode("unicode_escape", "surrogatepass").decode() for c in text
-    )
+    """The text on one line, without anything that a terminal, or the log of a build server, would act on."""
+    made = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+    return re.sub(r"(?i)##(?=\[|vso\[)", r"#\\x23", made)
 
 
 def words(values: Iterable[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from typing import TextIO
@@ -47,7 +48,7 @@ def write(
 
 def show(asked: Asked, out: TextIO) -> int:
     """List what is in the baseline of the working directory. Raises CommandError if there is none."""
-    from retainlint.report.terminal import safe
+    from retainlint.report.terminal import safe_start
 
     configs = configured(asked)
     with told():
@@ -56,7 +57,7 @@ def show(asked: Asked, out: TextIO) -> int:
         count = f" ({baseline.known[one]} times)" if baseline.known[one] > 1 else ""
         place = f" in {one.function}" if one.function else ""
         mark = one.marks[0] if one.marks else ""
-        out.write(safe(f"{one.file}: {one.code}{place}: {mark}{count}") + "\n")
+        out.write(safe_start(f"{one.file}: {one.code}{place}: {mark}{count}") + "\n")
     total = baseline.known.total()
     files = len({one.file for one in baseline.known})
     out.write(f"{total} {plural('finding', total)} in {files} {plural('file', files)}.\n")
@@ -72,9 +73,11 @@ def _update(
     there: bool,
     out: TextIO,
 ) -> None:
+    from retainlint.report.terminal import safe_start
+
     new = sum(baseline.new(entries))
     stale = stale_entries(baseline, result, configs)
-    name = name_of(baseline.path)
+    name = safe_start(name_of(baseline.path))
     if not there and (prune or not entries):
         out.write(f"{name}: there is nothing to {'prune' if prune else 'put in'}; no file was written.\n")
         return
@@ -96,23 +99,28 @@ def _update(
 
 
 def _tell_unchecked(result: linter.Result, out: TextIO) -> None:
-    from retainlint.report.terminal import safe
+    from retainlint.report.terminal import safe_start
 
     for each in result.diagnostics:
         if not may_be_known(each):
             span = each.primary.span
             out.write(
-                safe(f"{span.source.name}:{span.row}: {each.code} {each.message}; a baseline doesn't hide this") + "\n"
+                safe_start(f"{span.source.name}:{span.row}: {each.code} {each.message}; a baseline doesn't hide this")
+                + "\n"
             )
 
 
 def _tell_how(path: str, configs: Configs, out: TextIO) -> None:
     config = configs.of_directory(os.path.dirname(path))
     if config.path("baseline") != path or config.stated("baseline").origin == "command line":
-        name = os.path.relpath(path, config.root).replace(os.sep, "/")
+        from retainlint.commands.config import toml
+        from retainlint.report.terminal import safe
+
+        name = toml(os.path.relpath(path, config.root).replace(os.sep, "/"))
+        given = safe(shlex.quote(name_of(path)))  # it is copied into a shell
         out.write(
-            f'To have `retainlint check` know it, write `baseline = "{name}"` into the configuration,\n'
-            f"below [tool.retainlint] in pyproject.toml; or use `retainlint check --baseline {name_of(path)}`.\n"
+            f"To have `retainlint check` know it, write `baseline = {name}` into the configuration,\n"
+            f"below [tool.retainlint] in pyproject.toml; or use `retainlint check --baseline {given}`.\n"
         )
 
 

@@ -56,7 +56,7 @@ def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | 
         for line in knowing.notes(result):
             print(line, file=out if FORMATS[format].for_people and not options.output_file else sys.stderr)
     for crashed in result.crashes[:1]:
-        print(f"\nThe first internal error, in {crashed.name}:\n\n{crashed.crash}", file=sys.stderr)
+        _print_crash(crashed.name, crashed.crash)
     if not options.quiet and FORMATS[format].for_people and not (done.applied or done.held or options.fixing.show):
         for line in fixes.hint(shown):
             print(line, file=sys.stderr)
@@ -64,6 +64,13 @@ def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | 
     if result.crashes:
         return 2
     return 1 if not options.exit_zero and _fails(shown, configs) else fixed
+
+
+def _print_crash(name: str, crash: str) -> None:
+    from retainlint.report.terminal import safe, safe_start
+
+    lines = "\n".join(map(safe_start, crash.split("\n")))
+    print(f"\nThe first internal error, in {safe(name)}:\n\n{lines}", file=sys.stderr)
 
 
 def _fixed(options: Options, configs: Configs, shown: list[Diagnostic], result: linter.Result) -> fixes.Done:
@@ -100,13 +107,13 @@ def _after_fixes(options: Options, configs: Configs, done: fixes.Done) -> int:
 def show_files(options: Options, out: TextIO) -> int:
     """The files that would be checked, a line each."""
     from retainlint.discovery import discover
-    from retainlint.report.terminal import safe
+    from retainlint.report.terminal import safe_start
 
     configs = configured(options.asked)
     with told():
         found = discover(options.paths, configs)
     for name in found.files:
-        out.write(safe(name) + "\n")
+        out.write(safe_start(name) + "\n")
     return 0
 
 

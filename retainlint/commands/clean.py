@@ -13,8 +13,10 @@ from retainlint.config.reading import name_of
 
 def clean(asked: Asked, out: TextIO) -> int:
     """Raises CommandError for what can't be removed."""
+    from retainlint.report.terminal import safe_start
+
     directory = configured(asked).here.path("cache-dir") or ""
-    name = name_of(directory)
+    name = safe_start(name_of(directory))
     try:
         removed = remove(directory)
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import textwrap
 from typing import TextIO
 
@@ -90,7 +91,7 @@ def _row(key: str, value: Json, origin: str, width: int) -> str:
 
 
 def toml(value: Json) -> str:
-    """A value as TOML, with all escaped that a terminal would act on."""
+    """A value as TOML, with all escaped that a terminal, or the log of a build server, would act on."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
@@ -98,7 +99,7 @@ def toml(value: Json) -> str:
     if isinstance(value, dict):
         return f"{{ {', '.join(f'{toml(key)} = {toml(words)}' for key, words in value.items())} }}" if value else "{}"
     text = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else _escaped(c) for c in text) + '"'
+    return f'"{_safe(text)}"'
 
 
 def _escaped(character: str) -> str:
@@ -107,7 +108,9 @@ def _escaped(character: str) -> str:
 
 
 def _safe(text: str) -> str:
-    return "".join(c if c.isprintable() else _escaped(c) for c in text)
+    """The text without what a terminal, or the log of a build server, would act on, escaped as TOML does."""
+    made = "".join(c if c.isprintable() else _escaped(c) for c in text)
+    return re.sub(r"(?i)##(?=\[|vso\[)", r"#\\u0023", made)
 
 
 def _filled(text: str, width: int) -> str:

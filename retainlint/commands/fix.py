@@ -81,14 +81,16 @@ def offered(found: Sequence[Diagnostic], configs: Configs) -> dict[int, FixText]
 
 def told(done: Done, show: bool, unsafe: bool, diff: bool) -> Iterator[str]:
     """Lines on what was fixed, and what would be with `--unsafe-fixes`."""
+    from retainlint.report.terminal import safe
+
     if done.count:
         files = len(done.applied)
         yield f"{'Would fix' if diff else 'Fixed'} {done.count} {plural('finding', done.count)} in {files} {plural('file', files)}."
     if show:
         for name, applied in done.applied.items():
-            yield f"- {name}:"
+            yield f"- {safe(name)}:"
             for each in applied:
-                yield f"    {each.diagnostic.code} {each.diagnostic.name}: {each.fix.message}"
+                yield safe(f"    {each.diagnostic.code} {each.diagnostic.name}: {each.fix.message}")
     if done.held and not unsafe:
         number = len(done.held)
         yield f"{number} {'more ' if done.count else ''}can be fixed with `--unsafe-fixes`, which may change what the program computes."
@@ -104,11 +106,14 @@ def hint(found: Sequence[Diagnostic]) -> Iterator[str]:
 
 def listed(found: Sequence[Diagnostic], offered: Mapping[int, FixText]) -> Iterator[str]:
     """The fixes of findings, a line each."""
+    from retainlint.report.terminal import safe, safe_start
+
     for each in found:
         fix = offered.get(id(each))
         if fix is not None:
             span = each.primary.span
-            yield f"{span.source.name}:{span.row}: {each.code} fix ({fix.applicability}): {fix.message}"
+            said = f"{each.code} fix ({fix.applicability}): {fix.message}"
+            yield f"{safe_start(span.source.name)}:{span.row}: {safe(said)}"
 
 
 # -- one file ------------------------------------------------------------------------------------------------------
@@ -212,7 +217,9 @@ def _differing(name: str, one: str, two: str) -> list[str]:
     before, after = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (one, two))
     import difflib
 
-    lines = difflib.unified_diff(before, after, name, name)
+    from retainlint.commands.quoting import quoted
+
+    lines = difflib.unified_diff(before, after, quoted(name), quoted(name))
     return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
 
 

@@ -63,8 +63,10 @@ class Knowing:
         for path, baseline in self._baselines.items():
             stale = stale_entries(baseline, result, self._configs).total()
             if stale:
+                from retainlint.report.terminal import safe_start
+
                 yield (
-                    f"{name_of(path)}: {stale} {plural('entry', stale)} {plural('fits', stale)} no finding any more;"
+                    f"{safe_start(name_of(path))}: {stale} {plural('entry', stale)} {plural('fits', stale)} no finding any more;"
                     " `retainlint baseline --prune` removes what is stale."
                 )
 

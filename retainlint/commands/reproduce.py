@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Callable
 from typing import TextIO
 
@@ -17,7 +16,7 @@ _PLACE = re.compile(r"(?P<file>.+?):(?:cell (?P<cell>\d+):)?(?P<row>\d+)(?::\d+)
 
 
 def reproduce(place: str, out: TextIO, run: Callable[[str], int] | None = None) -> int:
-    """Write the witness script of the finding at `FILE:LINE`, or `FILE:cell CELL:LINE`; with `run`, run it instead.
+    """Write the witness script of the finding at `FILE:LINE`, or `FILE:cell CELL:LINE`; with `run`, run that text instead.
 
     A column behind the line, as `check` prints it, doesn't count.
 
@@ -45,11 +44,7 @@ def reproduce(place: str, out: TextIO, run: Callable[[str], int] | None = None) 
     if run is None:
         out.write(script)
         return 0
-    with tempfile.TemporaryDirectory(prefix="retainlint-") as room:
-        path = os.path.join(room, "witness.py")
-        with open(path, "w", encoding="utf-8") as written:
-            written.write(script)
-        return run(path)
+    return run(script)
 
 
 def _is_at(found: Diagnostic, cell: int | None, row: int) -> bool:

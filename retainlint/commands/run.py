@@ -9,8 +9,8 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING
+from types import CodeType, ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any
 
 from retainlint.kinds import is_notebook
 
@@ -26,16 +26,18 @@ def run(script: Path, args: Sequence[str], *, trace: bool = False, graph: Path |
     With `trace` the life of each graph is told on standard error as it happens; with `graph` all graphs are drawn
     there, as SVG, at the end, also of a run that failed.
     """
+    from retainlint.report.terminal import safe
+
     if is_notebook(str(script)):
         print(
-            f"retainlint run: {script} is a notebook; `retainlint check` and `retainlint why` can read it",
+            f"retainlint run: {safe(str(script))} is a notebook; `retainlint check` and `retainlint why` can read it",
             file=sys.stderr,
         )
         return 2
     try:
         code = compile(script.read_bytes(), str(script), "exec")
     except OSError as error:
-        print(f"retainlint run: can't open {script}: {error.strerror}", file=sys.stderr)
+        print(f"retainlint run: can't open {safe(str(script))}: {error.strerror}", file=sys.stderr)
         return 2
     except (SyntaxError, ValueError) as error:
         _print_error(error)
@@ -45,7 +47,7 @@ def run(script: Path, args: Sequence[str], *, trace: bool = False, graph: Path |
 
     places = Places(_tell if trace else None, keep=graph is not None)
     with installed(), watched(places), _as_main(script, args) as module:
-        status = _execute(code, module, places)
+        status = execute(code, module.__dict__, places)
     if graph is not None:
         from retainlint.autograd.face.drawing import draw
 
@@ -58,9 +60,10 @@ def _tell(line: str) -> None:
     print(f"trace: {line}", file=sys.stderr)
 
 
-def _execute(code: object, module: ModuleType, places: Places) -> int:
+def execute(code: CodeType, names: dict[str, Any], places: Places) -> int:
+    """Execute a script in a namespace; the exit code Python would give. An error is told with its story."""
     try:
-        exec(code, module.__dict__)  # type: ignore[arg-type]
+        exec(code, names)
     except SystemExit as stop:
         return _status(stop)
     except BaseException as error:  # noqa: BLE001 -- as Python does for a script

@@ -62,7 +62,9 @@ def _once(options: Options, out: TextIO) -> None:
     try:
         check(options, out)
     except CommandError as error:
-        print(f"error: {error}", file=sys.stderr)
+        from retainlint.report.terminal import safe
+
+        print(f"error: {safe(str(error))}", file=sys.stderr)
     if not options.quiet:
         print("\nWatching for changes; Ctrl-C ends it.", file=sys.stderr)
     out.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, TextIO
@@ -195,9 +196,7 @@ def _lines(answer: Answer, style: Style) -> Iterator[str]:
         yield ""
     proven = next((d for d in answer.findings if d.witness is not None and d.witness.script.strip()), None)
     if proven is not None:
-        place = safe(str(proven.primary.span))
-        if proven.primary.span.source.cells:
-            place = f"'{place}'"
+        place = safe(shlex.quote(str(proven.primary.span)))  # it is copied into a shell
         yield f"`retainlint reproduce {place}` prints this as a short script that fails; `retainlint explain {proven.code}` tells more."
     else:
         yield f"`retainlint explain {answer.findings[0].code}` tells more."

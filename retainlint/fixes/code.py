@@ -176,6 +176,15 @@ class Code:
         ]
         return sorted(found, key=self.start)
 
+    def holds(self, name: str) -> bool:
+        """Whether a name, an attribute or an item is written in the text as code. What only a string of it holds, or what
+        was worked out of one, is no code, and is not to become any."""
+        wanted = spelt(name)
+        kinds = ast.Name | ast.Attribute | ast.Subscript
+        return wanted is not None and any(
+            ast.unparse(node) == wanted for node in ast.walk(self.tree) if isinstance(node, kinds)
+        )
+
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def row_of(self, offset: int) -> int:

@@ -8,7 +8,7 @@ from retainlint.diagnostic import Cure, Diagnostic, Label, RenameArgument, Sever
 from retainlint.incident import Incident, UnknownArgument
 from retainlint.rules.rule import Example, Rule
 from retainlint.rules.warned import warned
-from retainlint.rules.wording import code, graded
+from retainlint.rules.wording import code, graded, short
 
 _NEW = {
     "retain_variables": "retain_graph", "keep_graph": "retain_graph", "retain": "retain_graph",
@@ -49,18 +49,19 @@ class UnknownBackwardArgument(Rule):
     def explain(self, incident: Incident) -> Diagnostic:
         assert isinstance(incident, UnknownArgument)
         new = _meant(incident.function, incident.name)
-        fails = f"`{incident.function}()` has no argument `{incident.name}`"
+        given = short(incident.name)  # behind `**` it may be any text
+        fails = f"`{incident.function}()` has no argument `{given}`"
         says = f"TypeError: {incident.function.rpartition('torch.autograd.')[2]}() got an unexpected keyword argument"
-        labels = () if incident.value is None else (Label(incident.value, f"given as `{incident.name}`"),)
+        labels = () if incident.value is None else (Label(incident.value, f"given as `{given}`"),)
         cures: tuple[Cure, ...] = ()
         if new or incident.deprecated:
             cures = (RenameArgument(incident.call.span, incident.name, new),)
         told = warned(
             self,
             incident,
-            f"{code(incident.call.span.text)}: `{incident.name}` is deprecated" if incident.deprecated else fails,
-            f"`{incident.name}` is ignored or renamed" if incident.deprecated else f"{says} '{incident.name}'",
-            f"it is called `{new}` today" if new else f"leave `{incident.name}` out",
+            f"{code(incident.call.span.text)}: `{given}` is deprecated" if incident.deprecated else fails,
+            f"`{given}` is ignored or renamed" if incident.deprecated else f"{says} '{given}'",
+            f"it is called `{new}` today" if new else f"leave `{given}` out",
             *labels,
             cures=cures,
         )

@@ -40,7 +40,7 @@ def told(machine: Interpreter, steps: int) -> Exploration:
     return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine))
 
 
-def _proof(incident: Incident) -> Callable[[], Witness] | None:
+def _proof(incident: Incident) -> Callable[[], Witness | None] | None:
     """What runs needs no proof; a call that torch refuses has one."""
     if isinstance(incident, UnknownArgument) and incident.fails:
         return partial(witness.of_argument, incident)

@@ -7,6 +7,7 @@ named stand-in that saves its inputs, or passes them on.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -16,8 +17,10 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.ledger import Ledger
 from retainlint.incident import LeafModified, NoGraph, UnknownArgument, Witness
 from retainlint.source import Span
+from retainlint.symbolic import straight
 from retainlint.symbolic.graphs import Graphs
 from retainlint.symbolic.state import Change, WalkRecord
+from retainlint.symbolic.straight import Straight, expression, one_line, statement
 from retainlint.symbolic.values import CONVENTIONAL, GUESS
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "mm": "@", "mv": "@", "dot": "@", "bmm": "@"}
@@ -26,52 +29,44 @@ _UNARY = {
     "rsqrt", "log1p", "expm1", "erf",
 }  # fmt: skip
 _CALLS = {
-    "pow": "{0} ** 2", "linear": "F.linear({0}, {1})", "softmax": "{0}.softmax(1)",
-    "log_softmax": "{0}.log_softmax(1)", "mse_loss": "F.mse_loss({0}, {1}, reduction='none')",
-    "transpose": "{0}.t()", "gelu": "F.gelu({0})", "silu": "F.silu({0})", "softplus": "F.softplus({0})",
-    "leaky_relu": "F.leaky_relu({0})", "sum": "{0}.sum(0, keepdim=True).expand(2, 2)",
-    "mean": "{0}.mean(0, keepdim=True).expand(2, 2)", "rsub": "1 - {0}",
+    "pow": "_0 ** 2", "linear": "F.linear(_0, _1)", "softmax": "_0.softmax(1)",
+    "log_softmax": "_0.log_softmax(1)", "mse_loss": "F.mse_loss(_0, _1, reduction='none')",
+    "transpose": "_0.t()", "gelu": "F.gelu(_0)", "silu": "F.silu(_0)", "softplus": "F.softplus(_0)",
+    "leaky_relu": "F.leaky_relu(_0)", "sum": "_0.sum(0, keepdim=True).expand(2, 2)",
+    "mean": "_0.mean(0, keepdim=True).expand(2, 2)", "rsub": "1 - _0",
 }  # fmt: skip
-_SAVING = """
-def saving(*inputs):
-    \"\"\"Stands for an operation that saves its inputs.\"\"\"
-    return sum(x * x for x in inputs)
-"""
-_PASSING = """
-def passing(*inputs):
-    \"\"\"Stands for an operation that saves nothing.\"\"\"
-    return sum(inputs) + 0
-"""
-_TENSOR = "torch.ones(2, 2, dtype=torch.float64{})"
+_PLAIN = "torch.ones(2, 2, dtype=torch.float64)"
+_TENSOR = "torch.ones(2, 2, dtype=torch.float64, requires_grad=True)"
+_WALKED = {
+    "Tensor.backward": "(t0 * t0).sum().backward()",
+    "torch.autograd.backward": "torch.autograd.backward((t0 * t0).sum())",
+    "torch.autograd.grad": "torch.autograd.grad((t0 * t0).sum(), t0)",
+}
 
 
 @dataclass
 class _Script:
-    """A script in the making: the variable that holds each node's result, and the lines so far."""
+    """A script in the making: the variable that holds each node's result, and the statements so far."""
 
     graphs: Graphs
-    lines: list[str] = field(default_factory=list)
+    made: Straight = field(default_factory=Straight)
     names: dict[Node, str] = field(default_factory=dict)
     kept: dict[Node, Node] = field(default_factory=dict)  # the program's node -> the replayed one
     constants: dict[Node, str] = field(default_factory=dict)
-    stand_ins: set[str] = field(default_factory=set)
     moved: Node | None = None  # a call that nobody sees, and of whose weights it is only known that they were changed
     ledger: Ledger = field(default_factory=Ledger)
 
-    def say(self, code: str, span: Span | None, what: str = "") -> None:
-        place = "" if span is None else f"{_one_line(str(span))}: {_one_line(span.text)}"
-        note = "  ".join(part for part in (place, what) if part)
-        self.lines.append(f"{code}  # {note}" if note else code)
+    def say(self, said: ast.stmt, span: Span | None, what: str = "", *, under_no_grad: bool = False) -> None:
+        place = "" if span is None else f"{one_line(str(span))}: {one_line(span.text)}"
+        self.made.add(said, "  ".join(part for part in (place, what) if part), under_no_grad=under_no_grad)
 
     def leaf(self, node: Node | None) -> str:
         """A variable for a leaf, or for whatever is not on the way."""
         if node is not None and node in self.names:
             return self.names[node]
-        name = f"t{len(self.names) + len(self.constants)}"
+        name = self._new()
         span = self.graphs.births[node].moment.span if node is not None else None
-        self.say(
-            f"{name} = {_TENSOR.format(', requires_grad=True')}", span if node is not None and node.is_leaf else None
-        )
+        self.say(statement(f"_0 = {_TENSOR}", name), span if node is not None and node.is_leaf else None)
         if node is not None:
             self.names[node] = name
             self.kept[node] = leaf(name)
@@ -85,13 +80,16 @@ class _Script:
         ]
         if node is self.moved:
             names.append(self._weight(node))
-        code = self._spelt(birth.operation, node, names)
-        name = f"t{len(self.names) + len(self.constants)}"
-        self.say(f"{name} = {code}", birth.moment.span)
+        value = self._spelt(birth.operation, node, names)
+        name = self._new()
+        self.say(statement("_0 = _1", name, value), birth.moment.span)
         self.names[node] = name
         saved = tuple(SavedTensor(s.name, self._key(node, s, name), 0, None, s.is_result) for s in node.saved)
         following = tuple(Edge(self.kept[edge.node]) for edge in node.next if edge is not None)
         self.kept[node] = Node(node.op, saved, following, self.ledger.next_order())
+
+    def _new(self) -> str:
+        return f"t{len(self.names) + len(self.constants)}"
 
     def _key(self, node: Node, saved: SavedTensor, name: str) -> str | None:
         """The variable in which a saved tensor lies."""
@@ -101,55 +99,43 @@ class _Script:
             return name
         return self.names.get(saved.edge.node) if saved.edge is not None else self.constants.get(node)
 
-    def _spelt(self, operation: str, node: Node, names: list[str]) -> str:
+    def _spelt(self, operation: str, node: Node, names: list[str]) -> ast.expr:
         if any(
             s.storage is not None and s.edge is None and not s.is_result and s.name != "weights" for s in node.saved
         ):
-            return " + ".join([f"{self._constant(node)} * {names[0]}", *names[1:]])
+            return self.made.sum([expression("_0 * _1", self._constant(node), names[0]), *names[1:]])
         if operation == "add" and len(names) > 2:  # a sum
-            return " + ".join(names)
+            return self.made.sum(names)
         if operation in _BINARY or operation in ("linear", "mse_loss"):
             left, right = (*names, self._constant(node))[:2] if len(names) == 1 else names[:2]
             if operation in _BINARY:
-                return f"{left} {_BINARY[operation]} {right}"
-            return " + ".join([_CALLS[operation].format(left, right), *names[2:]])  # a bias may be on the way
+                return expression(f"_0 {_BINARY[operation]} _1", left, right)
+            return self.made.sum([expression(_CALLS[operation], left, right), *names[2:]])  # a bias may be on the way
         if operation in _UNARY and len(names) == 1:
-            return f"-{names[0]}" if operation == "neg" else f"{names[0]}.{operation}()"
+            return expression("-_0" if operation == "neg" else f"_0.{operation}()", names[0])
         template = _CALLS.get(operation)
-        if template is not None and len(names) >= 1 + ("{1}" in template):
-            return template.format(*names)
+        if template is not None and len(names) >= 1 + ("_1" in template):
+            return expression(template, *names)
         if node.saved:
-            self.stand_ins.add("saving")
-            return f"saving({', '.join(names)})" if names else f"saving({_TENSOR.format(', requires_grad=True')})"
-        self.stand_ins.add("passing")
-        return f"passing({', '.join(names)})"
+            return self.made.stand_in("saving", names or [expression(_TENSOR)])
+        return self.made.stand_in("passing", names)
 
     def _constant(self, node: Node) -> str:
-        name = f"t{len(self.names) + len(self.constants)}"
-        self.say(f"{name} = {_TENSOR.format('')}", None, "needs no gradient")
+        name = self._new()
+        self.say(statement(f"_0 = {_PLAIN}", name), None, "needs no gradient")
         self.constants[node] = name
         return name
 
     def _weight(self, node: Node) -> str:
-        name = f"t{len(self.names) + len(self.constants)}"
-        self.say(f"{name} = {_TENSOR.format(', requires_grad=True')}", None, "a weight")
+        name = self._new()
+        self.say(statement(f"_0 = {_TENSOR}", name), None, "a weight")
         self.constants[node] = name
         return name
 
-    def text(self) -> str:
-        uses_f = any("F." in line for line in self.lines)
-        head = ["import torch"] + (["import torch.nn.functional as F"] if uses_f else [])
-        parts = ["\n".join(head)]
-        parts += [
-            text.strip("\n") for key, text in (("saving", _SAVING), ("passing", _PASSING)) if key in self.stand_ins
-        ]
-        separator = "\n\n\n" if self.stand_ins else "\n\n"
-        return separator.join([*parts, "\n".join(self.lines)]) + "\n"
-
-
-def _one_line(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= 60 else flat[:57] + "..."
+    def witness(self, error: str, node: str) -> Witness | None:
+        """None if the text isn't what was meant: then nobody gets to see it."""
+        text = self.made.text()
+        return None if text is None else Witness((), text, error, node)
 
 
 def of_freed(graphs: Graphs, first: WalkRecord, second: WalkRecord, node: Node) -> Witness | None:
@@ -162,12 +148,12 @@ def of_freed(graphs: Graphs, first: WalkRecord, second: WalkRecord, node: Node) 
     ]
     for number, (record, name, _) in enumerate(walks):
         what = "frees what it walks" if number == 0 else "needs it again"
-        script.say(f"{name}.sum().backward(retain_graph=False)", record.walk.moment.span, what)
+        script.say(statement("_0.sum().backward(retain_graph=False)", name), record.walk.moment.span, what)
     error = _replay(script.ledger.fork(), [(kept, False) for _, _, kept in walks])
     honest = _replay(script.ledger.fork(), [(walks[0][2], True), (walks[1][2], False)])
     if error is None or honest is not None:
         return None
-    return Witness((), script.text(), str(error), node.op)
+    return script.witness(str(error), node.op)
 
 
 def of_modified(
@@ -184,10 +170,11 @@ def of_modified(
         return None
     if earlier is not None:
         name = script.names[ways[0][0]]
-        script.say(f"{name}.sum().backward(retain_graph=True)", earlier.walk.moment.span)
-    script.say("with torch.no_grad():", None)
-    script.say(f"    {kept.storage}.add_(0.5)", change.moment.span, "changes it in place")
-    script.say(f"{script.names[way[0]]}.sum().backward()", walk.walk.moment.span, "needs it unchanged")
+        script.say(statement("_0.sum().backward(retain_graph=True)", name), earlier.walk.moment.span)
+    changed = statement("_0.add_(0.5)", str(kept.storage))
+    script.say(changed, change.moment.span, "changes it in place", under_no_grad=True)
+    walked = statement("_0.sum().backward()", script.names[way[0]])
+    script.say(walked, walk.walk.moment.span, "needs it unchanged")
     before = [(script.kept[ways[0][0]], True)] if earlier is not None else []
     last = [(script.kept[way[0]], False)]
     honest = _replay(script.ledger.fork(), before + last)
@@ -197,54 +184,48 @@ def of_modified(
     error = _replay(ledger, last)
     if error is None or honest is not None:
         return None
-    return Witness((), script.text(), str(error), node.op)
+    return script.witness(str(error), node.op)
 
 
 def of_no_graph(incident: NoGraph) -> Witness | None:
     """A walk from a tensor whose graph was lost in the same way, or never was."""
     script = _Script(Graphs())
     cut = incident.cut.span if incident.cut is not None else None
-    wants = "" if incident.reason == "leaf" else ", requires_grad=True"
-    script.say(f"t0 = {_TENSOR.format(wants)}", cut if incident.reason == "leaf" else None)
-    root = "t1"
+    is_leaf = incident.reason == "leaf"
+    script.say(statement(f"t0 = {_PLAIN if is_leaf else _TENSOR}"), cut if is_leaf else None)
     if incident.reason == "no_grad":
-        script.say("with torch.no_grad():", None)
-        script.say("    t1 = t0 * t0", cut, "builds no graph")
-    elif incident.reason == "leaf":
-        root = "t0"
-    else:
-        script.say(
-            "t1 = (t0 * t0).data" if incident.reason == "data" else "t1 = (t0 * t0).detach()", cut, "cuts the graph"
-        )
-    script.say(f"{root}.sum().backward()", incident.walk.moment.span, "finds none")
+        script.say(statement("t1 = t0 * t0"), cut, "builds no graph", under_no_grad=True)
+    elif not is_leaf:
+        cutting = "t1 = (t0 * t0).data" if incident.reason == "data" else "t1 = (t0 * t0).detach()"
+        script.say(statement(cutting), cut, "cuts the graph")
+    script.say(statement("_0.sum().backward()", "t0" if is_leaf else "t1"), incident.walk.moment.span, "finds none")
     try:
         engine.walk([(None, True)], Ledger(), _Numb(), engine.Observer())
     except GraphError as error:
-        return Witness((), script.text(), str(error), "the root")
+        return script.witness(str(error), "the root")
     return None
 
 
-def of_leaf(incident: LeafModified) -> Witness:
+def of_leaf(incident: LeafModified) -> Witness | None:
     """An in-place change of a leaf, or of a view of one, while autograd records."""
     script = _Script(Graphs())
-    script.say(f"t0 = {_TENSOR.format(', requires_grad=True')}", incident.made.span if incident.made else None)
-    script.say("t0[0] = 1" if incident.view else "t0.add_(1)", incident.modified.span, "changes it in place")
+    script.say(statement(f"t0 = {_TENSOR}"), incident.made.span if incident.made else None)
+    changed = statement("t0[0] = 1" if incident.view else "t0.add_(1)")
+    script.say(changed, incident.modified.span, "changes it in place")
     error = LeafViewModifiedError() if incident.view else LeafModifiedError()
-    return Witness((), script.text(), str(error), "the leaf")
+    return script.witness(str(error), "the leaf")
 
 
-def of_argument(incident: UnknownArgument) -> Witness:
-    """A walk that is given an argument by a name that it hasn't."""
+def of_argument(incident: UnknownArgument) -> Witness | None:
+    """A walk that is given an argument by a name that it hasn't, and which may be any text."""
     script = _Script(Graphs())
-    script.say(f"t0 = {_TENSOR.format(', requires_grad=True')}", None)
-    call = {
-        "Tensor.backward": "(t0 * t0).sum().backward(",
-        "torch.autograd.backward": "torch.autograd.backward((t0 * t0).sum(), ",
-        "torch.autograd.grad": "torch.autograd.grad((t0 * t0).sum(), t0, ",
-    }[incident.function]
-    script.say(f"{call}{incident.name}=True)", incident.call.span, "has no such argument")
-    name = incident.function.removeprefix("torch.autograd.")
-    return Witness((), script.text(), f"{name}() got an unexpected keyword argument '{incident.name}'", "the call")
+    script.say(statement(f"t0 = {_TENSOR}"), None)
+    walk = expression(_WALKED[incident.function])
+    assert isinstance(walk, ast.Call)
+    walk.keywords.append(straight.keyword(incident.name))
+    script.say(statement("_0", walk), incident.call.span, "has no such argument")
+    function, name = incident.function.removeprefix("torch.autograd."), straight.escaped(incident.name)
+    return script.witness(f"{function}() got an unexpected keyword argument '{name}'", "the call")
 
 
 def _way(graphs: Graphs, record: WalkRecord, node: Node) -> tuple[Node, ...]:

@@ -31,7 +31,7 @@ class Place:
 
     @property
     def shown(self) -> str:
-        return f"{os.path.basename(self.filename)}:{self.line}"
+        return f"{safe(os.path.basename(self.filename))}:{self.line}"
 
     @property
     def source(self) -> str:

@@ -22,11 +22,8 @@ def reproduce(place: str, runs: bool) -> int:
     """
     from retainlint.commands.reproduce import reproduce as run_reproduce
 
-    def run_script(script: str) -> int:
-        from pathlib import Path
+    if not runs:
+        return run_reproduce(place, sys.stdout)
+    from retainlint.commands.replay import replay
 
-        from retainlint.commands.run import run as run_run
-
-        return run_run(Path(script), [])
-
-    return run_reproduce(place, sys.stdout, run_script if runs else None)
+    return run_reproduce(place, sys.stdout, replay)

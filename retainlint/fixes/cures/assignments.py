@@ -30,7 +30,7 @@ def drop_assignment(code: Code, cure: DropAssignment, diagnostic: Diagnostic) ->
 
 
 def assign_detach(code: Code, cure: AssignDetach, diagnostic: Diagnostic) -> Iterator[Fix]:
-    if cure.span.source is code.source and cure.span.text.startswith(cure.name):
+    if cure.span.source is code.source and cure.span.text.startswith(cure.name) and code.holds(cure.name):
         edit = Edit(cure.span.start, cure.span.start, f"{cure.name} = ")
         yield Fix(Applicability.UNSAFE, f"Write `{cure.name} = {cure.span.text}`", (edit,))
 

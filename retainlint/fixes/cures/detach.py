@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from retainlint.diagnostic import Detach, Diagnostic
-from retainlint.fixes.code import Code, Function, Loop, Uneditable, spelt
+from retainlint.fixes.code import Code, Function, Loop, Uneditable
 from retainlint.fixes.cures.carried import Carried, carried_names, entering, is_container, is_function
 from retainlint.fixes.edits import Applicability, Fix
 from retainlint.fixes.statements import detached
@@ -42,7 +42,7 @@ def _all(fixes: Iterator[Callable[[], Fix]]) -> Iterator[Fix]:
 
 def _names(code: Code, cure: Detach, diagnostic: Diagnostic) -> list[str]:
     """What the cure names, then what the statements that build the graph bind."""
-    names = [cure.name] if spelt(cure.name) else []
+    names = [cure.name] if code.holds(cure.name) else []
     for span in [cure.span, *(label.span for label in diagnostic.labels if not label.primary)]:
         built = code.statement(span.start) if span.source is code.source else None
         if isinstance(built, ast.Assign):

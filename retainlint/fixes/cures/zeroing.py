@@ -14,7 +14,7 @@ from retainlint.fixes.statements import before, removed
 def zero_first(code: Code, cure: ZeroFirst, diagnostic: Diagnostic) -> Iterator[Fix]:
     """In each turn, and not once before the loop."""
     walk = code.statement(cure.walk.start) if cure.walk.source is code.source else None
-    if walk is None:
+    if walk is None or not code.holds(cure.owner):
         return
     row = f"{cure.owner}.zero_grad()"
     edits = [before(code, walk, row)]
