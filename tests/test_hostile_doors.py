@@ -28,6 +28,7 @@ from retainlint.lowering import lower
 from retainlint.report import FORMATS
 from retainlint.source import Source, Span
 from retainlint.symbolic import explore, straight, witness
+from retainlint.symbolic.graphs import Graphs
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs names that Windows hasn't")
 
@@ -224,7 +225,7 @@ def test_and_that_with_nothing_at_hand(
 
 @pytest.mark.parametrize("operation", sorted({*witness._BINARY, *witness._UNARY, *witness._CALLS}))
 def test_all_that_a_witness_is_made_of_may_run(operation: str) -> None:
-    script = witness._Script(witness.Graphs())
+    script = witness._Script(Graphs())
     node: Any = type("Bare", (), {"saved": ()})()
     made = straight.Straight()
     made.add(
@@ -235,7 +236,12 @@ def test_all_that_a_witness_is_made_of_may_run(operation: str) -> None:
 
 def test_the_script_that_is_run_is_the_witness_itself(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
-    monkeypatch.setattr(replay, "replay", lambda script: ran.append(script) or 1)
+
+    def kept(script: str) -> int:
+        ran.append(script)
+        return 1
+
+    monkeypatch.setattr(replay, "replay", kept)
     Path("m.py").write_text(TWICE)
     _, printed, _ = run("reproduce", "m.py:5")
     run("reproduce", "--run", "m.py:5")
@@ -305,6 +311,7 @@ def test_every_command_tells_of_the_file_harmlessly(name: str, run: Run) -> None
     ):
         _, out, err = run(*words)
         assert is_plain(out) and is_plain(err), words
+        assert not re.search(r"^(\+\+\+|---|@@) ", out + "\n" + err, re.MULTILINE), words  # a name is on one line
         rest = (
             re.sub(r"^(::error |##vso\[task\.logissue )", "", out, flags=re.M)
             if {"github", "azure"} & {*words}

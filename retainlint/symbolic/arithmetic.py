@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from retainlint.symbolic.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import State
 from retainlint.symbolic.truths import linear
 from retainlint.symbolic.values import COUNT, Const, Symbol, Term, UnknownObj, Value
@@ -52,14 +53,13 @@ def binary(op: str, left: Value, right: Value) -> Value | None:
 
 def _fold(op: str, left: Any, right: Any, loops: tuple[int, ...]) -> Value | None:
     try:
-        if _swells(op, left, right):
-            return Term(op, (Const(left), Const(right)))
-        result = _BINARY[op](left, right)
-        if isinstance(result, str | bytes) and len(result) > _WIDEST:
-            return Term(op, (Const(left), Const(right)))
-        return Const(result, loops)
-    except (ArithmeticError, TypeError, ValueError):
-        return Term(op, (Const(left), Const(right)))
+        if op in _BINARY and not worked_out(_swells, op, left, right):
+            result = worked_out(_BINARY[op], left, right)
+            if not isinstance(result, str | bytes) or len(result) <= _WIDEST:
+                return Const(result, loops)
+    except NotWorkedOut:
+        pass
+    return Term(op, (Const(left), Const(right)))
 
 
 def both(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:

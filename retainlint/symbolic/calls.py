@@ -19,6 +19,7 @@ from retainlint.symbolic import (
     recursion,
 )
 from retainlint.symbolic.classes import find, is_module
+from retainlint.symbolic.constants import STUMBLES
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.merge import join
 from retainlint.symbolic.models import dispatch, fields, hooks, parts, unknown, weights
@@ -107,16 +108,26 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
             spans = (None,) * len(more) + args.spans
             both = Args(more + args.pos, tuple(merged.items()), args.open, spans, args.span)
             return call(machine, state, inner, both, span)
-        case Method(obj=obj, name=name):
-            return dispatch.method(machine, state, obj, name, args, span)
-        case External(path=path):
-            return dispatch.external(machine, state, path, args, span)
+        case Method() | External():
+            return _modelled(machine, state, func, args, span)
         case GradMode():
             return [(state, Wrapped("enable_grad" if func.enabled else "no_grad", args.get(0, "func")))]
         case Ref():
             return _call_object(machine, state, func, args, span)
         case _:
             return [(state, unknown.called(machine, state, func, args, span))]
+
+
+def _modelled(machine: Machine, state: State, func: Method | External, args: Args, span: Span) -> Results:
+    """A call of what a model knows, or nobody. Operands that a model doesn't expect make the call one that nobody knows:
+    they are the program's, and end no file."""
+    try:
+        if isinstance(func, Method):
+            return dispatch.method(machine, state, func.obj, func.name, args, span)
+        return dispatch.external(machine, state, func.path, args, span)
+    except STUMBLES:
+        machine.gap(span, "a call whose arguments fit no form that is known")
+        return [(state, unknown.called(machine, state, func, args, span))]
 
 
 def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Span) -> Results:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+
 from retainlint import ir
 from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import arithmetic, contents, enums, facts, heirs, indices, iteration, keeping, lengths
 from retainlint.symbolic.classes import find
+from retainlint.symbolic.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import (
     containers,
@@ -125,9 +128,12 @@ def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: S
         return unknown.fresh(state, span)
     if isinstance(index, Slice):
         bounds = [_bound(state, part, len(items)) for part in index.parts]
-        if "?" not in bounds:
-            part = items[slice(*bounds)]  # type: ignore[arg-type]
-            return Tuple(part) if tuple_ else state.new(ListObj(part))
+        try:
+            if "?" not in bounds:
+                part: tuple[Value, ...] = worked_out(operator.getitem, items, slice(*bounds))
+                return Tuple(part) if tuple_ else state.new(ListObj(part))
+        except NotWorkedOut:
+            pass
         return state.new(ListObj(items, True))
     return items[-1] if items else unknown.fresh(state, span)
 

@@ -8,6 +8,7 @@ from retainlint.records import record, replace
 from retainlint.source import Span
 from retainlint.symbolic import arithmetic, contents, heirs, indices, keys, views
 from retainlint.symbolic.classes import find
+from retainlint.symbolic.constants import STUMBLES, NotWorkedOut, worked_out
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import fields, loaders, operations, unknown, weights
 from retainlint.symbolic.state import State, ticket
@@ -84,6 +85,15 @@ def any_item(machine: Machine, state: State, iterable: Value, span: Span) -> Val
 
 
 def source_of(machine: Machine, state: State, value: Value, span: Span) -> Source:
+    """What is gone through, item by item. Of what a model stumbles over, a call without its arguments, nobody knows."""
+    try:
+        return _source_of(machine, state, value, span)
+    except STUMBLES:
+        machine.gap(span, "what is gone through can't be worked out")
+        return Source(None, lambda s, i: [(s, unknown.fresh(s, span))])
+
+
+def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Source:
     if isinstance(value, Tuple):
         return _sequence(state, value.items, span)
     if isinstance(value, Const) and isinstance(value.value, str):
@@ -315,6 +325,14 @@ def _counted(index: Value, start: Value, step: Value) -> Value:
     return arithmetic.sum_of("+", scaled, start)
 
 
+def _turns(start: int, stop: int, step: int) -> int | None:
+    """How many turns a range makes; None for more than Python can count by."""
+    try:
+        return worked_out(len, range(start, stop, step))
+    except NotWorkedOut:
+        return None
+
+
 def _range(obj: IteratorObj) -> Source:
     start, stop, step = obj.parts
     if step == Const(-1) and not (isinstance(start, Const) and isinstance(stop, Const)):
@@ -323,7 +341,7 @@ def _range(obj: IteratorObj) -> Source:
     numbers = [part.value for part in obj.parts if isinstance(part, Const) and isinstance(part.value, int)]
     length: int | None = None
     if len(numbers) == 3 and numbers[2] != 0:
-        length = len(range(numbers[0], numbers[1], numbers[2]))
+        length = _turns(*numbers)
     size = arithmetic.sum_of("-", stop, start) if step == Const(1) else arithmetic.strides(start, stop, step)
     by_one = step == Const(1) and length is None and size is not None
     last = arithmetic.sum_of("-", size, Const(1)) if size is not None and by_one else None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from retainlint.source import Span
 from retainlint.symbolic import arithmetic, contents, exactly, facts, iteration, lengths
+from retainlint.symbolic.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import containers, fields, operations, reflection, sums, unknown
 from retainlint.symbolic.state import Flow, State
@@ -36,6 +39,7 @@ _PLAIN = {
 }  # fmt: skip
 
 
+_CASTS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str, "bool": bool}
 _COPIES = {"list", "tuple", "set", "frozenset", "sorted"}
 
 
@@ -185,8 +189,8 @@ def _is_number(state: State, value: Value) -> bool:
 def _cast(name: str, value: Value) -> Value:
     if isinstance(value, Const):
         try:
-            return Const({"int": int, "float": float, "str": str, "bool": bool}[name](value.value))
-        except (TypeError, ValueError):
+            return Const(worked_out(_CASTS[name], value.value))
+        except NotWorkedOut:
             return Term(name, (value,))
     return value if name == "int" and arithmetic.is_scalar(value) else Term(name, (value,))
 
@@ -304,16 +308,17 @@ def scalar_method(state: State, obj: Value, name: str, args: Args, span: Span) -
             try:
                 values = [a.value for a in args.pos if isinstance(a, Const)]
                 if name != "replace" or len(obj.value) * len(str(values[-1])) < LONGEST_TEXT:
-                    return [(state, Const(getattr(obj.value, name)(*values)))]
-            except (TypeError, ValueError, IndexError):
+                    return [(state, Const(worked_out(getattr(obj.value, name), *values)))]
+            except (NotWorkedOut, IndexError):
                 pass
     if name in ("split", "rsplit", "splitlines") and isinstance(obj, Const) and isinstance(obj.value, str):
         if all(isinstance(a, Const) for a in args.all):
             try:
                 named = {key: a.value for key, a in args.named if isinstance(a, Const)}
-                parts = getattr(obj.value, name)(*(a.value for a in args.pos if isinstance(a, Const)), **named)
+                values = [a.value for a in args.pos if isinstance(a, Const)]
+                parts = worked_out(getattr(obj.value, name), *values, **named)
                 return [(state, state.new(ListObj(tuple(map(Const, parts)))))]
-            except (TypeError, ValueError):
+            except NotWorkedOut:
                 pass
     if name == "item":
         return [(state, obj)]
@@ -322,10 +327,10 @@ def scalar_method(state: State, obj: Value, name: str, args: Args, span: Span) -
             named = {key: a.value for key, a in args.named if isinstance(a, Const)}
             values = [a.value for a in args.pos if isinstance(a, Const)]
             if not arithmetic.is_wide(text := str(obj.value), *values, *named.values()):
-                return [(state, Const(text.format(*values, **named)))]
-            return [(state, Term(name, (obj, *args.pos)))]
-        except (TypeError, ValueError, IndexError, KeyError, AttributeError):
-            return [(state, Term(name, (obj, *args.pos)))]
+                return [(state, Const(worked_out(text.format, *values, **named)))]
+        except NotWorkedOut:
+            pass
+        return [(state, Term(name, (obj, *args.pos)))]
     if all(map(arithmetic.is_scalar, args.pos)):
         return [(state, Term(name, (obj, *args.pos)))]
     return [(state, unknown.fresh(state, span, plain=True))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from retainlint import ir
@@ -10,6 +11,7 @@ from retainlint.records import replace
 from retainlint.source import Span
 from retainlint.symbolic import arithmetic, facts, keeping, witness
 from retainlint.symbolic.classes import find
+from retainlint.symbolic.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.context import Args, Machine, Results
 from retainlint.symbolic.models import sequences, unknown
 from retainlint.symbolic.state import Change, Flow, State, ticket
@@ -153,8 +155,8 @@ def _filled(text: str, given: Value) -> Value:
     values = tuple(part.value for part in parts if isinstance(part, Const))
     if len(values) == len(parts) and not arithmetic.is_wide(text, *values):
         try:
-            return Const(text % values)
-        except (TypeError, ValueError, OverflowError):
+            return Const(worked_out(operator.mod, text, values))
+        except NotWorkedOut:
             pass
     return Term("format", (Const(text), given))
 
@@ -234,7 +236,7 @@ def unary(machine: Machine, state: State, op: str, value: Value, span: Span) -> 
             return Const(~number) if isinstance(number, int) else value
         return Const(-number if op == "-" else +number)
     if arithmetic.is_scalar(value):
-        return Term(op, (value,))
+        return value if op == "+" else Term(op, (value,))
     if op == "-":
         made = _numeric(machine, state, "neg", (value,), span, ())
         unknown.totalled(state, made, "-", Const(0), value)

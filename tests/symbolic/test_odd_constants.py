@@ -1,0 +1,81 @@
+"""Odd constants and operands beside a failure: what they raise is the program's, and hides nothing of the file."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.source import Source
+from retainlint.symbolic import explore
+from retainlint.symbolic.constants import NotWorkedOut, worked_out
+
+ODD = (
+    "a = 'x' @ 2", "a = 1 @ 1.5", "a = -+~n", "a = +n + +n", "a = (+n) - 1", "if +n > 2: pass", "a = (0, 1)[:'x']",
+    "a = [0, 1][0:2:0]", "a = [0, 1][::1.5]", "a = (1,) * 9 ** 99", "a = 'x' * 9 ** 99", "a = 1 << 9 ** 99",
+    "a = 2 ** 2 ** 2 ** 2 ** 2 ** 9", "a = 0 ** -1", "a = 1.5 ** 9 ** 9", "a = int('9' * 9999)", "a = int(1e999)",
+    "a = float(10 ** 999)", "a = round(1e999)", "a = chr(-1)", "a = divmod(1, 0)", "a = '%*d' % (10 ** 9, 1)",
+    "a = '{:{}}'.format(1, 10 ** 9)", "a = '{0.x}'.format(1)", "a = '{'.format()", "a = 'x'.split('')",
+    "a = 'x'.splitlines(9 ** 99)", "a = 'x'.count()", "a = 'x'.replace('', '', 9 ** 99)", "a = b'x'.title(1)",
+    "for i in range(9 ** 99): pass", "for i in range(0, -9 ** 99, -1): pass", "for i in range(0, 9, 0): pass",
+    "for i in range(): pass", "for i in enumerate(): pass", "for i in reversed(): pass", "for i in zip(): pass",
+    "for i in map(): pass", "for i in map(len): pass", "for i in filter(): pass", "for i in iter(): pass",
+    "for i in sorted(): pass", "a = list(enumerate())", "a = [*reversed()]", "a = sum()", "a = min()", "a = next()",
+    "a = getattr()", "a = getattr(w)", "setattr()", "a = isinstance(w)", "a = hasattr()", "a = super()", "a = dict(1)",
+    "a = dict([1])", "a = dict([(1,)])", "a = len()", "a = abs()", "a = int()", "a = type()", "a = vars()", "a = divmod()",
+    *(f"a = torch.{name}()" for name in """index_add scatter where cat stack einsum lerp pow clamp matmul addmm gather
+    index_select masked_fill topk sort max chunk split unbind meshgrid tensor ones full arange linspace eye rand
+    norm bmm baddbmm outer sum mean""".split()),
+    *(f"a = torch.nn.functional.{name}()" for name in """layer_norm batch_norm cross_entropy pad dropout embedding
+    linear conv2d nll_loss one_hot""".split()),
+    *(f"a = w.{name}()" for name in """index_add scatter scatter_ where lerp pow add_ mul index_copy_ masked_fill_ view
+    reshape expand repeat permute transpose to type_as register_hook narrow select""".split()),
+    "a = torch.nn.Sequential()()", "a = torch.nn.ModuleList()[0]", "a = torch.optim.SGD()", "a = torch.nn.Linear()()",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ODD)
+def test_what_they_raise_hides_no_failure(row: str) -> None:
+    text = f"""import torch
+w = torch.ones(3, requires_grad=True)
+n = int(input())
+loss = (w * w).sum()
+try:
+    {row}
+except Exception:
+    pass
+loss.backward()
+loss.backward()
+"""
+    begun = time.perf_counter()
+    exploration = explore(lower(Source("m.py", text)))
+    assert 10 in {incident.primary.row for incident in exploration.incidents}
+    assert time.perf_counter() - begun < 5
+
+
+def test_whatever_an_operation_raises_is_one_exception() -> None:
+    def broken() -> int:
+        raise RuntimeError
+
+    for operation, values in ((broken, ()), (pow, (2, 99_999)), (lambda: "x" * 2_000_000, ()), (int, (float("inf"),))):
+        with pytest.raises(NotWorkedOut):
+            worked_out(operation, *values)
+    assert worked_out(pow, 2, 9) == 512
+
+
+def test_remainders_by_many_numbers_take_no_room() -> None:
+    """Their rounds come back only after billions of turns."""
+    rows = [
+        f"    if i % {prime} == 1:\n        loss = (w * w).sum()\n" for prime in (7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
+    ]
+    text = f"""import torch
+w = torch.ones(3, requires_grad=True)
+loss = (w * w).sum()
+for i in range(n):
+{"".join(rows)}loss.backward()
+loss.backward()
+"""
+    begun = time.perf_counter()
+    assert [each.primary.row for each in explore(lower(Source("m.py", text))).incidents] == [len(rows) * 2 + 6]
+    assert time.perf_counter() - begun < 30
