@@ -20,17 +20,11 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from retainlint.api import (
-        CommandError,
-        Condition,
-        Diagnostic,
-        Label,
-        Severity,
-        Span,
-        Witness,
-        check,
-        check_source,
-    )
+    from retainlint.api import check, check_source
+    from retainlint.commands import CommandError
+    from retainlint.diagnostic import Diagnostic, Label, Severity
+    from retainlint.incident import Condition, Witness
+    from retainlint.text.source import Span
 else:
 
     def __getattr__(name: str) -> object:

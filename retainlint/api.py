@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from concurrent.futures import Executor
 from typing import TypeAlias
 
-from retainlint import linter
+from retainlint.checking import linter
+from retainlint.checking.scheduler import Running
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import asked, configured, told
 from retainlint.commands.known import Knowing
 from retainlint.config import Configs
 from retainlint.diagnostic import Diagnostic, Label, Severity
-from retainlint.files import Disk
 from retainlint.incident import Condition, Witness
-from retainlint.running import Running
-from retainlint.source import Source, Span
+from retainlint.project.files import Disk
+from retainlint.text.source import Source, Span
 
 Path: TypeAlias = "str | os.PathLike[str]"
 

@@ -6,8 +6,8 @@ from enum import Enum
 from typing import TypeAlias
 
 from retainlint.incident import Witness
-from retainlint.records import record
-from retainlint.source import Span
+from retainlint.startup.records import record
+from retainlint.text.source import Span
 
 
 class Severity(Enum):

@@ -7,13 +7,14 @@ import ast
 from collections.abc import Iterator
 from typing import ClassVar
 
-from retainlint import __version__, linter, suppressions
+from retainlint import __version__, suppressions
 from retainlint.catalogue import CATALOGUE
+from retainlint.checking import linter
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.files import Disk
-from retainlint.source import Source
+from retainlint.project.files import Disk
 from retainlint.suppressions import Suppressions
+from retainlint.text.source import Source
 
 PREFIX = "RTL"
 

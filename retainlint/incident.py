@@ -6,8 +6,8 @@ from dataclasses import field
 from enum import Enum
 from typing import TypeAlias
 
-from retainlint.records import record
-from retainlint.source import Span
+from retainlint.startup.records import record
+from retainlint.text.source import Span
 
 
 @record

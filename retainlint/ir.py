@@ -1,25 +1,22 @@
-"""What a program does, not how it is spelt: a small closed set of instructions, each with its span.
-
-Expressions are flattened: every instruction reads registers and writes at most one, `dst`. Registers are numbered
-afresh in each `Code`. Control flow stays nested, so that both arms of a branch end at the same join.
-"""
+"""What a program does, not how it is spelt: a small closed set of instructions, each with its span."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from enum import Enum
 from functools import cached_property, partial
 from types import EllipsisType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from retainlint.parts import Parts
-from retainlint.records import record
-from retainlint.source import Source, Span
+from retainlint.startup.records import record
+from retainlint.text.source import Span
 
 Register: TypeAlias = int
+
 Block: TypeAlias = "tuple[Instr, ...]"
+
 Literal: TypeAlias = int | float | complex | str | bytes | bool | EllipsisType | None
 
 
@@ -464,11 +461,60 @@ Instr: TypeAlias = (
 )  # fmt: skip
 
 
-@record
-class Program:
-    """A module, lowered; with `parts` the body of its code is empty, and each of them is lowered when it is asked for."""
+def _items(instr: Build) -> Iterable[Register]:
+    for item in instr.items:
+        yield item.value
+        if item.key is not None:
+            yield item.key
+        if isinstance(item.spec, int):
+            yield item.spec
 
-    source: Source
-    module: Code
-    gaps: tuple[Opaque, ...] = ()
-    parts: Parts | None = None
+
+def _append(instr: Append) -> Iterable[Register]:
+    return (instr.container, instr.item.value, *(() if instr.item.key is None else (instr.item.key,)))
+
+
+def _call(instr: Call) -> Iterable[Register]:
+    return (instr.func, *(arg.value for arg in instr.args))
+
+
+def _class(instr: MakeClass) -> Iterable[Register]:
+    return (arg.value for arg in instr.bases)
+
+
+def _defaults(instr: MakeFunction) -> Iterable[Register]:
+    return (param.default for param in instr.code.params if param.default is not None)
+
+
+def _nothing(instr: Instr) -> Iterable[Register]:
+    return ()
+
+
+READS: dict[type, Callable[[Any], Iterable[Register]]] = {
+    Const: _nothing,
+    Move: lambda instr: (instr.src,),
+    Load: _nothing,
+    Store: lambda instr: (instr.src,),
+    Delete: _nothing,
+    GetAttr: lambda instr: (instr.obj,),
+    SetAttr: lambda instr: (instr.obj, instr.src),
+    DelAttr: lambda instr: (instr.obj,),
+    GetItem: lambda instr: (instr.obj, instr.index),
+    SetItem: lambda instr: (instr.obj, instr.index, instr.src),
+    DelItem: lambda instr: (instr.obj, instr.index),
+    Unary: lambda instr: (instr.operand,),
+    Binary: lambda instr: (instr.left, instr.right),
+    Compare: lambda instr: (instr.left, instr.right),
+    Call: _call,
+    Build: _items,
+    Append: _append,
+    Unpack: lambda instr: (instr.src,),
+    Import: _nothing,
+    MakeFunction: _defaults,
+    Decorate: lambda instr: (instr.decorator, instr.target),
+    MakeClass: _class,
+    MakeType: _nothing,
+    Yield: lambda instr: (instr.src,),
+    Await: lambda instr: (instr.src,),
+    Opaque: _nothing,
+}

@@ -11,7 +11,7 @@ import pytest
 from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.incident import Condition, Exploration, Verdict, Witness
 from retainlint.lowering import LoweringError
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 
 def span(source: Source, text: str, nth: int = 0) -> Span:
@@ -53,6 +53,6 @@ def fake_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
         return Diagnostic("RTL101", "backward-in-loop", Severity.ERROR, "it is walked twice", labels, witness=witness)
 
     monkeypatch.setattr("retainlint.lowering.lower", lower, raising=False)
-    monkeypatch.setattr("retainlint.shelf.Shelf.keep", lambda *_: None)
+    monkeypatch.setattr("retainlint.cache.ir_store.Shelf.keep", lambda *_: None)
     monkeypatch.setattr("retainlint.symbolic.explore", explore, raising=False)
     monkeypatch.setattr("retainlint.rules.diagnose", diagnose, raising=False)

@@ -6,8 +6,8 @@ from retainlint.diagnostic import Diagnostic
 from retainlint.fixes import Seen
 from retainlint.lowering import LoweringError, lower
 from retainlint.rules import diagnose
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 
 def look(source: Source) -> Seen | None:

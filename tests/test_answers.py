@@ -17,13 +17,12 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from retainlint import answers as answers_module
-from retainlint.cache import Cache
-from retainlint.cachedir import clean
+from retainlint.cache import ignore_cache as answers_module
+from retainlint.cache.cache import Cache
+from retainlint.cache.directory import clean
 from retainlint.config import Configs, Settings
 from retainlint.config.table import Value
-from retainlint.discovery import discover
-from retainlint.ignores import Ignores, ignored
+from retainlint.project.discovery import Ignores, discover, ignored
 
 PACKAGE = Path(__file__).resolve().parent.parent
 PLACES = ("", "a", "b", "a/b", "a/a", "a/b/a")

@@ -221,8 +221,10 @@ def test_the_way_in_is_cheap(module: str) -> None:
 def test_the_table_can_be_broken(tmp_path: Path) -> None:
     """The reader of imports sees those in functions, under conditions, and of modules by `from`."""
     module = tmp_path / "m.py"
-    module.write_text("def f():\n    from retainlint import linter\ntry:\n    pass\nexcept E:\n    import torch.nn\n")
-    assert sorted(imports(module)) == [(2, "retainlint.linter", False), (6, "torch.nn", True)]
+    module.write_text(
+        "def f():\n    from retainlint.checking import linter\ntry:\n    pass\nexcept E:\n    import torch.nn\n"
+    )
+    assert sorted(imports(module)) == [(2, "retainlint.checking.linter", False), (6, "torch.nn", True)]
 
 
 def test_a_file_without_a_walk_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:

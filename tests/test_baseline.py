@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from findings import span
 
-from retainlint.baseline import Baseline, BaselineError, Entry, function_of, load
-from retainlint.source import Source
+from retainlint.suppressions.baseline import Baseline, BaselineError, Entry, function_of, load
+from retainlint.text.source import Source
 
 TEXT = """
     class A:

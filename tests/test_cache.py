@@ -16,11 +16,12 @@ import pytest
 from findings import fake_pipeline
 from running import BAD, write
 
-from retainlint import files, linter
-from retainlint.cache import Cache, tool
-from retainlint.cachedir import DAY, MOST, TAG, clean
+from retainlint.cache.cache import Cache, tool
+from retainlint.cache.directory import DAY, MOST, TAG, clean
+from retainlint.checking import linter
+from retainlint.checking.scheduler import Running
 from retainlint.config import Configs, Settings
-from retainlint.running import Running
+from retainlint.project import files
 
 CONFIGS = Configs.alike(Settings())
 USES = "from nets import loss\nloss.backward()\nloss.backward()\n"
@@ -42,7 +43,7 @@ def age(*names: str) -> None:
 @pytest.fixture
 def aged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as old enough for its times to be trusted."""
-    monkeypatch.setattr("retainlint.cache.YOUNG", -(10**12))
+    monkeypatch.setattr("retainlint.cache.cache.YOUNG", -(10**12))
 
 
 @pytest.fixture
@@ -154,7 +155,7 @@ def test_what_was_not_in_a_directory_beyond_is_told_by_one_look_at_it(
         asked.append(place)
         return files.stamp(place)
 
-    monkeypatch.setattr("retainlint.cache.stamp", noted)
+    monkeypatch.setattr("retainlint.cache.cache.stamp", noted)
 
     def again() -> int:
         asked.clear()
@@ -311,8 +312,8 @@ def test_many_runs_at_a_time_leave_a_whole_pack() -> None:
     for number in range(4):
         write(f"m{number}.py", USES.replace("from nets import loss", NETS))
     script = (
-        "from retainlint import linter\nfrom retainlint.cache import Cache\nfrom retainlint.config import Configs, Settings\n"
-        "from retainlint.running import Running\n"
+        "from retainlint.checking import linter\nfrom retainlint.cache.cache import Cache\nfrom retainlint.config import Configs, Settings\n"
+        "from retainlint.checking.scheduler import Running\n"
         "for _ in range(5): print(len(linter.check(['.'], Configs.alike(Settings()), None, Running(Cache('cache'))).diagnostics))\n"
     )
     room = str(Path(__file__).resolve().parent.parent)
@@ -349,7 +350,7 @@ def test_a_change_of_our_own_files_is_another_version(monkeypatch: pytest.Monkey
     assert tool("1.0") == tool("1.0") != tool("1.1")
     write("package/cache.py", "")
     write("package/__init__.py", "")
-    monkeypatch.setattr("retainlint.cache.__file__", os.path.abspath("package/cache.py"))
+    monkeypatch.setattr("retainlint.cache.cache.__file__", os.path.abspath("package/cache/cache.py"))
     before = tool("1.0")
     age("package/cache.py")
     assert tool("1.0") == before, "where it is installed, its files don't change one by one"
@@ -357,7 +358,7 @@ def test_a_change_of_our_own_files_is_another_version(monkeypatch: pytest.Monkey
     before = tool("1.0")
     write("package/cache.py", "#\n")
     assert tool("1.0") != before
-    monkeypatch.setattr("retainlint.cache.__file__", os.path.abspath("package/gone/cache.py"))
+    monkeypatch.setattr("retainlint.cache.cache.__file__", os.path.abspath("package/gone/cache/cache.py"))
     assert tool("1.0") == tool("1.0")
 
 
@@ -412,7 +413,7 @@ def test_a_warm_run_imports_nothing_costly(monkeypatch: pytest.MonkeyPatch) -> N
     write("a.py", USES)
     write("nets.py", NETS)
     script = (
-        "import sys; from retainlint import cache; cache.tool = str\n"  # someone may be at work on this package
+        "import sys; from retainlint.cache import cache; cache.tool = str\n"  # someone may be at work on this package
         "from retainlint.cli import cli; cli.main(['check', '-q', '.'], standalone_mode=False)\n"
         "costly = 'libcst numpy multiprocessing logging retainlint.lowering retainlint.symbolic retainlint.rules'.split()\n"
         "print('imported:', *[name for name in costly if name in sys.modules])"

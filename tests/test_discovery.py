@@ -12,8 +12,8 @@ from configs import configs
 
 from retainlint.config import Configs, Settings
 from retainlint.config.table import EXCLUDED, Value
-from retainlint.discovery import Found, MissingPath
-from retainlint.discovery import discover as discover_with
+from retainlint.project.discovery import Found, MissingPath
+from retainlint.project.discovery import discover as discover_with
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,11 @@ from typing import get_args
 
 import pytest
 
-from retainlint import encoded, ir
+from retainlint import ir, program
+from retainlint.cache import ir_codec
 from retainlint.lowering import lower, lower_body, lower_partly
-from retainlint.source import Source, Span
 from retainlint.symbolic import explore
+from retainlint.text.source import Source, Span
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = [
@@ -21,10 +22,10 @@ OURS = [
 TEXTS = OURS[::6] + sorted(ROOT.glob("fixtures/*/*.py"))[::25]
 
 
-def again(program: ir.Program) -> ir.Program:
+def again(program: program.Program) -> program.Program:
     """The program, written and read."""
-    return encoded.read_module(
-        encoded.module(program)[0], program.source, lambda head: lower_body(program.source, head)
+    return ir_codec.read_module(
+        ir_codec.module(program)[0], program.source, lambda head: lower_body(program.source, head)
     )
 
 
@@ -56,9 +57,9 @@ def test_a_module_is_read_as_it_was(path: Path, whole: bool) -> None:
 @pytest.mark.parametrize("path", TEXTS[::4], ids=lambda path: path.stem)
 def test_a_body_is_read_as_it_was(path: Path) -> None:
     source = Source.decode(path.name, path.read_bytes())
-    for waiting in encoded.module(lower(source))[1]:
+    for waiting in ir_codec.module(lower(source))[1]:
         code = lower_body(source, waiting.head)
-        assert list(parts(encoded.read_body(encoded.body(code), source))) == list(parts(code))
+        assert list(parts(ir_codec.read_body(ir_codec.body(code), source))) == list(parts(code))
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
@@ -68,10 +69,10 @@ def test_a_part_is_read_as_it_was(path: Path) -> None:
     assert program.parts is not None
     for number, part in enumerate(program.parts.all):
         block = program.parts.block(number)
-        read = encoded.read_block(encoded.block(block)[0], source, lambda head: lower_body(source, head))
+        read = ir_codec.read_block(ir_codec.block(block)[0], source, lambda head: lower_body(source, head))
         assert list(parts(read)) == list(parts(block))
-        line = encoded.outline([], [(0, 1)], [], [part])
-        assert list(parts(encoded.read_outline(line))) == list(parts(([], [(0, 1)], [], (part,))))
+        line = ir_codec.outline([], [(0, 1)], [], [part])
+        assert list(parts(ir_codec.read_outline(line))) == list(parts(([], [(0, 1)], [], (part,))))
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
@@ -109,10 +110,10 @@ def test_values_stay_what_they_are(value: str) -> None:
 def test_what_json_would_change_is_not_written(value: str) -> None:
     program = lower(Source("a.py", f"x = {value}\n"))
     try:
-        line = encoded.module(program)[0]
+        line = ir_codec.module(program)[0]
     except ValueError:
         return
-    read = encoded.read_module(line, program.source, lambda head: lower_body(program.source, head))
+    read = ir_codec.read_module(line, program.source, lambda head: lower_body(program.source, head))
     assert list(parts(read)) == list(parts(program))
 
 
@@ -150,7 +151,7 @@ def test_what_no_text_here_spells_can_be_written() -> None:
     source = Source("a.py", "x")
     span = Span(source, 0, 1)
     code = ir.Code("f", "f", span, (ir.MakeType(span, 1, "T"), ir.Opaque(span, "unseen", 2), ir.Opaque(span, "unseen")))
-    assert list(parts(encoded.read_body(encoded.body(code), source))) == list(parts(code))
+    assert list(parts(ir_codec.read_body(ir_codec.body(code), source))) == list(parts(code))
 
 
 def instructions(value: object) -> Iterator[object]:
@@ -167,7 +168,7 @@ def test_a_function_that_could_not_be_read_is_not_written() -> None:
     source = Source("a.py", "def f(): pass\n")
     span = Span(source, 0, 13)
     with pytest.raises(ValueError):
-        encoded.body(ir.Code("f", "f", span, (ir.Opaque(span, "the body of `f` can't be read"),)))
+        ir_codec.body(ir.Code("f", "f", span, (ir.Opaque(span, "the body of `f` can't be read"),)))
 
 
 @pytest.mark.parametrize(
@@ -176,4 +177,4 @@ def test_a_function_that_could_not_be_read_is_not_written() -> None:
 def test_of_other_data_nothing_is_made(line: bytes) -> None:
     source = Source("a.py", "x = 1\n")
     with pytest.raises((ValueError, TypeError, KeyError, IndexError, AttributeError)):
-        encoded.read_module(line, source, lambda head: lower_body(source, head))
+        ir_codec.read_module(line, source, lambda head: lower_body(source, head))

@@ -22,8 +22,8 @@ from retainlint.diagnostic import Diagnostic
 from retainlint.lowering import lower
 from retainlint.rules import RULES, Rule, diagnose
 from retainlint.rules.rule import Example
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 SECOND_TIME = "Trying to backward through the graph a second time"
 SENTENCES = {

@@ -13,8 +13,8 @@ from marks import failing
 from retainlint.incident import Incident
 from retainlint.lowering import lower
 from retainlint.rules import diagnose
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 ROOM = Path(__file__).parent.parent / "fixtures"
 VERDICTS: dict[str, dict[str, Any]] = json.loads((ROOM / "verdicts.json").read_text(encoding="utf-8"))

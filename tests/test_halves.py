@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from retainlint import process
-from retainlint.halves import MOST, shared
+from retainlint.checking.prescan import MOST, shared
+from retainlint.startup import process
 
 pytestmark = pytest.mark.skipif(not process.forks(), reason="processes are not forked here")
 
@@ -97,7 +97,7 @@ def test_a_process_that_hears_of_no_ends() -> None:
 def test_the_copy_ends_when_the_other_is_killed() -> None:
     """It doesn't wait for ever until its answers, which are longer than a pipe, are taken."""
     script = (
-        "import os, sys, time\nfrom retainlint.halves import shared\nthis = os.getpid()\n"
+        "import os, sys, time\nfrom retainlint.checking.prescan import shared\nthis = os.getpid()\n"
         "def work(piece):\n"
         "    if os.getpid() == this: time.sleep(60)\n"
         "    os.write(1, b'%d\\n' % os.getpid())\n"
@@ -120,7 +120,7 @@ def test_the_copy_ends_when_the_other_is_killed() -> None:
 
 def test_what_waits_to_be_written_is_written_once() -> None:
     script = (
-        "import sys\nfrom retainlint.halves import shared\nsys.stdout.write('once\\n')\n"
+        "import sys\nfrom retainlint.checking.prescan import shared\nsys.stdout.write('once\\n')\n"
         "assert len(list(shared(range(9), str))) == 9\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

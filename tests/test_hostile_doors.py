@@ -26,9 +26,10 @@ from retainlint.fixes.cures import BUILDERS
 from retainlint.incident import Incident
 from retainlint.lowering import lower
 from retainlint.report import FORMATS
-from retainlint.source import Source, Span
-from retainlint.symbolic import explore, straight, witness
-from retainlint.symbolic.graphs import Graphs
+from retainlint.symbolic import explore
+from retainlint.symbolic.detectors import witness, witness_script
+from retainlint.symbolic.state.graphs import Graphs
+from retainlint.text.source import Source, Span
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs names that Windows hasn't")
 
@@ -141,39 +142,39 @@ def test_a_comment_stays_a_comment(text: str) -> None:
 @pytest.mark.parametrize("text", ["a = 1\x0c", "f(\n# \u2028 \u202e\n)", "'\u2028\x85\x1c'"])
 def test_code_in_a_comment_is_one_line(text: str) -> None:
     source = Source("m.py", text)
-    made = straight.Straight()
-    made.add(straight.statement("t0 = 1"), straight.one_line(Span(source, 0, len(text)).text))
+    made = witness_script.Straight()
+    made.add(witness_script.statement("t0 = 1"), witness_script.one_line(Span(source, 0, len(text)).text))
     script = made.text()
     assert script is not None and len(script.splitlines()) == 3 and is_plain(script)
 
 
 def test_a_script_that_python_reads_otherwise_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second lock: it holds where the first is broken."""
-    monkeypatch.setattr(straight, "escaped", lambda text: text)
+    monkeypatch.setattr(witness_script, "escaped", lambda text: text)
     for text in COMMENTS[:3]:
-        made = straight.Straight()
-        made.add(straight.statement("t0 = 1"), text)
+        made = witness_script.Straight()
+        made.add(witness_script.statement("t0 = 1"), text)
         assert made.text() is None
-    monkeypatch.setattr(straight, "_is_name", lambda text: True)
+    monkeypatch.setattr(witness_script, "_is_name", lambda text: True)
     for text in NAMES[:4]:
-        made = straight.Straight()
-        made.add(straight.statement("t0 = 1"))
-        call = straight.expression("t0.backward()")
+        made = witness_script.Straight()
+        made.add(witness_script.statement("t0 = 1"))
+        call = witness_script.expression("t0.backward()")
         assert isinstance(call, ast.Call)
-        call.keywords.append(straight.keyword(text))
-        made.add(straight.statement("_0", call))
+        call.keywords.append(witness_script.keyword(text))
+        made.add(witness_script.statement("_0", call))
         assert made.text() is None
 
 
 @pytest.mark.parametrize("name", ["a b", "a\nb", "class", "", "f()", "ﬁt"])
 def test_a_variable_is_a_name(name: str) -> None:
-    with pytest.raises(straight.Unwritable):
-        straight.statement("_0 = 1", name)
+    with pytest.raises(witness_script.Unwritable):
+        witness_script.statement("_0 = 1", name)
 
 
 def test_long_sums_are_written_flat() -> None:
-    made = straight.Straight()
-    made.add(straight.statement("_0 = _1", "t9999", made.sum([f"t{n}" for n in range(5_000)])))
+    made = witness_script.Straight()
+    made.add(witness_script.statement("_0 = _1", "t9999", made.sum([f"t{n}" for n in range(5_000)])))
     assert "passing(t0, t1" in (made.text() or "")
 
 
@@ -227,9 +228,11 @@ def test_and_that_with_nothing_at_hand(
 def test_all_that_a_witness_is_made_of_may_run(operation: str) -> None:
     script = witness._Script(Graphs())
     node: Any = type("Bare", (), {"saved": ()})()
-    made = straight.Straight()
+    made = witness_script.Straight()
     made.add(
-        straight.statement("_0", script._spelt(operation, node, ["t0", "t1"][: 1 + (operation in witness._BINARY)]))
+        witness_script.statement(
+            "_0", script._spelt(operation, node, ["t0", "t1"][: 1 + (operation in witness._BINARY)])
+        )
     )
     replay.checked(made.text() or "1 +")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from retainlint.files import Held
-from retainlint.leading import Leading
-from retainlint.modules import Modules
-from retainlint.project import starts_walks
-from retainlint.walks import may_lead_to_walks
+from retainlint.project.call_index import Leading
+from retainlint.project.files import Held
+from retainlint.project.import_resolution import Modules
+from retainlint.project.module_loading import starts_walks
+from retainlint.text.prefilter import may_lead_to_walks
 
 HEAD = "import torch\noptimizer = torch.optim.SGD([], 1)\n"
 WALK = "def update(optimizer, loss):\n    loss.backward()\n"

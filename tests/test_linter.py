@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from findings import fake_pipeline
 
-from retainlint import linter
+from retainlint.checking import linter
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic
 

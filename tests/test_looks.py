@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from running import write
 
-from retainlint import linter, looks, process
+from retainlint.checking import linter, prescan
+from retainlint.checking.prescan import glanced, skimmed
 from retainlint.config import Settings
-from retainlint.files import Disk
-from retainlint.looks import glanced, skimmed
+from retainlint.project.files import Disk
+from retainlint.startup import process
 
 WALK = "import torch\nw = torch.ones(2, requires_grad=True)\n(w * w).sum().backward()\n"
 SPEAKS = "# loss.backward()\nx = 1\n"
@@ -22,7 +23,7 @@ PLAIN = "x = 1\n"
 def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     if request.param and not process.forks():
         pytest.skip("processes are not forked here")
-    monkeypatch.setattr(looks, "MANY", 1)
+    monkeypatch.setattr(prescan, "MANY", 1)
     return bool(request.param)
 
 

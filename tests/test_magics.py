@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retainlint.magics import as_python, blank, imported, parses, unread
+from retainlint.text.notebook import as_python, blank, imported, parses, unread
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retainlint import linter
+from retainlint.checking import linter
 from retainlint.config import Settings
-from retainlint.markdown import programs
-from retainlint.source import Source
+from retainlint.text.markdown import programs
+from retainlint.text.source import Source
 
 TWICE = "import torch\nw = torch.ones(3, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n"
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from retainlint.files import THERE, Disk, Held
-from retainlint.modules import Modules
+from retainlint.project.files import THERE, Disk, Held
+from retainlint.project.import_resolution import Modules
 
 if TYPE_CHECKING:
-    from retainlint.files import Files
+    from retainlint.project.files import Files
 
 
 def held(*names: str, **contents: str) -> Held:

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retainlint import linter, notebook
+from retainlint.checking import linter
 from retainlint.config import Settings
-from retainlint.notebook import encoded, read, rewrite
-from retainlint.source import Source, UnreadableSource
+from retainlint.text import notebook
+from retainlint.text.notebook import encoded, read, rewrite
+from retainlint.text.source import Source, UnreadableSource
 
 LOOP = ["h = torch.zeros(3)\n", "for i in range(3):\n", "    h = torch.tanh(w * h)\n", "    %time h.sum().backward()"]
 

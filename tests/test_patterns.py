@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from retainlint.patterns import pattern
+from retainlint.startup.lazy_patterns import pattern
 
 
 def test_it_is_compiled_when_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from projects import Project, projects, recorded
 
-from retainlint import linter
+from retainlint.checking import linter
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic, Severity
-from retainlint.files import Held
+from retainlint.project.files import Held
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 VERDICTS = recorded()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from retainlint.files import Held
-from retainlint.modules import Modules
-from retainlint.project import starts_walks
-from retainlint.reaching import mentions, reaching
-from retainlint.walks import may_start_walks
+from retainlint.project.call_index import mentions, reaching
+from retainlint.project.files import Held
+from retainlint.project.import_resolution import Modules
+from retainlint.project.module_loading import starts_walks
+from retainlint.text.prefilter import may_start_walks
 
 WALK = "def walk(loss):\n    loss.backward()\n"
 

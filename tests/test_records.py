@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from retainlint.records import record
-from retainlint.records import replace as replaced
+from retainlint.startup.records import record
+from retainlint.startup.records import replace as replaced
 
 
 @record

@@ -19,14 +19,15 @@ from typing import Any
 import pytest
 from running import write
 
-from retainlint import executor, linter, process, tasks
-from retainlint.cache import Cache
+from retainlint.cache.cache import Cache
+from retainlint.checking import executor, linter, worker
+from retainlint.checking.executor import NoExecutor, named, processes, spread
+from retainlint.checking.scheduler import Running
+from retainlint.checking.worker import Task, work
 from retainlint.config import Configs, Settings
-from retainlint.executor import NoExecutor, named, processes, spread
 from retainlint.report.json import entries
 from retainlint.report.run import Run
-from retainlint.running import Running
-from retainlint.tasks import Task, work
+from retainlint.startup import process
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIGS = Configs.alike(Settings())
@@ -87,8 +88,8 @@ def test_many_processes_fill_the_cache(plain: str, tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_large_trees(jobs: int, plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their files are looked at before any is checked."""
-    monkeypatch.setattr("retainlint.running.FEW", 0)
-    monkeypatch.setattr("retainlint.looks.MANY", 1)
+    monkeypatch.setattr("retainlint.checking.scheduler.FEW", 0)
+    monkeypatch.setattr("retainlint.checking.prescan.MANY", 1)
     assert told(many(jobs)) == plain
     assert told(many(jobs, cache=Cache(str(tmp_path / "cache")))) == plain
     monkeypatch.setattr(linter, "check_source", lambda *_: pytest.fail("checked again"))
@@ -130,19 +131,19 @@ def test_only_what_has_to_be_followed_is_shared(monkeypatch: pytest.MonkeyPatch,
         write(str(tmp_path / f"{name}.py"), TWICE)
         write(str(tmp_path / f"speaks_{name}.py"), "# loss.backward()\nx = 1\n")
     shared: list[str] = []
-    plain = tasks.portioned
+    plain = worker.portioned
 
     def portioned(pending: list[tuple[str, int]], settings: Any) -> list[Task]:
         shared.extend(os.path.basename(name) for name, _ in pending)
         return plain(pending, settings)
 
-    monkeypatch.setattr(tasks, "portioned", portioned)
+    monkeypatch.setattr(worker, "portioned", portioned)
     found, _, _, files = json.loads(told(many(), str(tmp_path)))
     assert (len(found), files, sorted(shared)) == (3, 6, ["a.py", "b.py", "c.py"])
 
 
 def test_much_work_is_shared_before_all_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("retainlint.running.SURE", 0)
+    monkeypatch.setattr("retainlint.checking.scheduler.SURE", 0)
     monkeypatch.setattr(linter, "glance", lambda *_: pytest.fail("looked at"))
     for name in "abc":
         write(str(tmp_path / f"{name}.py"), TWICE)
@@ -177,7 +178,7 @@ class Carried(Executor):
             function, args = pickle.loads(pickle.dumps((function, args)))
             with pytest.MonkeyPatch.context() as patch:
                 for name in ("exists", "read", "real"):
-                    patch.setattr(f"retainlint.modules.Disk.{name}", forbidden)
+                    patch.setattr(f"retainlint.project.import_resolution.Disk.{name}", forbidden)
                 future.set_result(pickle.loads(pickle.dumps(function(*args))))
         except Exception as error:  # noqa: BLE001 -- as a pool does
             future.set_exception(error)
@@ -212,7 +213,7 @@ def test_threads_do(plain: str) -> None:
 
 
 def test_a_worker_of_another_version_takes_nothing() -> None:
-    with pytest.raises(tasks.OtherVersion, match="is asked for"):
+    with pytest.raises(worker.OtherVersion, match="is asked for"):
         work(Task((), version="0.0.0"))
 
 
@@ -220,7 +221,7 @@ def test_a_process_that_dies_loses_nothing(tmp_path: Path, monkeypatch: pytest.M
     if not process.forks():
         pytest.skip("processes are not forked here")
     for number in range(6):
-        write(str(tmp_path / f"m{number}.py"), TWICE + "#" * tasks.CHUNK)
+        write(str(tmp_path / f"m{number}.py"), TWICE + "#" * worker.CHUNK)
     this = os.getpid()
     check = linter.check_source
 
@@ -236,15 +237,15 @@ def test_a_process_that_dies_loses_nothing(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 def test_an_interrupt_ends_all_processes_quietly(tmp_path: Path) -> None:
     script = (
-        "import os, sys, time\nfrom retainlint import linter\nfrom retainlint.config import Configs, Settings\n"
-        "from retainlint.running import Running\n"
+        "import os, sys, time\nfrom retainlint.checking import linter\nfrom retainlint.config import Configs, Settings\n"
+        "from retainlint.checking.scheduler import Running\n"
         "def slow(*_):\n    os.write(1, b'%d\\n' % os.getpid())\n    time.sleep(60)\n"
         "linter.check_source = slow\n"
         "try: linter.check(sys.argv[1:], Configs.alike(Settings()), None, Running(jobs=2, patience=0, worth=0))\n"
         "except KeyboardInterrupt: print('interrupted', flush=True)\n"
     )
     for number in range(4):
-        write(str(tmp_path / f"m{number}.py"), TWICE + "#" * tasks.CHUNK)
+        write(str(tmp_path / f"m{number}.py"), TWICE + "#" * worker.CHUNK)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path)],

@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 from running import write
 
-from retainlint import cachedir, lowering, project
-from retainlint.cache import Cache
+from retainlint import lowering
+from retainlint.cache import directory
+from retainlint.cache.cache import Cache
+from retainlint.cache.ir_store import Shelf
+from retainlint.checking.linter import check
+from retainlint.checking.scheduler import Running
 from retainlint.config import Configs, Settings
-from retainlint.linter import check
-from retainlint.running import Running
-from retainlint.shelf import Shelf
-from retainlint.source import Source
+from retainlint.project import module_loading
+from retainlint.text.source import Source
 
 USES = "from nets import loss\nfor _ in range(2):\n    loss.backward()\n"
 NETS = """import torch
@@ -66,7 +68,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def run(tool: str = "1", directory: str = "cache", jobs: int = 1) -> list[str]:
     """What is found by a process that has lowered nothing yet, and has no results of earlier ones."""
-    project._lowered.clear()
+    module_loading._lowered.clear()
     for pack in Path(directory).glob("*.pack"):
         pack.unlink()
     way = Running(Cache(directory, lambda: tool), jobs, patience=0, worth=0)
@@ -114,8 +116,8 @@ def test_a_body_that_is_asked_for_later_is_added(parsed: list[str]) -> None:
 
 def test_nothing_is_imported_to_parse_what_was_kept() -> None:
     script = (
-        "import sys\nfrom retainlint.cache import Cache\nfrom retainlint.config import Configs, Settings\n"
-        "from retainlint.linter import check\nfrom retainlint.running import Running\n"
+        "import sys\nfrom retainlint.cache.cache import Cache\nfrom retainlint.config import Configs, Settings\n"
+        "from retainlint.checking.linter import check\nfrom retainlint.checking.scheduler import Running\n"
         "found = check(['a.py'], Configs.alike(Settings()), None, Running(Cache('cache')))\n"
         "print(len(found.diagnostics), 'libcst' in sys.modules)\n"
     )
@@ -199,7 +201,7 @@ def test_a_row_that_leads_nowhere_ends_it(header: bytes) -> None:
 
 
 def test_no_cache_keeps_nothing() -> None:
-    project._lowered.clear()
+    module_loading._lowered.clear()
     assert len(check(["a.py"], Configs.alike(Settings()), None, Running(None)).diagnostics) == 1
     assert len(check(["a.py"], Configs.alike(Settings()), None, Running(Cache())).diagnostics) == 1
     assert sorted(os.listdir()) == ["a.py", "nets.py", "setup.cfg"]
@@ -232,8 +234,8 @@ def test_many_processes_use_one_shelf(parsed: list[str]) -> None:
 
 def test_runs_at_the_same_time_do_no_harm() -> None:
     script = (
-        "from retainlint.cache import Cache\nfrom retainlint.config import Configs, Settings\nimport glob, os\n"
-        "from retainlint import project\nfrom retainlint.linter import check\nfrom retainlint.running import Running\n"
+        "from retainlint.cache.cache import Cache\nfrom retainlint.config import Configs, Settings\nimport glob, os\n"
+        "from retainlint.project import module_loading as project\nfrom retainlint.checking.linter import check\nfrom retainlint.checking.scheduler import Running\n"
         "for number in range(8):\n"
         " project._lowered.clear()\n"
         " for file in glob.glob('cache/*.lowered/*.ir'):\n"
@@ -252,12 +254,12 @@ def test_what_nobody_used_for_long_is_removed() -> None:
     for tool in "12345":
         run(tool)
         for file in [*Path("cache").glob("*.lowered/used"), *Path("cache").glob("*.lowered/*.ir")]:
-            then = file.stat().st_mtime - cachedir.DAY
+            then = file.stat().st_mtime - directory.DAY
             os.utime(file, (then, then))
-    assert len(list(Path("cache").glob("*.lowered"))) == 1 + cachedir.MOST_SHELVES
-    assert len(kept()) == 2 * (1 + cachedir.MOST_SHELVES)
+    assert len(list(Path("cache").glob("*.lowered"))) == 1 + directory.MOST_SHELVES
+    assert len(kept()) == 2 * (1 + directory.MOST_SHELVES)
     mine = Path("cache", Shelf("cache", "5").name)
-    then = time.time() - cachedir.UNUSED - 100
+    then = time.time() - directory.UNUSED - 100
     for name in ("0" * 64 + ".ir", "1" * 64 + ".ir.123.new", "notes"):
         (mine / name).write_bytes(b"")
         os.utime(mine / name, (then, then))
@@ -271,4 +273,4 @@ def test_what_nobody_used_for_long_is_removed() -> None:
 def test_clean_takes_the_shelves_too() -> None:
     run("1")
     run("2")
-    assert cachedir.clean("cache") > 4 and not os.path.exists("cache")
+    assert directory.clean("cache") > 4 and not os.path.exists("cache")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.source import Source, UnreadableSource
 from retainlint.symbolic import explore
+from retainlint.text.source import Source, UnreadableSource
 
 CELLS = [
     "import torch\nw = torch.ones(3, requires_grad=True)",

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from retainlint.lowering import outline
-from retainlint.source import Source
-from retainlint.spelling import code, may_spell_walk, spoken
+from retainlint.text.prefilter import code, may_spell_walk, spoken
+from retainlint.text.source import Source
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 

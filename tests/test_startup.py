@@ -11,11 +11,11 @@ ROOT = Path(__file__).resolve().parent.parent
 COSTLY = {
     "ast", "asyncio", "dataclasses", "distributed", "hashlib", "json", "libcst", "locale", "logging", "multiprocessing",
     "numpy", "pathlib", "pathspec", "shutil", "tomllib", "zlib",
-    "retainlint.baseline", "retainlint.diagnostic", "retainlint.executor", "retainlint.fixes", "retainlint.incident", "retainlint.ir",
-    "retainlint.lowering", "retainlint.notebook", "retainlint.report.drawing", "retainlint.report.json",
-    "retainlint.modules", "retainlint.packed", "retainlint.packs", "retainlint.pipeline", "retainlint.records",
-    "retainlint.rules", "retainlint.shipping", "retainlint.source", "retainlint.suppressions", "retainlint.symbolic",
-    "retainlint.tasks",
+    "retainlint.suppressions.baseline", "retainlint.diagnostic", "retainlint.checking.executor", "retainlint.fixes", "retainlint.incident", "retainlint.ir",
+    "retainlint.lowering", "retainlint.text.notebook", "retainlint.report.drawing", "retainlint.report.json",
+    "retainlint.project.import_resolution", "retainlint.cache.finding_codec", "retainlint.cache.result_store", "retainlint.checking.pipeline", "retainlint.startup.records",
+    "retainlint.rules", "retainlint.project.remote_files", "retainlint.text.source", "retainlint.suppressions", "retainlint.symbolic",
+    "retainlint.checking.worker",
 }  # fmt: skip
 
 

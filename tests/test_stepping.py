@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from retainlint.checking.linter import check_source
 from retainlint.config import Settings
-from retainlint.files import Held
-from retainlint.linter import check_source
-from retainlint.modules import Modules
-from retainlint.stepping import may_step
+from retainlint.project.call_index import may_step
+from retainlint.project.files import Held
+from retainlint.project.import_resolution import Modules
 
 LOSS = "    def compute_loss(self, x):\n        return x\n"
 TRAINER = "from transformers import Trainer\nclass Base(Trainer): pass\n"

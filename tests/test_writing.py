@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from retainlint.writing import replace
+from retainlint.text.writing import replace
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes and links")
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from retainlint import Condition, Diagnostic, Label, Span, Witness, linter
+from retainlint import Condition, Diagnostic, Label, Span, Witness
+from retainlint.checking import linter
 from retainlint.config import Configs, Settings
 
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"

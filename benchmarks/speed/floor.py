@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import click  # noqa: F401 -- its import is part of what is measured
 
-from retainlint.walks import WALK, may_walk
+from retainlint.text.prefilter import WALK, may_walk
 
 
 def main(arguments: list[str]) -> None:

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from retainlint import linter, process
+from retainlint.checking import linter
 from retainlint.commands.configuring import configured
 from retainlint.config import Asked
-from retainlint.discovery import discover
-from retainlint.walks import may_walk
+from retainlint.project.discovery import discover
+from retainlint.startup import process
+from retainlint.text.prefilter import may_walk
 
 T = TypeVar("T")
 STAGES = ("discover", "read", "filter", "import", "outline", "parse and lower", "explore", "explain")
@@ -59,11 +60,11 @@ def _import() -> None:
 
 def _one(clock: Clock, name: str, data: bytes) -> int:
     """Check one file without its project; the steps that it took."""
+    from retainlint.checking.pipeline import may_start
     from retainlint.lowering import LoweringError, lower, outline
-    from retainlint.pipeline import may_start
     from retainlint.rules import diagnose
-    from retainlint.source import Source, UnreadableSource
     from retainlint.symbolic import explore
+    from retainlint.text.source import Source, UnreadableSource
 
     try:
         source = Source.decode(name, data)

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from retainlint import linter
+from retainlint.checking import linter
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.files import Disk, Listings
+from retainlint.project.files import Disk, Listings
 
 VERDICTS = Path(__file__).parent / "verdicts.json"
 SLOW = 10.0

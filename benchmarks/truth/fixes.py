@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from benchmarks.truth.judging import ROOT
 from benchmarks.truth.program import generate
-from retainlint import pipeline
+from retainlint.checking import pipeline
 from retainlint.config import Settings
 from retainlint.fixes import Applied, Seen, fix_all
-from retainlint.source import Source, UnreadableSource
+from retainlint.text.source import Source, UnreadableSource
 
 if TYPE_CHECKING:
     from judge_torch import Verdict

@@ -93,8 +93,8 @@ CLASSES = {"Freed": "freed", "Modified": "modified", "NoGraph": "no graph", "Lea
 def ask_linter(program: Generated) -> Reading:
     """Lint the program's text."""
     from retainlint.lowering import lower
-    from retainlint.source import Source
     from retainlint.symbolic import explore
+    from retainlint.text.source import Source
 
     start = time.perf_counter()
     try:

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from benchmarks.truth.judging import kind_of
 from benchmarks.truth.mutants import Mutant, mutants
-from retainlint import linter
 from retainlint.catalogue import NOT_CHECKED
+from retainlint.checking import linter
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.files import Disk
+from retainlint.project.files import Disk
 
 WORDS = ("found", "elsewhere", "unknown", "missed")
 

@@ -10,10 +10,10 @@ from typing import NoReturn
 
 import click
 
-from retainlint import process
 from retainlint.cli.group import printable
 from retainlint.cli.screen import open_closed_streams, silence_output
 from retainlint.cli.words import cli
+from retainlint.startup import process
 
 INTERRUPTED, FAILED = 130, 2
 

@@ -12,7 +12,7 @@ from retainlint.cli.group import Option, shown, words
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from retainlint.commands.configuring import Asked
+    from retainlint.config import Asked
 
     _TextParam = click.ParamType[str]
 else:

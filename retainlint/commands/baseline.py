@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TextIO
 
-from retainlint import linter
-from retainlint.baseline import FILE_NAME, Baseline, Entry
+from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import configured, told
 from retainlint.commands.known import entry, loaded, may_be_known, plural, stale_entries
 from retainlint.config import Asked, Configs
 from retainlint.config.reading import name_of
-from retainlint.writing import replace
+from retainlint.suppressions.baseline import FILE_NAME, Baseline, Entry
+from retainlint.text.writing import replace
 
 
 def write(

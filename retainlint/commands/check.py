@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from retainlint import __version__, linter
+from retainlint import __version__
+from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands import fix as fixes
 from retainlint.commands.configuring import configured, output_format, told
@@ -106,7 +107,7 @@ def _after_fixes(options: Options, configs: Configs, done: fixes.Done) -> int:
 
 def show_files(options: Options, out: TextIO) -> int:
     """The files that would be checked, a line each."""
-    from retainlint.discovery import discover
+    from retainlint.project.discovery import discover
     from retainlint.report.terminal import safe_start
 
     configs = configured(options.asked)
@@ -160,7 +161,7 @@ def _run(options: Options, result: linter.Result, offered: dict[int, FixText]) -
 
 
 def _write(path: str, pieces: Iterator[str]) -> None:
-    from retainlint.writing import replace
+    from retainlint.text.writing import replace
 
     text = "".join(pieces)
     try:

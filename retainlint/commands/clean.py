@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from retainlint.cachedir import clean as remove
+from retainlint.cache.directory import clean as remove
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import configured
 from retainlint.config import Asked

@@ -10,7 +10,7 @@ from retainlint.catalogue import CATALOGUE, NOT_CHECKED
 from retainlint.commands import CommandError
 from retainlint.config import Asked as Asked
 from retainlint.config import ConfigError, Configs, Known, meant, shown
-from retainlint.discovery import MissingPath
+from retainlint.project.discovery import MissingPath
 
 
 def asked(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from retainlint.commands.configuring import known
 from retainlint.commands.given import OnDisk
 from retainlint.commands.known import plural
-from retainlint.kinds import is_markdown, is_notebook
+from retainlint.text import is_markdown, is_notebook
 
 if TYPE_CHECKING:
     from retainlint.commands.given import Texts
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
     from retainlint.fixes import Applied, Fix, Fixed, Look, Seen
     from retainlint.report.run import Edit, FixText
-    from retainlint.source import Source
+    from retainlint.text.source import Source
 
 
 DISK = OnDisk()
@@ -149,7 +149,7 @@ def _fix_file(
 
 
 def _seen(source: Source, configs: Configs) -> tuple[Seen | None, Look]:
-    from retainlint import pipeline
+    from retainlint.checking import pipeline
 
     settings = configs.settings(source.name)
 
@@ -163,8 +163,8 @@ def _encoded(source: Source, data: bytes) -> bytes:
     """What the file holds when its program is `source`; `data` is what it holds now. Raises ValueError."""
     if not is_notebook(source.name):
         return source.encoded(data)
-    from retainlint import notebook
-    from retainlint.source import UnreadableSource
+    from retainlint.text import notebook
+    from retainlint.text.source import UnreadableSource
 
     try:
         return notebook.encoded(source, data)

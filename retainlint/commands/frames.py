@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from retainlint import notebook
 from retainlint.commands.tracebacks import Frame
-from retainlint.kinds import is_notebook
-from retainlint.source import Source, UnreadableSource
+from retainlint.text import is_notebook, notebook
+from retainlint.text.source import Source, UnreadableSource
 
 SEARCHED = 20_000
 """So many files and directories are looked at in search of one that isn't where the traceback says."""

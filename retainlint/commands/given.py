@@ -24,7 +24,7 @@ class OnDisk:
             return file.read()
 
     def write(self, name: str, before: bytes, after: bytes) -> None:
-        from retainlint.writing import replace
+        from retainlint.text.writing import replace
 
         if self.read(name) != before:
             raise ValueError("it was changed meanwhile")

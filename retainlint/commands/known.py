@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from retainlint.catalogue import NOT_CHECKED
+from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.config import Configs
 from retainlint.config.layers import COMMAND_LINE
@@ -15,9 +16,8 @@ from retainlint.config.reading import name_of
 if TYPE_CHECKING:
     from collections import Counter
 
-    from retainlint import linter
-    from retainlint.baseline import Baseline, Entry
     from retainlint.diagnostic import Diagnostic
+    from retainlint.suppressions.baseline import Baseline, Entry
 
 
 def may_be_known(diagnostic: Diagnostic) -> bool:
@@ -82,7 +82,7 @@ class Knowing:
 
 def loaded(path: str) -> Baseline:
     """The baseline in a file. Raises CommandError if it isn't there or no baseline."""
-    from retainlint.baseline import BaselineError, load
+    from retainlint.suppressions.baseline import BaselineError, load
 
     try:
         return load(path, name_of(path))

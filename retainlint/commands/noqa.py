@@ -9,14 +9,14 @@ import tokenize
 from collections.abc import Callable
 from typing import TextIO
 
-from retainlint import linter
+from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import configured, told
 from retainlint.commands.known import plural
 from retainlint.config import Asked
 from retainlint.diagnostic import Diagnostic
 from retainlint.suppressions.adding import with_noqa
-from retainlint.writing import replace
+from retainlint.text.writing import replace
 
 NEVER = frozenset({"RTL900", "RTL901"})
 """What a comment can't help with: a file that isn't checked, a comment that is too much."""

@@ -34,9 +34,9 @@ def replay(script: str) -> int:
 
     Raises CommandError for a text that is no witness: one with other statements, or that asks for more than witnesses do.
     """
-    from retainlint.autograd.face.importing import installed
-    from retainlint.autograd.face.places import Places, watched
     from retainlint.commands.run import execute
+    from retainlint.numeric.namespace import installed
+    from retainlint.numeric.story import Places, watched
     from retainlint.report.terminal import safe_start
 
     tree = checked(script)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TextIO
 
-from retainlint import linter
+from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from retainlint import linter
+from retainlint.checking import linter
 from retainlint.config import Settings
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from retainlint.kinds import is_notebook
+from retainlint.text import is_notebook
 
 if TYPE_CHECKING:
-    from retainlint.autograd.face.places import Places
+    from retainlint.numeric.story import Places
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -42,14 +42,14 @@ def run(script: Path, args: Sequence[str], *, trace: bool = False, graph: Path |
     except (SyntaxError, ValueError) as error:
         _print_error(error)
         return 1
-    from retainlint.autograd.face.importing import installed
-    from retainlint.autograd.face.places import Places, watched
+    from retainlint.numeric.namespace import installed
+    from retainlint.numeric.story import Places, watched
 
     places = Places(_tell if trace else None, keep=graph is not None)
     with installed(), watched(places), _as_main(script, args) as module:
         status = execute(code, module.__dict__, places)
     if graph is not None:
-        from retainlint.autograd.face.drawing import draw
+        from retainlint.numeric.drawing import draw
 
         graph.write_text(draw(places), encoding="utf-8")
     return status

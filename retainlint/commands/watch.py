@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from retainlint.cache import Cache
+from retainlint.cache.cache import Cache
 from retainlint.commands import CommandError
 from retainlint.commands.check import check
 from retainlint.commands.configuring import configured
 from retainlint.commands.working import cache_of
-from retainlint.discovery import MissingPath, discover
-from retainlint.files import stamp
+from retainlint.project.discovery import MissingPath, discover
+from retainlint.project.files import stamp
 
 if TYPE_CHECKING:
     from watchfiles import BaseFilter

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from retainlint import linter, notebook
 from retainlint.catalogue import NOT_CHECKED
+from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands.advice import FAILURES
 from retainlint.commands.configuring import told
@@ -20,8 +20,8 @@ from retainlint.commands.tracebacks import Frame, Raised, has_traceback, last_ra
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.incident import Gap
-from retainlint.kinds import is_notebook
-from retainlint.source import UnreadableSource
+from retainlint.text import is_notebook, notebook
+from retainlint.text.source import UnreadableSource
 
 if TYPE_CHECKING:
     from retainlint.report.terminal import Style
@@ -242,7 +242,7 @@ def _where(answer: Answer) -> str:
     """The place that raised: the innermost that was found, else as the traceback names it."""
     from retainlint.report.places import place
     from retainlint.report.terminal import safe_start
-    from retainlint.source import Span
+    from retainlint.text.source import Span
 
     if answer.located:
         last = answer.located[-1]

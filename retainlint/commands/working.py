@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from retainlint import __version__
+from retainlint.checking.scheduler import Running
 from retainlint.commands import CommandError
-from retainlint.running import Running
 
 if TYPE_CHECKING:
-    from retainlint.cache import Cache
+    from retainlint.cache.cache import Cache
     from retainlint.config import Configs
 
 
@@ -29,7 +29,7 @@ def working(means: Means, configs: Configs, gaps: bool = False) -> Iterator[Runn
     if means.executor == "local":
         yield Running(cache, means.jobs, gaps=gaps)
         return
-    from retainlint.executor import NoExecutor, named
+    from retainlint.checking.executor import NoExecutor, named
 
     try:
         with named(means.executor) as pool:
@@ -40,6 +40,6 @@ def working(means: Means, configs: Configs, gaps: bool = False) -> Iterator[Runn
 
 def cache_of(configs: Configs) -> Cache:
     """The cache in the directory that the configuration names."""
-    from retainlint.cache import Cache, tool
+    from retainlint.cache.cache import Cache, tool
 
     return Cache(configs.here.path("cache-dir") or "", lambda: tool(__version__))

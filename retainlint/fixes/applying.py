@@ -9,7 +9,7 @@ from retainlint.diagnostic import Diagnostic
 from retainlint.fixes.code import Code, Uneditable
 from retainlint.fixes.edits import Applicability, Fix, apart, edited, moved
 from retainlint.fixes.proof import Look, Seen, cures
-from retainlint.source import Source
+from retainlint.text.source import Source
 
 TRIES = 32
 """How many edits are tried for one finding; each costs a check of the text."""

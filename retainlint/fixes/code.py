@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from retainlint.source import Source
+from retainlint.text.source import Source
 
 
 class Applicability(Enum):

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from retainlint.diagnostic import Diagnostic
 from retainlint.fixes.edits import Applicability, Edit, Fix, moved
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 
 @dataclass(frozen=True)

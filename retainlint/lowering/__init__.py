@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retainlint.lowering.errors import LoweringError
+from retainlint.lowering.guards import LoweringError
 from retainlint.lowering.outline import Outline, outline
-from retainlint.lowering.quick import import_libcst
-from retainlint.source import Source
+from retainlint.startup.libcst_import import import_libcst
+from retainlint.text.source import Source
 
 if TYPE_CHECKING:
-    from retainlint.ir import Code, Head, Program
+    from retainlint.ir import Code, Head
+    from retainlint.program import Program
 
 __all__ = ["LoweringError", "Outline", "lower", "lower_body", "lower_partly", "outline", "prepare"]
 
@@ -39,7 +40,7 @@ def lower_partly(source: Source) -> Program:
     found = outline(source, parts=True)
     if found is None:
         return lower(source)
-    from retainlint.lowering.partly import partly
+    from retainlint.lowering.partial import partly
 
     return partly(source, found)
 

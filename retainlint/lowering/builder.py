@@ -14,8 +14,8 @@ import libcst as cst
 from retainlint.ir import Block, Build, Const, Instr, Item, Kind, Literal, Load, Opaque, Register, Scope, Store
 from retainlint.lowering.positions import Offsets
 from retainlint.lowering.scopes import SEERS, Names
-from retainlint.records import record
-from retainlint.source import Source, Span
+from retainlint.startup.records import record
+from retainlint.text.source import Source, Span
 
 Value: TypeAlias = "Callable[[Builder, Any], Register]"
 """Lowers one class of expression nodes: emits its instructions, gives the register that holds its value."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from retainlint.lowering.bindings import (
     BLOCKS,
@@ -18,14 +19,41 @@ from retainlint.lowering.bindings import (
     stored,
     way_to,
 )
-from retainlint.lowering.facts import Facts
-from retainlint.parts import ASKING, Use
+from retainlint.program import ASKING, Origin, Use
+
+
+@dataclass
+class Facts:
+    """What was seen so far."""
+
+    binds: set[str] = field(default_factory=set)
+    reads: set[str] = field(default_factory=set)
+    changes: set[str] = field(default_factory=set)
+    keeps: set[str] = field(default_factory=set)  # names whose values may be kept by what is bound
+    calls: set[str] = field(default_factory=set)  # the module's functions and classes that may be called
+    drops: set[str] = field(default_factory=set)  # those that are called, and nobody has what they give
+    imports: dict[Origin, None] = field(default_factory=dict)
+    uses: dict[Use, None] = field(default_factory=dict)
+    outside: bool = False  # whether something of another module may be changed
+    sees: bool = False  # whether names may be read and bound that aren't spelt
+    stars: bool = False
+
+    def add(self, called: Facts) -> None:
+        """Add what a function does that is called."""
+        self.changes |= called.changes
+        self.uses.update((use, None) for use in called.uses if use.alone or use.registers)
+        self.outside |= called.outside
+        self.sees |= called.sees
+
 
 _MILD = frozenset("""isinstance issubclass len print str int float bool repr type callable id hash tuple list dict set frozenset
     sorted min max sum any all range enumerate zip getattr hasattr property staticmethod classmethod super""".split())  # fmt: skip
 """Builtins that change nothing that they are given."""
+
 _CHANGING = frozenset(("setattr", "delattr"))
+
 _SEEING = frozenset(("globals", "locals", "vars", "exec", "eval"))
+
 
 READ, KEPT, GIVEN, CALLED, CHANGED = range(5)
 """How a name is used: looked at, kept by something, given to a call, called, changed."""

@@ -22,12 +22,12 @@ from retainlint.ir import (
     Return,
 )
 from retainlint.lowering.builder import Builder, Statement, Unit, Value
-from retainlint.lowering.errors import LoweringError
 from retainlint.lowering.expressions import arguments
+from retainlint.lowering.guards import LoweringError
 from retainlint.lowering.liveness import with_liveness
 from retainlint.lowering.parse import no_collection, parse_body, room_to_recurse
 from retainlint.lowering.scopes import Bindings, Holder, Names, bindings_of, walruses_of
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 
 def _function(b: Builder, node: cst.FunctionDef) -> None:

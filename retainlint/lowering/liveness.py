@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from retainlint.ir import (
+    READS,
     Block,
     Break,
     Const,
@@ -32,8 +33,7 @@ from retainlint.ir import (
     While,
     With,
 )
-from retainlint.reads import READS
-from retainlint.records import record
+from retainlint.startup.records import record
 
 Alive: TypeAlias = "set[Register | str]"
 Frozen: TypeAlias = "frozenset[Register | str]"

@@ -1,4 +1,4 @@
-"""Where function bodies stand that can wait to be parsed, and which of the module's names they use, told by Python."""
+"""Where function bodies stand that can wait to be parsed, and a module's statements as parts with what each needs and changes, told by Python: nothing is lowered for that."""
 
 from __future__ import annotations
 
@@ -8,32 +8,231 @@ import symtable
 import sys
 import warnings
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from retainlint.lowering import namesakes
-from retainlint.lowering.depth import too_deep
-from retainlint.lowering.plan import plan
-from retainlint.parts import Part
-from retainlint.records import record
-from retainlint.source import Source
-from retainlint.uncalled import is_of_class
-from retainlint.walks import BY_OTHERS, STEPS, TRAINED, TRAINER, WALKERS, may_walk, only_speaks
+from retainlint.lowering import bindings
+from retainlint.lowering.bindings import Kinds, kinds_of
+from retainlint.lowering.effects import Facts, look, look_into
+from retainlint.lowering.guards import too_deep
+from retainlint.program import Effect, Part
+from retainlint.startup.records import record
+from retainlint.text.prefilter import BY_OTHERS, STEPS, TRAINED, TRAINER, WALKERS, is_of_class, may_walk, only_speaks
+from retainlint.text.source import Source
+
+DEEPEST = 40
+"""So many functions are looked into on behalf of one name: beyond, anything may be changed."""
+
+
+_DEFINES = re.compile(r"(?:@|(?:async[ \t]+)?def\b|class\b)")
+
+_HEAD = re.compile(r"^(?:async[ \t]+)?(def|class)[ \t]+(\w+)", re.MULTILINE)
+
+
+class Known:
+    """The functions and classes of a module, by its tree."""
+
+    def __init__(self, tree: ast.Module, kinds: Kinds) -> None:
+        self.kinds = kinds
+        self.nodes: dict[str, list[ast.AST]] = {}
+        for node in _definitions(tree.body):
+            self.nodes.setdefault(node.name, []).append(node)
+        self.seen: dict[tuple[str, bool], Facts] = {}
+
+    def follow(self, facts: Facts) -> None:
+        """Add what the functions change that are called, and those that they call."""
+        done: set[tuple[str, bool]] = set()
+        pending = _called_names(facts)
+        while pending:
+            asked = pending.pop()
+            if asked in done:
+                continue
+            done.add(asked)
+            if len(done) > DEEPEST:
+                facts.outside = True
+                return
+            inner = self._facts(*asked)
+            facts.add(inner)
+            pending += _called_names(inner)
+
+    def effect(self, name: str, dropped: bool) -> Effect:
+        """What a call of a function, or class, may change, and what is done with what it gives, if that isn't `dropped`;
+        or a call of a method of what else the name is bound to: that, and whatever the module holds beside it."""
+        if self.kinds.own.get(name) not in ("def", "class"):
+            held = frozenset(each for each, kind in self.kinds.own.items() if kind == "data")
+            return Effect(held, holds=True, origin=self.kinds.imported.get(name))
+        facts = Facts(drops={name}) if dropped else Facts(calls={name})
+        self.follow(facts)
+        return Effect(frozenset(facts.changes), facts.outside or facts.sees, uses=tuple(facts.uses))
+
+    def definitions(self, name: str) -> list[ast.AST]:
+        return self.nodes.get(name, [])
+
+    def _facts(self, name: str, dropped: bool) -> Facts:
+        if (name, dropped) not in self.seen:
+            found = self.seen[name, dropped] = Facts()
+            for node in self.definitions(name):
+                one = look_into(node, self.kinds, dropped)
+                found.add(one)
+                found.calls |= one.calls
+                found.drops |= one.drops
+        return self.seen[name, dropped]
+
+
+class KnownByParts(Known):
+    """The same by a module's text and its parts: what is defined in one of its own is only parsed when it is called."""
+
+    def __init__(self, text: str, parts: Sequence[Part]) -> None:
+        self.text = text
+        self.waiting: dict[str, list[Part]] = {}
+        rows = list(self._outer(parts))
+        tree = _parsed("".join(rows))
+        super().__init__(tree, kinds_of(tree.body))
+        for name in self.waiting:
+            self.nodes[name] = [node for node in self.nodes[name] if not _is_stub(node)]
+
+    def definitions(self, name: str) -> list[ast.AST]:
+        for part in self.waiting.pop(name, ()):
+            self.nodes[name] += _definitions(_parsed(self.text[part.start : part.end]).body)
+        return super().definitions(name)
+
+    def _outer(self, parts: Sequence[Part]) -> Iterator[str]:
+        """The text, with the bodies left out of what is defined in a part of its own."""
+        for part in parts:
+            head = _HEAD.search(self.text, part.start, part.end) if len(part.binds) == 1 else None
+            if head is None or head[2] not in part.binds or not _DEFINES.match(self.text, part.start):
+                yield self.text[part.start : part.end] + "\n"
+            else:
+                self.waiting.setdefault(head[2], []).append(part)
+                yield f"{head[1]} {head[2]}(): ...\n"
+
+
+def _is_stub(node: ast.AST) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.end_lineno == node.lineno and _is_dots(node.body)
+
+
+def _is_dots(body: list[ast.stmt]) -> bool:
+    return len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+
+
+def _parsed(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def _called_names(facts: Facts) -> list[tuple[str, bool]]:
+    """The functions that are called, and whether what they give is dropped."""
+    return [*((name, False) for name in facts.calls), *((name, True) for name in facts.drops)]
+
+
+def _definitions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    pending: list[ast.AST] = list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node
+            continue
+        for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+            pending += getattr(node, name, ())
+
+
+@record
+class Extent:
+    """Statements that share rows: from their first character to their last."""
+
+    start: int
+    end: int
+    nodes: tuple[ast.stmt, ...]
+
+
+def plan(source: Source, tree: ast.Module) -> tuple[Part, ...]:
+    """The parts of a module."""
+    kinds = kinds_of(tree.body)
+    known = Known(tree, kinds)
+    extents = list(_extents(source, tree.body))
+    seen = [look(extent.nodes, kinds) for extent in extents]
+    tied = _tied(seen)
+    for facts in seen:
+        known.follow(facts)
+        facts.changes.update(*[tied.get(name, ()) for name in facts.changes])
+    if any(facts.sees for facts in seen):
+        return (_whole(source, seen),)
+    own = frozenset(name for facts in seen for name in facts.binds)
+    return tuple(_part(extent, facts, own) for extent, facts in zip(extents, seen))
+
+
+def _part(extent: Extent, facts: Facts, own: frozenset[str]) -> Part:
+    uses = tuple(use for use in facts.uses if use.alone or use.attributes or use.registers)
+    binds, reads, changes = frozenset(facts.binds), frozenset(facts.reads & own), frozenset(facts.changes & own)
+    imports = tuple(facts.imports)
+    return Part(extent.start, extent.end, binds, reads, changes, imports, uses, facts.outside, facts.stars)
+
+
+def _whole(source: Source, seen: Sequence[Facts]) -> Part:
+    """All of a module that reads or binds names which nobody spells."""
+    binds = frozenset(name for facts in seen for name in facts.binds)
+    return Part(0, len(source.text), binds, frozenset(), frozenset(), always=True, stars=True)
+
+
+def _tied(seen: Sequence[Facts]) -> dict[str, set[str]]:
+    """The names by whose values a change may be seen that is made by another: what one keeps the other has."""
+    groups: dict[str, set[str]] = {}
+    for facts in seen:
+        if facts.keeps:
+            group = set(facts.binds | facts.keeps)
+            for name in list(group):
+                group |= groups.get(name, set())
+            groups.update(dict.fromkeys(group, group))
+    return groups
+
+
+def _extents(source: Source, body: Sequence[ast.stmt]) -> Iterator[Extent]:
+    """The statements, those together that share a row."""
+    nodes: list[ast.stmt] = []
+    first = last = 0
+    for node in body:
+        begin = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+        if nodes and begin <= last:
+            nodes.append(node)
+            last = node.end_lineno or begin
+            continue
+        if nodes:
+            yield _extent(source, first, last, nodes)
+        nodes, first, last = [node], begin, node.end_lineno or begin
+    if nodes:
+        yield _extent(source, first, last, nodes)
+
+
+def _extent(source: Source, first: int, last: int, nodes: list[ast.stmt]) -> Extent:
+    start = source.row_starts[first - 1]
+    end = source.row_starts[last] if last < len(source.row_starts) else len(source.text)
+    return Extent(start, end, tuple(nodes))
+
 
 SHORTEST = 20
 """Characters of a body that is worth a parse of its own."""
 
+
 _CRASHES = sys.version_info < (3, 11)
 """Whether `ast` takes what is nested as deeply as you like, and its process with it."""
+
 
 _REFUSED = (SyntaxError, ValueError, IndexError, RecursionError, MemoryError)
 """What this Python raises for a text that it can't read, and what comes of places in f-strings before 3.12."""
 
+
 _DEFINED = r"def(?<!\wdef)\s+(\w*backward)\b"  # a pattern is looked for by the letters with which it starts
+
 _IMPORTED = r"from(?<!\wfrom)\s+torch\.autograd[\w.]*\s+import\b[^\n]*\b(Function)\b"
+
 _BACKWARD = r"backward\b"
+
 _GRAD = r"grad(?<!\wgrad)\s*\("
+
 _ASKS = re.compile(r"[ \t]*\([ \t\n]*[^\s)#]")
+
 _FAR = sys.maxsize
+
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
 
@@ -74,7 +273,7 @@ def outline(source: Source, *, parts: bool = False) -> Outline | None:
                 "manual_backward",
             }
             functions = {"torch.autograd.Function", "autograd.Function", *re.findall(_IMPORTED, text)}
-            spelt = namesakes.without(tree, text, list(_walks(tree, rows, own, functions)))
+            spelt = bindings.without(tree, text, list(_walks(tree, rows, own, functions)))
             walks = sorted({places.end(node) - 1 for node in spelt})
         outer = list(_outer(tree))
         functions_ = (each for each in outer if not isinstance(each, ast.AnnAssign))

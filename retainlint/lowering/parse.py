@@ -12,20 +12,42 @@ from contextlib import contextmanager
 
 import libcst as cst
 
-from retainlint.lowering.depth import too_deep
-from retainlint.lowering.errors import LoweringError
+from retainlint.lowering.guards import LoweringError, too_deep
 from retainlint.lowering.positions import Offsets, align, measure
-from retainlint.lowering.quick import parse_module
-from retainlint.records import record
-from retainlint.source import Source
+from retainlint.startup.libcst_import import parse_module
+from retainlint.startup.records import record
+from retainlint.text.source import Source
+
+
+def _present(*names: str) -> tuple[type[cst.CSTNode], ...]:
+    return tuple(getattr(cst, name) for name in names if hasattr(cst, name))
+
+
+INTERPOLATED = _present("FormattedString", "TemplatedString")
+
+TEMPLATES = _present("TemplatedString")
+
+INTERPOLATIONS = _present("FormattedStringExpression", "TemplatedStringExpression")
+
+UNPACKING_DICT_COMPREHENSIONS = _present("StarredDictComp")
+
+IMPORTS = _present("Import", "LazyImport")
+
+IMPORTS_FROM = _present("ImportFrom", "LazyImportFrom")
+
 
 FRAMES = 12_000
 """Python frames that the deepest text which `too_deep` lets through may need."""
 
+
 _LONE_CARRIAGE = re.compile(r"\r(?!\n)")
+
 _LONE_BACKSLASH = re.compile(r"(?m)(?<!\\\n)^\\(?=\r?\n)")
+
 _NOT_GIVEN_BACK = "libcst doesn't give this text back, so no place in it can be told"
+
 _HOLD = "if 1:\n"
+
 _ERROR_PLACE = re.compile(r"error at (\d+):(\d+)")
 
 

@@ -2,29 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
 
 from retainlint.ir import (
+    Arg,
     Block,
     Build,
+    Call,
+    Compare,
     Const,
     DelItem,
     GetAttr,
     GetItem,
     If,
+    Import,
     Instr,
     Item,
     Kind,
+    Load,
     Move,
     Register,
     Scope,
     Unpack,
 )
 from retainlint.lowering.builder import Builder, Statement
-from retainlint.lowering.conditions import Test, all_of, builtin, called, compared, imported, is_instance
-from retainlint.source import Span
+from retainlint.text.source import Span
+
+Test = Callable[[], "Register | None"]
+"""Emits a test and gives the register of its answer; None if it can't fail."""
+
+
+def all_of(b: Builder, span: Span, tests: Sequence[Test]) -> Register | None:
+    """The `and` of some tests: each is emitted inside the branch where those before it hold."""
+    outer = b.out
+    before: list[tuple[list[Instr], Register]] = []
+    for test in tests:
+        answer = test()
+        if answer is not None:
+            before.append((b.out, answer))
+            b.out = []
+    trailing, b.out = b.out, outer
+    if not before:
+        return None
+    dst = b.fresh()
+    inner: Block = (*trailing, Move(span, dst, before[-1][1]))
+    for out, answer in reversed(before):
+        out.append(If(span, answer, inner, (Move(span, dst, answer),)))
+        inner = tuple(out) if out is not outer else ()
+    return dst
+
+
+def compared(b: Builder, span: Span, op: str, left: Register, right: Register) -> Register:
+    dst = b.fresh()
+    b.emit(Compare(span, dst, op, left, right))
+    return dst
+
+
+def builtin(b: Builder, span: Span, name: str) -> Register:
+    dst = b.fresh()
+    b.emit(Load(span, dst, name, Scope.GLOBAL))
+    return dst
+
+
+def called(b: Builder, span: Span, name: str, *args: Register) -> Register:
+    func, dst = builtin(b, span, name), b.fresh()
+    b.emit(Call(span, dst, func, tuple(Arg(arg) for arg in args)))
+    return dst
+
+
+def is_instance(b: Builder, span: Span, subject: Register, cls: Register) -> Register:
+    return called(b, span, "isinstance", subject, cls)
+
+
+def imported(b: Builder, span: Span, module: str, name: str) -> Register:
+    dst = b.fresh()
+    b.emit(Import(span, dst, module, name))
+    return dst
+
 
 _SELF_MATCHING = frozenset("bool bytearray bytes dict float frozenset int list set str tuple".split())
 """Classes whose one positional pattern is for the subject itself."""

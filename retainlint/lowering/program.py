@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from retainlint.ir import Block, Code, Head, Program, Scope
-from retainlint.lowering import comprehensions, expressions, functions, literals, patterns, statements
+from retainlint.ir import Block, Code, Head, Scope
+from retainlint.lowering import expressions, functions, patterns, statements
 from retainlint.lowering.builder import Builder, Unit
-from retainlint.lowering.errors import LoweringError
+from retainlint.lowering.guards import LoweringError
 from retainlint.lowering.liveness import has_branches, with_liveness
 from retainlint.lowering.outline import Outline, names_used
 from retainlint.lowering.parse import no_collection, parse, parse_around, parse_rows, room_to_recurse
 from retainlint.lowering.scopes import Holder, Names, bindings_of
-from retainlint.parts import Part
-from retainlint.source import Source, Span
-from retainlint.walks import WALK
+from retainlint.program import Part, Program
+from retainlint.text.prefilter import WALK
+from retainlint.text.source import Source, Span
 
-_VALUES = {**expressions.VALUES, **literals.VALUES, **comprehensions.VALUES, **functions.VALUES}
+_VALUES = {**expressions.VALUES, **expressions.LITERALS, **statements.COMPREHENSIONS, **functions.VALUES}
 _STATEMENTS = {**statements.STATEMENTS, **functions.STATEMENTS, **patterns.STATEMENTS}
 
 

@@ -9,7 +9,7 @@ from enum import Enum
 import libcst as cst
 
 from retainlint.ir import Scope
-from retainlint.lowering.nodes import IMPORTS, IMPORTS_FROM
+from retainlint.lowering.parse import IMPORTS, IMPORTS_FROM
 
 SEERS = frozenset({"locals", "globals", "vars", "eval", "exec"})
 """Builtins that read names which nobody spells."""

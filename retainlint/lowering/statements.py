@@ -1,19 +1,24 @@
-"""Statements to instructions, but for definitions and `match`."""
+"""Statements and comprehensions to instructions, but for definitions and `match`; and what may stand left of an assignment."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import libcst as cst
 
 from retainlint.ir import (
+    Append,
     Arg,
     Binary,
     Block,
     Break,
+    Build,
     Call,
     Continue,
+    DelAttr,
     Delete,
+    DelItem,
     For,
     GetAttr,
     GetItem,
@@ -21,21 +26,140 @@ from retainlint.ir import (
     If,
     Import,
     Instr,
+    Item,
+    Kind,
     Raise,
     Register,
     Return,
     SetAttr,
     SetItem,
     Try,
+    Unpack,
     While,
     With,
 )
-from retainlint.lowering.builder import Builder, Statement
+from retainlint.lowering.builder import Builder, Statement, Value
 from retainlint.lowering.expressions import index_of
-from retainlint.lowering.nodes import IMPORTS, IMPORTS_FROM
-from retainlint.lowering.scopes import imported_name
-from retainlint.lowering.targets import assign, delete
-from retainlint.source import Span
+from retainlint.lowering.parse import IMPORTS, IMPORTS_FROM, UNPACKING_DICT_COMPREHENSIONS
+from retainlint.lowering.scopes import imported_name, targets_of
+from retainlint.text.source import Span
+
+
+def assign(b: Builder, target: cst.CSTNode, src: Register) -> None:
+    """Bind a target to the value in `src`."""
+    if isinstance(target, cst.Name):
+        b.store(b.span(target), target.value, src)
+    elif isinstance(target, cst.Attribute):
+        obj = b.value(target.value)
+        b.emit(SetAttr(b.span(target), obj, b.names.spelt(target.attr.value), src))
+    elif isinstance(target, cst.Subscript):
+        obj = b.value(target.value)
+        index = index_of(b, target)
+        b.emit(SetItem(b.span(target), obj, index, src))
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        _unpack(b, target, target.elements, src)
+    else:
+        b.opaque(b.span(target), f"an assignment to a {type(target).__name__}")
+
+
+def _unpack(b: Builder, target: cst.CSTNode, elements: Sequence[cst.BaseElement], src: Register) -> None:
+    dsts = tuple(b.fresh() for _ in elements)
+    stars = [at for at, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
+    b.emit(Unpack(b.span(target), dsts, src, stars[0] if stars else None))
+    for element, dst in zip(elements, dsts, strict=True):
+        assign(b, element.value, dst)
+
+
+def delete(b: Builder, target: cst.CSTNode) -> None:
+    """`del target`."""
+    if isinstance(target, cst.Name):
+        name, scope = b.names.resolve(target.value)
+        b.emit(Delete(b.span(target), name, scope))
+    elif isinstance(target, cst.Attribute):
+        obj = b.value(target.value)
+        b.emit(DelAttr(b.span(target), obj, b.names.spelt(target.attr.value)))
+    elif isinstance(target, cst.Subscript):
+        obj = b.value(target.value)
+        index = index_of(b, target)
+        b.emit(DelItem(b.span(target), obj, index))
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            delete(b, element.value)
+    else:
+        b.opaque(b.span(target), f"a deletion of a {type(target).__name__}")
+
+
+_KINDS: dict[type[cst.CSTNode], Kind] = {
+    cst.ListComp: Kind.LIST,
+    cst.GeneratorExp: Kind.LIST,
+    cst.SetComp: Kind.SET,
+    cst.DictComp: Kind.DICT,
+    **dict.fromkeys(UNPACKING_DICT_COMPREHENSIONS, Kind.DICT),
+}
+
+
+def _comprehension(b: Builder, node: cst.BaseComp) -> Register:
+    """The first iterable is computed outside of the comprehension's scope, all else inside."""
+    span, dst = b.span(node), b.fresh()
+    iterable = b.value(node.for_in.iter)
+    b.emit(Build(span, dst, _KINDS[type(node)], ()))
+    names: list[str] = []
+    clause: cst.CompFor | None = node.for_in
+    while clause is not None:
+        names.extend(targets_of(clause.target))
+        clause = clause.inner_for_in
+    b.names.aliases.append(b.names.rename(dict.fromkeys(names)))
+    b.names.comprehending += 1
+    _loop(b, node, node.for_in, iterable, dst)
+    b.names.comprehending -= 1
+    b.names.aliases.pop()
+    return dst
+
+
+def _loop(b: Builder, node: cst.BaseComp, clause: cst.CompFor, iterable: Register, container: Register) -> None:
+    item = b.fresh()
+    with b.block() as body:
+        assign(b, clause.target, item)
+        _conditions(b, node, clause, 0, container)
+    b.emit(For(_header(b, clause), iterable, item, tuple(body), (), comprehension=True))
+
+
+def _conditions(b: Builder, node: cst.BaseComp, clause: cst.CompFor, at: int, container: Register) -> None:
+    """What a turn does behind the conditions from `at` on."""
+    if at < len(clause.ifs):
+        test = clause.ifs[at].test
+        cond = b.value(test)
+        with b.block() as then:
+            _conditions(b, node, clause, at + 1, container)
+        b.emit(If(b.span(test), cond, tuple(then), ()))
+    elif clause.inner_for_in is not None:
+        iterable = b.value(clause.inner_for_in.iter)
+        _loop(b, node, clause.inner_for_in, iterable, container)
+    else:
+        _append(b, node, container)
+
+
+def _append(b: Builder, node: cst.BaseComp, container: Register) -> None:
+    if isinstance(node, cst.DictComp):
+        key = b.value(node.key)
+        item, span = Item(b.value(node.value), key), b.between(node.key, node.value)
+    else:
+        element: cst.BaseExpression = node.value if isinstance(node, UNPACKING_DICT_COMPREHENSIONS) else node.elt  # type: ignore[attr-defined]
+        span, starred = b.span(element), isinstance(node, UNPACKING_DICT_COMPREHENSIONS)
+        if isinstance(element, cst.StarredElement):
+            element, starred = element.value, True
+        item = Item(b.value(element), starred=starred)
+    b.emit(Append(span, container, item))
+
+
+def _header(b: Builder, clause: cst.CompFor) -> Span:
+    """`for ... in ...`; libcst keeps no place for it, but before the target stand only parentheses and the word."""
+    start = b.unit.source.text.rindex("for", 0, b.span(clause.target).start)
+    return Span(b.unit.source, start, b.end(clause.iter))
+
+
+COMPREHENSIONS: dict[type[cst.CSTNode], Value] = dict.fromkeys(_KINDS, _comprehension)
+
 
 _IN_PLACE: dict[type[cst.BaseAugOp], str] = {
     cst.AddAssign: "+",
@@ -53,8 +177,10 @@ _IN_PLACE: dict[type[cst.BaseAugOp], str] = {
     cst.FloorDivideAssign: "//",
 }
 
+
 _INERT = (cst.SimpleString, cst.Ellipsis, cst.BaseNumber)
 """As statements, docstrings and place-holders: they do nothing."""
+
 
 _NO_FIELD = re.compile(r"""['"]?(?:\w+\.)?(?:ClassVar|KW_ONLY)\b""")
 """Annotations of names that are no fields of a dataclass."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from retainlint.report.marks import Mark, RowMarks, mark
 from retainlint.report.places import place
 from retainlint.report.terminal import Canvas, Style, columns
-from retainlint.source import Source
+from retainlint.text.source import Source
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Label

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from retainlint.diagnostic import Diagnostic
 from retainlint.report.places import relative
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 
 class Fingerprints:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from retainlint.report.places import place
 from retainlint.report.run import Edit, FixText, Run
 from retainlint.report.terminal import Style
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic, Label

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from retainlint.report.terminal import safe_start
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 
 @dataclass(frozen=True)

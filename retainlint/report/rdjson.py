@@ -9,7 +9,7 @@ from retainlint.report.json import Json, dumped, well_formed
 from retainlint.report.places import columns_in, in_cell, place, relative
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 
 def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterator[str]:

@@ -14,7 +14,7 @@ from retainlint.report.places import columns_in, in_cell, place, relative, uri
 from retainlint.report.run import FixText, RuleText, Run
 from retainlint.report.terminal import Style, safe
 from retainlint.report.told import NOT_CHECKED
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"

@@ -10,7 +10,7 @@ from retainlint.rules.freed import through
 from retainlint.rules.rule import Rule
 from retainlint.rules.story import again
 from retainlint.rules.wording import circumstances, code, core_note, graded, keeps, named, place
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 SENTENCE = "one of the variables needed for gradient computation has been modified by an inplace operation"
 

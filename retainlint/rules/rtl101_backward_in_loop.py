@@ -7,7 +7,7 @@ from retainlint.rules.freed import Cures, FreedRule, keep_graph
 from retainlint.rules.rule import Example
 from retainlint.rules.story import Story
 from retainlint.rules.surroundings import clears_gradients, stands_for_a_constant
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 
 class BackwardInLoop(FreedRule):

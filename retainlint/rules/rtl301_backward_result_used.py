@@ -7,7 +7,7 @@ from retainlint.incident import Incident, ResultUsed
 from retainlint.rules.rule import Example, Rule
 from retainlint.rules.warned import walk_text, warned
 from retainlint.rules.wording import code
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 
 class BackwardResultUsed(Rule):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Diagnostic, Label, RemoveSuppression, Severity
 from retainlint.incident import Incident
 from retainlint.rules.rule import Rule
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 
 class UnusedSuppression(Rule):

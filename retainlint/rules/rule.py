@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.incident import Incident
-from retainlint.records import record
+from retainlint.startup.records import record
 
 _MARK = re.compile(r" *#~.*$", re.MULTILINE)
 

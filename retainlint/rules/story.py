@@ -6,10 +6,10 @@ import re
 from functools import cached_property
 
 from retainlint.incident import Freed, Moment
-from retainlint.records import record
 from retainlint.rules.surroundings import carried_name, indent, kept_in, sole_name
 from retainlint.rules.wording import code, place, short
-from retainlint.source import Source, Span
+from retainlint.startup.records import record
+from retainlint.text.source import Source, Span
 
 
 @record

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from retainlint.records import record
-from retainlint.source import Source, Span
+from retainlint.startup.records import record
+from retainlint.text.source import Source, Span
 
 _CONSTANT = re.compile(
     r"target|label|teacher|advantage|(\b|_)returns?(\b|_)|reward|baseline|fake|\bold_|_old\b|buffer|memory|rollout|reference",

@@ -8,7 +8,7 @@ from retainlint.diagnostic import Cure, Diagnostic, Label
 from retainlint.incident import Walk, Waste
 from retainlint.rules.rule import Rule
 from retainlint.rules.wording import circumstances, code, place
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 
 def warned(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from retainlint.diagnostic import Severity
 from retainlint.incident import Condition, Witness
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 WIDTH = 44
 """Characters of source text that a sentence can carry."""

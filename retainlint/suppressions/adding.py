@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from retainlint.source import Source, Span
 from retainlint.suppressions.comments import Layout, Suppression, read
+from retainlint.text.source import Source, Span
 
 
 def with_noqa(source: Source, findings: Iterable[tuple[str, Span]]) -> tuple[str, int]:

@@ -8,8 +8,8 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from retainlint.records import record
-from retainlint.source import Source, Span
+from retainlint.startup.records import record
+from retainlint.text.source import Source, Span
 
 _RULE = re.compile(r"(?<![\w-])(?:[A-Za-z]+[0-9]+|[A-Za-z]+(?:-[A-Za-z]+)+)(?![\w-])")
 _LISTED = re.compile(r"[^\s,\[\]]+")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from retainlint.records import record
-from retainlint.source import Span
+from retainlint.startup.records import record
 from retainlint.suppressions.comments import Suppression, Suppressions
+from retainlint.text.source import Span
 
 _CODE = re.compile(r"RTL[0-9]+", re.IGNORECASE)
 _ITSELF = frozenset({"rtl901", "unused-suppression"})

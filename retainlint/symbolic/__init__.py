@@ -1,5 +1,5 @@
 """Ir to incidents, by running it on the core."""
 
-from retainlint.symbolic.explorer import explore
+from retainlint.symbolic.exploration.explorer import explore
 
 __all__ = ["explore"]

@@ -37,7 +37,7 @@ def run(path: Path) -> dict[str, Any]:
 
 
 def _ending(path: Path) -> dict[str, Any]:
-    from retainlint.autograd.face.importing import installed
+    from retainlint.numeric.namespace import installed
 
     sys.argv = [str(path)]
     with installed(), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
@@ -62,6 +62,6 @@ def _line(error: Exception, filename: str) -> int | None:
 
 
 if __name__ == "__main__":
-    import retainlint.autograd.face.namespace  # noqa: F401 -- once, for all children
+    import retainlint.numeric.namespace  # noqa: F401 -- once, for all children
 
     json.dump({name: run(Path(name)) for name in sys.stdin.read().splitlines()}, sys.stdout)

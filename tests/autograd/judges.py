@@ -18,7 +18,7 @@ class Judge(NamedTuple):
 @cache
 def core() -> Judge:
     """The core's face."""
-    from retainlint.autograd.face.namespace import build
+    from retainlint.numeric.namespace import build
 
     made = build()
     return Judge(made["torch"], made["torch.nn.functional"])

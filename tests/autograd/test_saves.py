@@ -80,7 +80,7 @@ def _node_of(case: Case) -> str:
 
 
 def test_every_row_of_the_face_has_a_case() -> None:
-    from retainlint.autograd.face.operations import registry
+    from retainlint.numeric.operations import registry
 
     core()
     assert set(registry.DEFINED) - {case.row for case in CASES} - set(INNER) == {"to"}

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.speed import files, floor, page
 from benchmarks.speed.contenders import BARE, FLOOR, OURS, WARM, contenders
 from benchmarks.speed.timing import Failed, Figure, Run, in_turn, once, ratio, work_ratio
-from retainlint.walks import may_walk
+from retainlint.text.prefilter import may_walk
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}

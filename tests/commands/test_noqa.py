@@ -8,7 +8,7 @@ import pytest
 from running import BAD, Run, write
 
 from retainlint.incident import Exploration, Gap, Verdict
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 CONCISE = ("check", "--output-format", "concise")
 
@@ -47,8 +47,8 @@ def test_only_what_is_selected_and_not_known(run: Run) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_told_and_the_rest_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retainlint import writing
     from retainlint.commands import noqa
+    from retainlint.text import writing
 
     def picky(path: str, data: bytes) -> None:
         if path == "a.py":

@@ -9,7 +9,7 @@ import pytest
 from looking import look
 
 from retainlint.fixes import Seen, fix_all
-from retainlint.source import Source
+from retainlint.text.source import Source
 
 HEAD = "import torch\n\nw = torch.ones(3, requires_grad=True)\n"
 

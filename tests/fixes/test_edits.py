@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retainlint.fixes.edits import Edit, apart, edited, moved
-from retainlint.source import Source
+from retainlint.text.source import Source
 
 TEXT = st.text(alphabet="ab \té\r\n\x0c", max_size=40)
 

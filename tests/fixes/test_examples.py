@@ -12,7 +12,7 @@ from retainlint.diagnostic import Diagnostic
 from retainlint.fixes import Applicability, Seen, fix_all
 from retainlint.rules import RULES, Rule
 from retainlint.rules.rule import Example
-from retainlint.source import Source
+from retainlint.text.source import Source
 
 _MARK = re.compile(r" *#~.*$", re.MULTILINE)
 

@@ -10,7 +10,7 @@ from findings import label
 from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.fixes.edits import Applicability, Edit, Fix, edited
 from retainlint.fixes.proof import Seen, cures
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 BEFORE = Source("a.py", "net = make()\nloss.backward()\nother()\nloss.backward()\n")
 FIX = Fix(Applicability.UNSAFE, "", (Edit(0, 0, "import torch\n"),))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from retainlint import ir
 from retainlint.lowering import lower
-from retainlint.source import Source
+from retainlint.text.source import Source
 
 _BINARY: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
     "+": (operator.add, operator.iadd),

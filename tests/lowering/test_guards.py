@@ -9,13 +9,13 @@ import sys
 import pytest
 
 from retainlint.lowering import LoweringError, lower
-from retainlint.lowering.depth import ARMS, BRACKETS, LINKS, too_deep
-from retainlint.source import Source
+from retainlint.lowering.guards import ARMS, BRACKETS, LINKS, too_deep
+from retainlint.text.source import Source
 
 LOWER = """
 import sys
 from retainlint.lowering import LoweringError, lower
-from retainlint.source import Source
+from retainlint.text.source import Source
 try:
     print("lowered", len(lower(Source("t.py", sys.stdin.read())).module.body) > 0)
 except LoweringError as error:

@@ -10,10 +10,9 @@ import pytest
 
 import retainlint
 from retainlint.lowering.bindings import kinds_of
-from retainlint.lowering.known import Known, KnownByParts
-from retainlint.lowering.outline import outline
-from retainlint.parts import Effect
-from retainlint.source import Source
+from retainlint.lowering.outline import Known, KnownByParts, outline
+from retainlint.program import Effect
+from retainlint.text.source import Source
 
 MODULE = """\
     import other

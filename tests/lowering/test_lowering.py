@@ -12,7 +12,7 @@ from lowering.printer import printed
 from retainlint import ir
 from retainlint.lowering import lower
 from retainlint.lowering.program import _VALUES as VALUES
-from retainlint.source import Source
+from retainlint.text.source import Source
 
 TRAINING = """\
 def train(model, loader: Loader, *, steps=3):

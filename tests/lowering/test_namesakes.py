@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from retainlint.lowering import lower, outline
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 
 def walks(text: str) -> list[int]:

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retainlint import ir
+from retainlint import ir, program
 from retainlint.lowering import lower, outline
 from retainlint.lowering.outline import _spoken
-from retainlint.source import Source, Span
-from retainlint.walks import WALK, may_walk
+from retainlint.text.prefilter import WALK, may_walk
+from retainlint.text.source import Source, Span
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CODE = ("name", "qualname", "span", "params", "local_names", "is_generator", "is_async", "registers", "annotated",
@@ -112,7 +112,7 @@ def test_annotations_are_put_aside() -> None:
     assert [param.annotation for param in made.params] == ["Dict[str, int]", "int", "t.Tensor"]
 
 
-def functions(program: ir.Program) -> dict[str, ir.Code]:
+def functions(program: program.Program) -> dict[str, ir.Code]:
     return {i.code.name: i.code for i in program.module.body if isinstance(i, ir.MakeFunction)}
 
 

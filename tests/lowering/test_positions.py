@@ -9,7 +9,7 @@ from lowering.programs import EXCEPTION_GROUPS, PROGRAMS, TYPE_PARAMETERS
 
 from retainlint.lowering.parse import parse
 from retainlint.lowering.positions import align, measure
-from retainlint.source import Source
+from retainlint.text.source import Source
 
 TEXTS = {
     "tabs": "if x:\n\ty = f( a ,\tb )\n\tif y:\n\t        z = (1)\n\telse:\n\t\tpass\n",

@@ -14,8 +14,8 @@ TEXTS = [*sorted(ROOT.glob("retainlint/lowering/*.py"))[::4], *sorted(ROOT.glob(
 
 TELL = """
 import dataclasses, hashlib, inspect, json, pickle, sys
-from retainlint import process
-from retainlint.lowering.quick import import_libcst
+from retainlint.startup import process
+from retainlint.startup.libcst_import import import_libcst
 process.ours = sys.argv[1] == "quickly"
 import_libcst()
 assert ("libcst" in sys.modules) == process.ours
@@ -114,8 +114,8 @@ def test_its_classes_are_the_same(
 
 READ = """
 import sys
-from retainlint import process
-from retainlint.lowering import quick
+from retainlint.startup import process
+from retainlint.startup import libcst_import as quick
 process.ours = sys.argv[1] == "quickly"
 quick.import_libcst()
 import libcst as cst
@@ -154,7 +154,7 @@ def test_what_it_parses_for_reading_is_the_same_tree() -> None:
 def test_elsewhere_it_is_imported_as_by_anybody(told: str) -> None:
     """In another's process, and where it is there already."""
     script = (
-        f"from retainlint import process\n{told}\nfrom retainlint.lowering import lower\nfrom retainlint.source import Source\n"
+        f"from retainlint.startup import process\n{told}\nfrom retainlint.lowering import lower\nfrom retainlint.text.source import Source\n"
         "lower(Source('a.py', 'x = 1'))\nimport libcst\nprint(libcst.Name.__init__.__name__, libcst.Slice.__init__.__name__)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
@@ -173,8 +173,8 @@ def test_another_libcst_is_imported_plainly(tmp_path: Path) -> None:
         "from libcst._nodes.base import A, B\nclass CSTNode: pass\ndef parse_module(text): return A(1)\n"
     )
     script = (
-        "import sys; sys.path.insert(0, sys.argv[1])\nfrom retainlint import process\nprocess.ours = True\n"
-        "from retainlint.lowering.quick import import_libcst\nimport_libcst()\nimport libcst, dataclasses\n"
+        "import sys; sys.path.insert(0, sys.argv[1])\nfrom retainlint.startup import process\nprocess.ours = True\n"
+        "from retainlint.startup.libcst_import import import_libcst\nimport_libcst()\nimport libcst, dataclasses\n"
         "print(libcst.A(1) == libcst.A(1), libcst.B(1), dataclasses.dataclass.__module__, libcst.__file__.startswith(sys.argv[1]))"
     )
     done = subprocess.run(
@@ -185,9 +185,9 @@ def test_another_libcst_is_imported_plainly(tmp_path: Path) -> None:
 
 def test_a_parser_that_was_loaded_is_not_loaded_twice() -> None:
     script = (
-        "from retainlint import process, records\nprocess.ours = True\nfrom retainlint.lowering import quick\n"
+        "from retainlint.startup import process, records\nprocess.ours = True\nfrom retainlint.startup import libcst_import as quick\n"
         "def fails(*_: object, **__: object): raise TypeError\nquick.init_lines = fails\n"
-        "from retainlint.lowering import lower\nfrom retainlint.source import Source\n"
+        "from retainlint.lowering import lower\nfrom retainlint.text.source import Source\n"
         "lower(Source('a.py', 'x = 1'))\nimport libcst, dataclasses\n"
         "print(libcst.parse_module('y = 1').code, libcst.Slice.__init__.__name__, dataclasses.dataclass.__module__)"
     )

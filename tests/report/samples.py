@@ -12,7 +12,7 @@ from retainlint.incident import Gap, Witness
 from retainlint.report import render
 from retainlint.report.run import Edit, FixText, RuleText, Run
 from retainlint.report.terminal import Style
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 

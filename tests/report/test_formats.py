@@ -14,7 +14,7 @@ from retainlint.diagnostic import Diagnostic, Label
 from retainlint.incident import Condition, Witness
 from retainlint.report import FORMATS, render
 from retainlint.report.terminal import Style
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 SOURCE = Source("pkg/m.py", "é = a * b\nif flag:\n    loss.backward(\n    )\n")
 TOLD = finding(

@@ -14,7 +14,7 @@ from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.report.full import render
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 
 def picture(*diagnostics: Diagnostic, width: int = 140, colour: bool = False) -> str:

@@ -15,7 +15,7 @@ from report.samples import from_life, written
 from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.report import FORMATS
 from retainlint.report.terminal import Style
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 PIECES = st.sampled_from(
     ["\x1b[2J", "\x9b", "\r", "\n", "\r\n", "\t", "\x00", "\u202e", "\u2028", "\ufffe", "\ud800", "\udcff", "e\u0301", "日本",

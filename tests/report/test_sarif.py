@@ -14,7 +14,7 @@ from report.samples import ALL, HOSTILE, IN_CELLS, RUN, SEVERAL, TOLD, UNREAD, W
 
 from retainlint.diagnostic import Diagnostic
 from retainlint.report.run import Run
-from retainlint.source import Source
+from retainlint.text.source import Source
 
 
 def only_run(*diagnostics: Diagnostic, run: Run = RUN) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from retainlint.report import unknown
 from retainlint.report.run import Run
 from retainlint.report.statistics import render, summary
 from retainlint.report.terminal import Style
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 
 def test_the_most_frequent_rule_comes_first() -> None:

@@ -60,9 +60,9 @@ def _below(roots: list[Any]) -> Iterator[Any]:
 
 def in_core(program: str, look: Callable[[Variables], None] | None = None) -> Alive:
     """Run with the core where `import torch` looks: its nodes are Python objects, which can be counted."""
-    from retainlint.autograd.face import modes
-    from retainlint.autograd.face.importing import installed
-    from retainlint.autograd.face.tape import Step
+    from retainlint.numeric import grad_mode
+    from retainlint.numeric.namespace import installed
+    from retainlint.numeric.tape import Step
 
     def steps() -> list[Step]:
         return [each for each in gc.get_objects() if type(each) is Step]
@@ -70,7 +70,7 @@ def in_core(program: str, look: Callable[[Variables], None] | None = None) -> Al
     def saved() -> int:
         return sum(bool(step.saved_numbers and step.saved_numbers.held) for step in steps())
 
-    before = modes.is_grad_enabled()
+    before = grad_mode.is_grad_enabled()
     with installed() as torch:
         torch.manual_seed(0)
         try:

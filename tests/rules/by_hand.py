@@ -7,7 +7,7 @@ import textwrap
 from typing import Any
 
 from retainlint.incident import Condition, Freed, LeafModified, Modified, Moment, NoGraph, Turn, Walk
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 Turns = tuple[tuple[str, int], ...]
 

@@ -10,8 +10,8 @@ import pytest
 from retainlint.diagnostic import Diagnostic
 from retainlint.lowering import lower
 from retainlint.rules import diagnose
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 RAISES = Path(__file__).resolve().parents[2] / "fixtures" / "raises"
 

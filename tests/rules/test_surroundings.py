@@ -21,7 +21,7 @@ from retainlint.rules.surroundings import (
     statement,
     wrapped_above,
 )
-from retainlint.source import Source
+from retainlint.text.source import Source
 
 
 @pytest.mark.parametrize(

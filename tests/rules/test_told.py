@@ -17,7 +17,7 @@ from rules.cases import CASES
 
 from retainlint.diagnostic import Diagnostic
 from retainlint.rules import diagnose
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 TOLD = Path(__file__).with_name("told.txt")
 

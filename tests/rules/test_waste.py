@@ -23,8 +23,8 @@ from retainlint.incident import Exploration, Kept
 from retainlint.lowering import lower
 from retainlint.rules import RULES, Rule, diagnose, rule
 from retainlint.rules.rule import Example
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 Runner = Callable[..., Alive]

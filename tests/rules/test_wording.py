@@ -9,7 +9,7 @@ from retainlint.incident import Condition
 from retainlint.rules.modified import rewritten
 from retainlint.rules.story import enclosing_function
 from retainlint.rules.wording import WIDTH, circumstances, graded, keeps, listed, named, place, short
-from retainlint.source import Source, Span
+from retainlint.text.source import Source, Span
 
 
 @pytest.mark.parametrize(

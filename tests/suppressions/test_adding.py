@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from retainlint.source import Source, Span
 from retainlint.suppressions import read
 from retainlint.suppressions.adding import with_noqa
+from retainlint.text.source import Source, Span
 
 
 def added(text: str, code: str = "RTL101") -> str:

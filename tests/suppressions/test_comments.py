@@ -7,8 +7,8 @@ import sys
 import pytest
 from findings import span
 
-from retainlint.source import Source
 from retainlint.suppressions import read
+from retainlint.text.source import Source
 
 
 def covers(text: str, what: str = "walk()", code: str = "RTL101", name: str = "backward-in-loop") -> bool:

@@ -7,8 +7,8 @@ import ast
 import pytest
 from configs import NAMES
 
-from retainlint.source import Source, Span
 from retainlint.suppressions import read, unused
+from retainlint.text.source import Source, Span
 
 
 def judged(text: str, *, bare: bool = True, codes: str = "RTL101 RTL102 RTL900") -> list[tuple[str, str, str]]:

@@ -7,13 +7,14 @@ import random
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.source import Source, Span
-from retainlint.symbolic import alike, remainders
-from retainlint.symbolic.alike import equivalent
-from retainlint.symbolic.graphs import Graphs
-from retainlint.symbolic.state import State
-from retainlint.symbolic.truths import Truths, sides
-from retainlint.symbolic.values import Const, Instance, ListObj, Ref, Symbol, Term, Tuple, UnknownObj, Value
+from retainlint.symbolic.merging import equivalence
+from retainlint.symbolic.merging.equivalence import equivalent
+from retainlint.symbolic.solver import congruences
+from retainlint.symbolic.state.graphs import Graphs
+from retainlint.symbolic.state.path_condition import Truths, sides
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Symbol, Term, Tuple, UnknownObj, Value
+from retainlint.text.source import Source, Span
 
 NOWHERE = Span(Source("", ""), 0, 0)
 
@@ -61,7 +62,7 @@ def test_hints_are_few() -> None:
         other = one.fork()
         one.writable().names[name], other.writable().names[name] = Const(name), Const(f"{name}!")
         assert not equivalent(graphs, one, other)
-    assert len(graphs.hints) == alike._HINTS
+    assert len(graphs.hints) == equivalence._HINTS
 
 
 def number(draw: random.Random, depth: int) -> Value:
@@ -83,10 +84,10 @@ def test_remainders_are_told_alike_by_a_text_and_step_by_step(monkeypatch: pytes
         for _ in range(draw.randint(1, 4)):
             state.truths[condition(draw)] = draw.random() < 0.5
         asked = condition(draw)
-        told.append((state, asked, remainders.decide(state, asked)))
+        told.append((state, asked, congruences.decide(state, asked)))
     assert {answer for _, _, answer in told} == {True, False, None}
-    monkeypatch.setattr(remainders, "DEEPEST", -1)
-    assert all(remainders.decide(state, asked) is answer for state, asked, answer in told)
+    monkeypatch.setattr(congruences, "DEEPEST", -1)
+    assert all(congruences.decide(state, asked) is answer for state, asked, answer in told)
 
 
 def test_a_term_too_deep_for_a_text_is_worked_out() -> None:
@@ -95,7 +96,7 @@ def test_a_term_too_deep_for_a_text_is_worked_out() -> None:
         deep = Term("+", (deep, Const(1)))
     state = State()
     state.truths[Term("==", (Term("%", (deep, Const(2))), Const(0)))] = True
-    assert remainders.decide(state, Term("==", (Term("%", (deep, Const(2))), Const(1)))) is False
+    assert congruences.decide(state, Term("==", (Term("%", (deep, Const(2))), Const(1)))) is False
 
 
 def test_comparisons_that_came_late_are_found_as_those_that_were_there() -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from retainlint import ir
 from retainlint.lowering import lower
-from retainlint.source import Source
-from retainlint.symbolic import explore, explorer
-from retainlint.symbolic.callers import callers, no_leads
-from retainlint.symbolic.entries import entries
+from retainlint.program import Program
+from retainlint.symbolic import explore
+from retainlint.symbolic.exploration import explorer
+from retainlint.symbolic.exploration.entry_points import callers, entries, no_leads
+from retainlint.text.source import Source
 
 HEAD = "import torch\nfrom torch import nn\n\n\ndef update(optimizer, loss):\n    loss.backward()\n    optimizer.step()\n\n\n"
 
 
-def program(text: str) -> ir.Program:
+def program(text: str) -> Program:
     return lower(Source("train.py", text))
 
 

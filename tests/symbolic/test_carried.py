@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
-from retainlint.files import Held
 from retainlint.lowering import lower
-from retainlint.modules import Modules
-from retainlint.project import Project
-from retainlint.source import Source
-from retainlint.symbolic import crossing, entering, explore
+from retainlint.project.files import Held
+from retainlint.project.import_resolution import Modules
+from retainlint.project.module_loading import Project
+from retainlint.symbolic import explore
+from retainlint.symbolic.exploration import drivers
+from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.interpreter.calls import ALLOWANCE
+from retainlint.text.source import Source
 
 TEST = """
 import torch
@@ -65,7 +68,7 @@ def test_a_method_that_leaves_nothing_is_called_once(
 ) -> None:
     text = TEST.format(net=net, row=row)
     found = steps(text)
-    monkeypatch.setattr(entering, "TWICE", 1)
+    monkeypatch.setattr(drivers, "TWICE", 1)
     assert (found > steps(text)) is again
 
 
@@ -103,7 +106,7 @@ def test_gradients_that_a_call_leaves_matter_only_if_the_next_uses_them(
 ) -> None:
     text = STEPPING.format(rows=rows)
     found = steps(text)
-    monkeypatch.setattr(entering, "TWICE", 1)
+    monkeypatch.setattr(drivers, "TWICE", 1)
     assert (found > steps(text)) is again
 
 
@@ -162,13 +165,13 @@ def test_of_several_ways_through_a_method_only_those_that_leave_something_are_go
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     numbers: list[int] = []
-    invoke = entering._invoke
+    invoke = drivers._invoke
 
     def counted(machine: Any, state: Any, method: Any, receiver: Any, code: Any, number: int, given: Any) -> Any:
         numbers.append(number)
         return invoke(machine, state, method, receiver, code, number, given)
 
-    monkeypatch.setattr(entering, "_invoke", counted)
+    monkeypatch.setattr(drivers, "_invoke", counted)
     steps(WAYS)
     assert numbers == [1, 2, 2]
 
@@ -237,17 +240,17 @@ def test_behind_what_took_too_long_the_next_call_comes_further(monkeypatch: pyte
     main = "from helper import slow\n\n\nclass Trainer:\n    def step(self, x):\n        slow(x)\n        x.sum().backward()\n"
     files = {"main.py": main.encode(), "helper.py": helper.encode()}
     numbers: list[int] = []
-    invoke = entering._invoke
+    invoke = drivers._invoke
 
     def counted(machine: Any, state: Any, method: Any, receiver: Any, code: Any, number: int, given: Any) -> Any:
         numbers.append(number)
         return invoke(machine, state, method, receiver, code, number, given)
 
-    monkeypatch.setattr(entering, "_invoke", counted)
-    for allowance, calls in ((crossing.ALLOWANCE, [1]), (10, [1, 2])):
-        monkeypatch.setattr(crossing, "ALLOWANCE", allowance)
+    monkeypatch.setattr(drivers, "_invoke", counted)
+    for allowance, expected in ((ALLOWANCE, [1]), (10, [1, 2])):
+        monkeypatch.setattr(calls, "ALLOWANCE", allowance)
         numbers.clear()
         explore(
             lower(Source("main.py", main)), project=Project(Modules("main.py", Held(files)), lower, files["main.py"])
         )
-        assert numbers == calls
+        assert numbers == expected

@@ -8,12 +8,12 @@ import pytest
 
 from retainlint.incident import Condition, Exploration
 from retainlint.lowering import lower
-from retainlint.source import Source, Span
 from retainlint.symbolic import explore
-from retainlint.symbolic.choosing import BEYOND, OWN, Chooser
-from retainlint.symbolic.machine import DEFINING
-from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Symbol
+from retainlint.symbolic.interpreter.machine import DEFINING
+from retainlint.symbolic.state.path_choice import BEYOND, OWN, Chooser
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import Symbol
+from retainlint.text.source import Source, Span
 
 SOURCE = Source("flags.py", "x" * 99)
 PLACE = Span(SOURCE, 0, 1)

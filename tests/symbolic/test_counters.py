@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 HEAD = "def f(net, loader, opt):\n    i = 0\n    for x in loader:\n        i += 1\n        loss = net(x).mean()\n"
 WALK = "        if {}:\n            loss.backward()\n"

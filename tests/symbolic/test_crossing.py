@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from retainlint.files import Held
 from retainlint.incident import Exploration
 from retainlint.lowering import lower
-from retainlint.modules import Modules
-from retainlint.project import Project
-from retainlint.source import Source
-from retainlint.symbolic import crossing, explore
-from retainlint.symbolic.project import Imports
+from retainlint.project.files import Held
+from retainlint.project.import_resolution import Modules
+from retainlint.project.module_loading import Project
+from retainlint.symbolic import explore
+from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.state.imports import Imports
+from retainlint.text.source import Source
 
 FILES = """\
 import os
@@ -56,7 +57,7 @@ for step in range(4):
 
 
 def run(monkeypatch: pytest.MonkeyPatch, share: int) -> Exploration:
-    monkeypatch.setattr(crossing, "SHARE_OF_PLAIN", share)
+    monkeypatch.setattr(calls, "SHARE_OF_PLAIN", share)
     monkeypatch.setattr(Imports, "is_cheap", lambda *given: False)
     files = {"main.py": MAIN.encode(), "files.py": FILES.encode(), "nets.py": NETS.encode()}
     project = Project(Modules("main.py", Held(files)), lower, files["main.py"])
@@ -64,7 +65,7 @@ def run(monkeypatch: pytest.MonkeyPatch, share: int) -> Exploration:
 
 
 def test_nothing_is_left_out_while_there_is_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = run(monkeypatch, crossing.SHARE_OF_PLAIN)
+    seen = run(monkeypatch, calls.SHARE_OF_PLAIN)
     assert not seen.gaps
     assert [incident.primary.row for incident in seen.incidents] == [9]
 

@@ -6,14 +6,14 @@ from textwrap import dedent
 
 import pytest
 
-from retainlint.files import Held
 from retainlint.incident import Exploration
 from retainlint.lowering import lower, lower_partly
-from retainlint.modules import Modules
-from retainlint.project import Project
-from retainlint.source import Source
+from retainlint.project.files import Held
+from retainlint.project.import_resolution import Modules
+from retainlint.project.module_loading import Project
 from retainlint.symbolic import explore
-from retainlint.symbolic.defining import only_defines
+from retainlint.symbolic.exploration.script_entry import only_defines
+from retainlint.text.source import Source
 
 WAYS = "import os\nimport tools\n" + "".join(
     f"if os.path.exists('{name}'):\n    {name.upper()} = tools.{name}\nelse:\n    {name.upper()} = None\n"

@@ -7,8 +7,8 @@ import pytest
 from retainlint.diagnostic import Diagnostic
 from retainlint.lowering import lower
 from retainlint.rules import diagnose
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 SKIPPED = "def test(net, x):\n    if not torch.cuda.is_available():\n        return\n    loss = net(x).mean()\n"
 INSIDE = "def test(net, x):\n    if torch.cuda.is_available():\n        loss = net(x).mean()\n        loss.backward()\n"

@@ -6,8 +6,8 @@ import pytest
 
 from retainlint.incident import Exploration, Verdict
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 PROGRAM = """\
 import enum

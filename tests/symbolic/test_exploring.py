@@ -9,8 +9,9 @@ import pytest
 from machine_programs import HEAD, PROGRAMS
 
 from retainlint.lowering import lower
-from retainlint.source import Source
-from retainlint.symbolic import explore, explorer
+from retainlint.symbolic import explore
+from retainlint.symbolic.exploration import explorer
+from retainlint.text.source import Source
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 

@@ -12,9 +12,9 @@ from frameworks import Example, examples, recorded
 
 from retainlint.lowering import lower
 from retainlint.rules import diagnose
-from retainlint.source import Source
 from retainlint.symbolic import explore
-from retainlint.walks import may_walk
+from retainlint.text.prefilter import may_walk
+from retainlint.text.source import Source
 
 if TYPE_CHECKING:
     from judge_torch import Verdict

@@ -9,8 +9,8 @@ import pytest
 from autograd.cases import CASES, VALUES, Case
 
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 HEAD = """import torch
 import torch.nn.functional as F

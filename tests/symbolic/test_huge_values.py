@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from retainlint.checking.linter import check_source
 from retainlint.config import Settings
-from retainlint.linter import check_source
 
 START = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"
 WALKS = "\nloss.backward()\nloss.backward()\n"

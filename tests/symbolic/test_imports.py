@@ -6,14 +6,14 @@ from textwrap import dedent
 
 import pytest
 
-from retainlint.files import Held
 from retainlint.incident import Exploration
-from retainlint.ir import Program
 from retainlint.lowering import LoweringError, lower, lower_partly
-from retainlint.modules import Modules
-from retainlint.project import Project
-from retainlint.source import Source
+from retainlint.program import Program
+from retainlint.project.files import Held
+from retainlint.project.import_resolution import Modules
+from retainlint.project.module_loading import Project
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 HEAD = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"
 TWICE = "loss.backward()\nloss.backward()\n"
@@ -185,9 +185,9 @@ def test_a_module_of_many_steps_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_so_many_modules_are_read_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    from retainlint.symbolic import loading
+    from retainlint.symbolic.interpreter import module_bodies
 
-    monkeypatch.setattr(loading, "MODULES", 3)
+    monkeypatch.setattr(module_bodies, "MODULES", 3)
     chain = {f"m{i}": f"from m{i + 1} import f as g\ndef f(x):\n    g(x)\n" for i in range(5)}
     places, asked, explored = run("from m0 import f\nf(1)\n" + HEAD + TWICE, **chain, m5="def f(x): pass\n")
     assert asked == ["m0", "m1", "m2"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 HEAD = "def f(net, loader, n):\n    for i, x in enumerate(loader):\n"
 REBUILT = "        if {}:\n            h = net(x)\n        h.sum().backward(retain_graph={})\n"

@@ -1,11 +1,11 @@
 """What a method that isn't followed sets on its object is no longer known; and what it is given may be cut off."""
 
 from retainlint.ir import Code
-from retainlint.source import Source, Span
-from retainlint.symbolic.between import forget_set
-from retainlint.symbolic.cutting import may_cut
-from retainlint.symbolic.state import State
-from retainlint.symbolic.values import ClassObj, Closure, Const, External, Instance, Ref
+from retainlint.symbolic.interpreter.calls import may_cut
+from retainlint.symbolic.state.havoc import forget_set
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import ClassObj, Closure, Const, External, Instance, Ref
+from retainlint.text.source import Source, Span
 
 TEXT = """
 class Net:

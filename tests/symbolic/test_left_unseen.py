@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from retainlint.files import Held
 from retainlint.incident import Exploration
 from retainlint.lowering import lower
-from retainlint.modules import Modules
-from retainlint.project import Project
-from retainlint.source import Source
-from retainlint.symbolic import crossing, explore
-from retainlint.symbolic.machine import Interpreter
-from retainlint.symbolic.project import Imports
+from retainlint.project.files import Held
+from retainlint.project.import_resolution import Modules
+from retainlint.project.module_loading import Project
+from retainlint.symbolic import explore
+from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.interpreter.machine import Interpreter
+from retainlint.symbolic.state.imports import Imports
+from retainlint.text.source import Source
 
 NORMAL = "class Normal:\n    def __init__(self, mean, scale):\n        self.mean = mean\n        self.scale = scale\n"
 HEAD = """\
@@ -42,9 +43,9 @@ def run(text: str) -> Exploration:
     return explore(lower(Source("main.py", text)), project=project)
 
 
-@pytest.mark.parametrize("allowance", [1, crossing.ALLOWANCE])
+@pytest.mark.parametrize("allowance", [1, calls.ALLOWANCE])
 def test_an_object_keeps_the_graphs_that_it_is_made_of(monkeypatch: pytest.MonkeyPatch, allowance: int) -> None:
-    monkeypatch.setattr(crossing, "ALLOWANCE", allowance)
+    monkeypatch.setattr(calls, "ALLOWANCE", allowance)
     seen = run(HEAD + HOISTED)
     assert [incident.primary.row for incident in seen.incidents] == [18]
     assert bool(seen.gaps) == (allowance == 1)
@@ -115,7 +116,7 @@ Trainer().fit(Module(), batches())
 def test_what_only_a_call_that_was_left_entered_is_run_as_an_entry(
     monkeypatch: pytest.MonkeyPatch, total: str, rows: list[int]
 ) -> None:
-    monkeypatch.setattr(crossing, "ALLOWANCE", 60)
+    monkeypatch.setattr(calls, "ALLOWANCE", 60)
     text, trainer = MODULE.format(total=total), TRAINER.format(more="            self.log()\n" * 60)
     files = {"main.py": text.encode(), "trainer.py": trainer.encode()}
     project = Project(Modules("main.py", Held(files)), lower, files["main.py"])
@@ -155,12 +156,12 @@ for x in torch.randn(3, 4, 3):
 """
 
 
-@pytest.mark.parametrize("share", [25, crossing.SHARE])
+@pytest.mark.parametrize("share", [25, calls.SHARE])
 @pytest.mark.parametrize(("when", "rows"), [("", []), ("if self.seen is None: ", [16])])
 def test_hooks_run_in_a_network_that_is_not_followed(
     monkeypatch: pytest.MonkeyPatch, when: str, rows: list[int], share: int
 ) -> None:
-    monkeypatch.setattr(crossing, "SHARE", share)
+    monkeypatch.setattr(calls, "SHARE", share)
     monkeypatch.setattr(Imports, "is_cheap", lambda *given: False)
     text = HOOKED.format(when=when)
     files = {"main.py": text.encode(), "net.py": NET.encode()}
@@ -202,9 +203,9 @@ for x in torch.randn(5, 4, 3):
 """
 
 
-@pytest.mark.parametrize("share", [30, 40, 45, 50, 55, crossing.SHARE])
+@pytest.mark.parametrize("share", [30, 40, 45, 50, 55, calls.SHARE])
 def test_parts_of_a_network_that_is_not_followed_note_anew(monkeypatch: pytest.MonkeyPatch, share: int) -> None:
-    monkeypatch.setattr(crossing, "SHARE", share)
+    monkeypatch.setattr(calls, "SHARE", share)
     monkeypatch.setattr(Imports, "is_cheap", lambda *given: False)
     files = {"main.py": NOTED.encode(), "net.py": NOTING.encode()}
     project = Project(Modules("main.py", Held(files)), lower, files["main.py"])

@@ -10,8 +10,8 @@ import pytest
 from library_programs import HEAD, PROGRAMS
 
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 GRAPH_ERRORS = ("second time", "inplace operation", "in-place operation", "does not require grad")
 

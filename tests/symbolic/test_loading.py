@@ -9,26 +9,27 @@ from typing import Any
 
 import pytest
 
-from retainlint import ir
-from retainlint.files import Held
+from retainlint import ir, program
 from retainlint.incident import Exploration
 from retainlint.lowering import lower, lower_partly
-from retainlint.lowering.partly import Lowering
-from retainlint.modules import Modules
-from retainlint.parts import Part
-from retainlint.project import Project
-from retainlint.source import Source
-from retainlint.symbolic import calls, explore, loading
-from retainlint.symbolic.context import Machine
-from retainlint.symbolic.registering import gives_back
-from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Closure
+from retainlint.lowering.partial import Lowering
+from retainlint.program import Part
+from retainlint.project.files import Held
+from retainlint.project.import_resolution import Modules
+from retainlint.project.module_loading import Project
+from retainlint.symbolic import explore
+from retainlint.symbolic.interpreter import calls, module_bodies
+from retainlint.symbolic.interpreter.module_bodies import gives_back
+from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import Closure
+from retainlint.text.source import Source
 
 HEAD = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\n"
 LOSS = "w = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"
 
 
-def explored(lowered: Callable[[Source], ir.Program], main: str, modules: dict[str, str]) -> Exploration:
+def explored(lowered: Callable[[Source], program.Program], main: str, modules: dict[str, str]) -> Exploration:
     texts = {f"{name.replace('__', '/').replace('/init', '/__init__')}.py": text for name, text in modules.items()}
     files = {name: dedent(text).encode() for name, text in {**texts, "main.py": main}.items()}
     project = Project(Modules("main.py", Held(files)), lowered, files["main.py"])
@@ -43,7 +44,7 @@ def rows(found: Exploration) -> list[tuple[str, int]]:
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements of imported modules that were run, by their first words."""
     texts: list[str] = []
-    followed = loading._followed
+    followed = module_bodies._run_part
 
     def noted(machine: Machine, state: State, block: ir.Block) -> State:
         if block:
@@ -51,7 +52,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             texts.append(source.row_text(last.row).strip())
         return followed(machine, state, block)
 
-    monkeypatch.setattr(loading, "_followed", noted)
+    monkeypatch.setattr(module_bodies, "_run_part", noted)
     return texts
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from retainlint.autograd.saves import rows
-from retainlint.symbolic.models import measured, names
+from retainlint.symbolic.models.torch import names
 
 CALLS: dict[str, tuple[int, int]] = json.loads((Path(__file__).parent / "calls.json").read_text(encoding="utf-8"))
 """Which way of calling a function suits it: the number of a start, and that of a call, in `measuring`."""
 
-NAMES = measured.ONE | measured.TWO | measured.MORE
+NAMES = names.MEASURED_ONE | names.MEASURED_TWO | names.MEASURED_MORE
 UNTRIED = set(NAMES) - set(CALLS)
 
 
@@ -35,10 +35,10 @@ def test_nearly_every_name_was_tried() -> None:
 
 
 def test_no_name_stands_twice() -> None:
-    tables = (measured.ONE, measured.TWO, measured.MORE)
+    tables = (names.MEASURED_ONE, names.MEASURED_TWO, names.MEASURED_MORE)
     assert sum(map(len, tables)) == len(NAMES)
     assert not (set(NAMES) & names.CUTS)
 
 
 def test_functions_of_several_results_are_rows() -> None:
-    assert set(measured.RESULTS) <= set(NAMES)
+    assert set(names.RESULTS) <= set(NAMES)

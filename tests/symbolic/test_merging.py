@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.source import Source
-from retainlint.symbolic import explore, merge, unbound
-from retainlint.symbolic.graphs import Graphs
-from retainlint.symbolic.state import Base, State, Unbound
-from retainlint.symbolic.values import Ref, Value
+from retainlint.symbolic import explore
+from retainlint.symbolic.merging import merge_states
+from retainlint.symbolic.state.graphs import Graphs
+from retainlint.symbolic.state.state import Base, State, Unbound
+from retainlint.symbolic.state.values import Ref, Value
+from retainlint.text.source import Source
 
 HELPER = """
 def helper(flag, x):
@@ -31,13 +32,13 @@ def remembered(calls: int, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Unboun
     """What each merged path remembered, in a function that calls the helper so often."""
     rows = "".join(f"    loss = helper(options.flag_{number}, loss)\n" for number in range(calls))
     found: list[tuple[Unbound, ...]] = []
-    merged = unbound.merged
+    merged = merge_states.merged
 
-    def noted(winner: State, other: State, its: merge.Known) -> tuple[Unbound, ...]:
+    def noted(winner: State, other: State, its: merge_states.Known) -> tuple[Unbound, ...]:
         found.append(merged(winner, other, its))
         return found[-1]
 
-    monkeypatch.setattr(unbound, "merged", noted)
+    monkeypatch.setattr(merge_states, "merged", noted)
     explore(lower(Source("main.py", f"{HELPER}{rows}    loss.backward()\n")))
     return found
 
@@ -100,11 +101,11 @@ def chosen(states: list[State]) -> list[list[tuple[Value, bool]]]:
 @pytest.mark.parametrize("exact", [True, False])
 def test_paths_of_all_answers_need_none(exact: bool) -> None:
     every = paths(*(((FIRST, a), (SECOND, b)) for a in (True, False) for b in (True, False)))
-    assert chosen(merge.join(Graphs(), every, exact=exact)) == [[]]
+    assert chosen(merge_states.join(Graphs(), every, exact=exact)) == [[]]
 
 
 def test_one_path_does_not_stand_for_another_that_asked_more() -> None:
     """Else what both do would be told under the answers of one."""
     asked = ((FIRST, True), (SECOND, False)), ((FIRST, False),)
-    assert len(merge.join(Graphs(), paths(*asked), exact=True)) == 2
-    assert len(merge.join(Graphs(), paths(*asked))) == 1
+    assert len(merge_states.join(Graphs(), paths(*asked), exact=True)) == 2
+    assert len(merge_states.join(Graphs(), paths(*asked))) == 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from retainlint.incident import Condition
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 HOOKED = """
 import torch

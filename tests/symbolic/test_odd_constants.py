@@ -7,9 +7,9 @@ import time
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
-from retainlint.symbolic.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.text.source import Source
 
 ODD = (
     "a = 'x' @ 2", "a = 1 @ 1.5", "a = -+~n", "a = +n + +n", "a = (+n) - 1", "if +n > 2: pass", "a = (0, 1)[:'x']",

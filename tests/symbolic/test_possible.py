@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retainlint.symbolic.possible import is_possible
-from retainlint.symbolic.values import Const, Ref, Symbol, Term, Value
+from retainlint.symbolic.solver.feasibility import is_possible
+from retainlint.symbolic.state.values import Const, Ref, Symbol, Term, Value
 
 N, K = Ref(1), Ref(2)
 TURN = Symbol(3, 2, Term("+", (N, Const(-2))))

@@ -7,10 +7,10 @@ import random
 import pytest
 
 from retainlint.ir import Code
-from retainlint.source import Source, Span
-from retainlint.symbolic.reach import records, sweep
-from retainlint.symbolic.state import State
-from retainlint.symbolic.values import Closure, ListObj, Ref, Tuple, Value
+from retainlint.symbolic.state.reachability import records, sweep
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import Closure, ListObj, Ref, Tuple, Value
+from retainlint.text.source import Source, Span
 
 HERE = Span(Source("here.py", ""), 0, 0)
 

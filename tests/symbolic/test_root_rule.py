@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 

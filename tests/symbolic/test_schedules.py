@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 HOLDING = """
 import torch

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from retainlint.files import Held
 from retainlint.incident import Exploration
 from retainlint.lowering import lower
-from retainlint.modules import Modules
-from retainlint.project import Project
-from retainlint.source import Source
-from retainlint.symbolic import explore, explorer, scripts
+from retainlint.project.files import Held
+from retainlint.project.import_resolution import Modules
+from retainlint.project.module_loading import Project
+from retainlint.symbolic import explore
+from retainlint.symbolic.exploration import explorer, script_entry
+from retainlint.text.source import Source
 
 CORE = """\
 import torch
@@ -198,7 +199,7 @@ def test_a_script_is_run_where_what_is_inherited_comes_to_no_walk_by_itself(monk
     ],
 )
 def test_a_script_is_what_only_runs_as_the_program(text: str, at: int | None) -> None:
-    assert scripts.guard(lower(Source("main.py", text)).module.body) == at
+    assert script_entry.guard(lower(Source("main.py", text)).module.body) == at
 
 
 def test_names_that_a_script_would_have_bound_may_be_anything() -> None:

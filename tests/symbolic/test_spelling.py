@@ -9,8 +9,8 @@ import pytest
 from machine_programs import HEAD
 
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 PROGRAMS = {
     "a walk fails under except*": """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
-from retainlint.symbolic.spent import spent
+from retainlint.symbolic.merging.dead_registers import spent
+from retainlint.text.source import Source
 
 HEAD = "import torch\nmodel = torch.nn.Linear(2, 2)\n"
 WALK = "    loss = model(x).sum()\n    loss.backward()\n"

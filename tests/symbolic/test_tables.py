@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retainlint.autograd.saves import rows
-from retainlint.symbolic.models import layers, names, operations
+from retainlint.symbolic.models.torch import layers, names, operations
 
 COMPOSED = {"rnn", "lstm", "gru", "cross_entropy"}
 """Layers that are made of several rows."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.source import Source, Span
 from retainlint.symbolic import explore
-from retainlint.symbolic.past import replaced
-from retainlint.symbolic.plans import Plan
-from retainlint.symbolic.state import State
-from retainlint.symbolic.truths import Truths
-from retainlint.symbolic.values import Const, Ref, Term, UnknownObj, Value
+from retainlint.symbolic.interpreter.loop_plan import Plan
+from retainlint.symbolic.state.path_condition import Truths
+from retainlint.symbolic.state.state import State, replaced
+from retainlint.symbolic.state.values import Const, Ref, Term, UnknownObj, Value
+from retainlint.text.source import Source, Span
 
 N, M = Ref(1), Ref(2)
 LESS = Term("<", (N, Const(3)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 HEAD = "import torch\nfrom torch import nn\n"
 NET = "net, xs = nn.Sequential(nn.Linear(3, 3), nn.Tanh()), torch.randn(9, 2, 3)\n"

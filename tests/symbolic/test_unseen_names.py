@@ -10,9 +10,9 @@ import pytest
 from retainlint.diagnostic import Severity
 from retainlint.lowering import lower
 from retainlint.rules import diagnose
-from retainlint.source import Source
 from retainlint.symbolic import explore
-from retainlint.symbolic.outside import is_definition
+from retainlint.symbolic.solver.decisions import is_definition
+from retainlint.text.source import Source
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 

@@ -7,8 +7,8 @@ import pytest
 from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.lowering import lower
 from retainlint.rules import diagnose
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 HEAD = "import torch\nfrom somewhere import make\nnet, other = make('a'), make('b')\nx = torch.randn(3, 4)\n"
 

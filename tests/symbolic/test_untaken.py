@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.lowering import lower
-from retainlint.source import Source
-from retainlint.symbolic.untaken import count, walkers
+from retainlint.symbolic.state.coverage import count, walkers
+from retainlint.text.source import Source
 
 TEXT = """
 def walk(loss):

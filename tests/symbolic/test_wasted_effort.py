@@ -6,9 +6,10 @@ import pytest
 
 from retainlint.incident import Exploration
 from retainlint.lowering import lower
-from retainlint.source import Source
-from retainlint.symbolic import explore, recursion
-from retainlint.symbolic.choosing import BEYOND, ONE, OWN, Chooser
+from retainlint.symbolic import explore
+from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.state.path_choice import BEYOND, ONE, OWN, Chooser
+from retainlint.text.source import Source
 
 HEAD = "import torch\nfrom torch import nn\n\n"
 DOUBLED = "loss.backward()\n        loss.backward()\n"
@@ -76,17 +77,17 @@ def train(net, data):
 """
 
 
-def calls(count: int) -> str:
+def many_calls(count: int) -> str:
     return WALKED + "    plain(data.x)\n" * count + f"    if data:\n        loss = net(data).sum()\n        {DOUBLED}"
 
 
 def test_what_walks_through_unknown_parts_becomes_tiresome(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recursion, "TIRESOME", 500)
-    (incident,) = explored(calls(40)).incidents
+    monkeypatch.setattr(calls, "TIRESOME", 500)
+    (incident,) = explored(many_calls(40)).incidents
     assert incident.primary.text == "loss.backward()"
-    first = explored(calls(1)).steps
+    first = explored(many_calls(1)).steps
     assert first > 250
-    many, more = explored(calls(20)).steps, explored(calls(40)).steps
+    many, more = explored(many_calls(20)).steps, explored(many_calls(40)).steps
     assert (more - many) / 20 < first / 4
 
 

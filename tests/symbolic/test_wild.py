@@ -7,8 +7,8 @@ from marks import marks
 
 from retainlint.lowering import lower
 from retainlint.rules import diagnose
-from retainlint.source import Source
 from retainlint.symbolic import explore
+from retainlint.text.source import Source
 
 ABSTRACT = """
 import abc

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.source import Source
 from retainlint.symbolic import explore
-from retainlint.symbolic.explorer import BUDGET
+from retainlint.symbolic.exploration.explorer import BUDGET
+from retainlint.text.source import Source
 
 HEAD = "import torch\nmodel = torch.nn.Linear(2, 2)\n"
 WALK = "    loss = model(x).sum()\n    loss.backward()\n"

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from retainlint.fixes.code import Code, Function, Loop, Uneditable, spelt
 from retainlint.fixes.edits import Applicability, Edit, Fix
 from retainlint.fixes.statements import after, before, detached, first, reads
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 
 def is_function(node: ast.AST) -> bool:

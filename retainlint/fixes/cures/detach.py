@@ -11,7 +11,7 @@ from retainlint.fixes.code import Code, Function, Loop, Uneditable
 from retainlint.fixes.cures.carried import Carried, carried_names, entering, is_container, is_function
 from retainlint.fixes.edits import Applicability, Fix
 from retainlint.fixes.statements import detached
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 MOST = 12
 """Uses of one name that are tried."""

@@ -10,7 +10,7 @@ from retainlint.fixes.code import Code, Loop
 from retainlint.fixes.cures.carried import entering
 from retainlint.fixes.edits import Applicability, Edit, Fix
 from retainlint.fixes.statements import TUNES, after, before, calls, copied_after, reads, removed, walked, writes
-from retainlint.source import Span
+from retainlint.text.source import Span
 
 
 def sum_losses(code: Code, cure: SumLosses, diagnostic: Diagnostic) -> Iterator[Fix]:

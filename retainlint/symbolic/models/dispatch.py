@@ -4,41 +4,29 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from retainlint.records import replace
-from retainlint.source import Span
-from retainlint.symbolic import contents, deeds, heirs
-from retainlint.symbolic.context import Args, Machine, Results
-from retainlint.symbolic.models import (
-    builtin,
-    configured,
-    containers,
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import gradient_order
+from retainlint.symbolic.models.frameworks import accelerate_deepspeed, hugging_face, libraries, lightning
+from retainlint.symbolic.models.frameworks import grad_scaler as trainers_
+from retainlint.symbolic.models.python import builtins, containers, dataclasses, library, reflection
+from retainlint.symbolic.models.torch import (
+    autograd_function,
+    data,
     distributions,
-    einops,
-    engines,
-    fields,
     functions,
-    hugging_face,
     layers,
-    library,
-    lightning,
-    loaders,
     modules,
     names,
     optimizers,
-    reflection,
-    stacks,
+    parametrizations,
     tensors,
-    torch_functions,
     transforms,
-    trees,
-    trusting,
-    unknown,
-    weights,
-    wrapping,
 )
-from retainlint.symbolic.models import trainers as trainers_
-from retainlint.symbolic.state import State
-from retainlint.symbolic.values import (
+from retainlint.symbolic.models.unknown import conventions, objects, weights
+from retainlint.symbolic.state import classes
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import (
     FALSE,
     NONE,
     ClassObj,
@@ -61,6 +49,7 @@ from retainlint.symbolic.values import (
     Value,
     Wrapped,
 )
+from retainlint.text.source import Span
 
 _ALIASES = {
     "torch.nn.parameter": "torch.nn", "torch.nn.modules": "torch.nn", "torch.nn.modules.loss": "torch.nn",
@@ -72,11 +61,11 @@ _ALIASES = {
 
 
 _TORCH = (
-    loaders.function, transforms.function, wrapping.function, trees.function, torch_functions.function, layers.function, optimizers.function,
+    data.function, transforms.transform_function, parametrizations.wrapping_function, transforms.pytree_function, functions.function, layers.function, optimizers.function,
     distributions.function,
 )  # fmt: skip
 _FRAMEWORKS = (
-    trainers_.function, engines.function, transforms.function, wrapping.function, einops.function, trees.function,
+    trainers_.function, accelerate_deepspeed.function, transforms.transform_function, parametrizations.wrapping_function, libraries.einops_function, transforms.pytree_function,
 )  # fmt: skip
 
 
@@ -118,7 +107,7 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
             if found is not None:
                 return found
     elif root == "builtins":
-        return builtin.function(machine, state, path, args, span)
+        return builtins.function(machine, state, path, args, span)
     elif root in library.LIBRARIES:
         return library.function(machine, state, path, path.rpartition(".")[2], args, span)
     whole, _, name = path.rpartition(".")
@@ -128,22 +117,22 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
         found = function(machine, state, path, args, span)
         if found is not None:
             return found
-    return [(state, unknown.called(machine, state, External(path), args, span))]
+    return [(state, objects.called(machine, state, External(path), args, span))]
 
 
 def unknown_call(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Results | None:
     """A call of something unknown that a framework's name tells of."""
-    return engines.called(machine, state, held, args, span)
+    return accelerate_deepspeed.called(machine, state, held, args, span)
 
 
 def parametrized(machine: Machine, state: State, obj: Value, held: LayerObj, name: str, span: Span) -> Value | None:
     """What a layer's parametrization makes of an attribute, if it has one."""
-    return wrapping.weight(machine, state, obj, held, name, span)
+    return parametrizations.weight(machine, state, obj, held, name, span)
 
 
 def layer_call(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> Results:
     """Call a layer, or the one in an object, as it is now."""
-    return layers.call(machine, state, heirs.layer(state, obj) or obj, args, span)
+    return layers.call(machine, state, classes.layer(state, obj) or obj, args, span)
 
 
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
@@ -152,8 +141,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     match held:
         case TensorObj():
             return tensors.method(machine, state, obj, name, args, span)
-        case ListObj(kind=stacks.KIND) if isinstance(obj, Ref):
-            return stacks.method(machine, state, obj, name, args, span)
+        case ListObj(kind=library.KIND) if isinstance(obj, Ref):
+            return library.method(machine, state, obj, name, args, span)
         case ListObj() if isinstance(obj, Ref):
             return containers.list_method(machine, state, obj, name, args, span)
         case DictObj() if isinstance(obj, Ref):
@@ -164,26 +153,26 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             if name in ("train", "fit"):
                 return lightning.train(machine, state, obj, span)
             return hugging_face.method(machine, state, obj, name, args, span)
-        case LayerObj(kind=wrapping.AVERAGED) if name == "update_parameters" and isinstance(obj, Ref):
-            return wrapping.averaged(machine, state, obj, span)
-        case Instance() if contents.of(state, obj) != obj:
-            return builtin.of_container(machine, state, obj, name, args, span)
+        case LayerObj(kind=parametrizations.AVERAGED) if name == "update_parameters" and isinstance(obj, Ref):
+            return parametrizations.averaged(machine, state, obj, span)
+        case Instance() if classes.of(state, obj) != obj:
+            return builtins.of_container(machine, state, obj, name, args, span)
         case LayerObj() | Instance() if name in modules.METHODS:
             return modules.method(machine, state, obj, name, args, span)
         case UnknownObj() if isinstance(obj, Ref):
             return _unknown_method(machine, state, obj, held, name, args, span)
         case DistributionObj():
             return distributions.method(machine, state, held, name, args, span)
-        case ClassObj() if name == "apply" and isinstance(obj, Ref) and functions.is_function(state, obj):
-            return functions.apply(machine, state, obj, args, span)
+        case ClassObj() if name == "apply" and isinstance(obj, Ref) and autograd_function.is_function(state, obj):
+            return autograd_function.apply(machine, state, obj, args, span)
         case Instance() if name == "optimizers":
-            return configured.optimizers(machine, state, obj, span)
+            return lightning.optimizers(machine, state, obj, span)
         case Instance() if name in trainers_.METHODS:
-            asked = unknown.fresh(state, span, name=name)
+            asked = objects.fresh(state, span, name=name)
             return _unknown_method(machine, state, asked, UnknownObj(span, name=name), name, args, span)
         case IteratorObj():
-            return [(state, unknown.fresh(state, span))]
-    if name in fields.METHODS and (told := fields.method(state, obj, name, args)) is not None:
+            return [(state, objects.fresh(state, span))]
+    if name in dataclasses.METHODS and (told := dataclasses.method(state, obj, name, args)) is not None:
         return [(state, told)]
     if isinstance(obj, Method) and obj.name == "__dict__":
         return reflection.dict_method(machine, state, obj.obj, name, args, span)
@@ -191,20 +180,25 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         state.set(obj.memo, DictObj({}))
         return [(state, NONE)]
     if isinstance(obj, Const | Term | Symbol):
-        return builtin.scalar_method(state, obj, name, args, span)
+        return builtins.scalar_method(state, obj, name, args, span)
     if isinstance(obj, External):
         return external(machine, state, f"{obj.path}.{name}", args, span)
-    return [(state, unknown.called(machine, state, Method(obj, name), args, span))]
+    return [(state, objects.called(machine, state, Method(obj, name), args, span))]
 
 
 def _unknown_method(
     machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
 ) -> Results:
-    for ask in (engines.unknown_method, trainers_.unknown_method, modules.unknown_method, tensors.unknown_method):
+    for ask in (
+        accelerate_deepspeed.unknown_method,
+        trainers_.unknown_method,
+        modules.unknown_method,
+        tensors.unknown_method,
+    ):
         found = ask(machine, state, obj, held, name, args, span)
         if found is not None:
             return found
-    return [(state, unknown.called(machine, state, Method(obj, name), args, span))]
+    return [(state, objects.called(machine, state, Method(obj, name), args, span))]
 
 
 def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
@@ -216,23 +210,23 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
         case UnknownObj() if isinstance(obj, Ref):
             if name in held.attrs:
                 if name == "grad":
-                    deeds.read(state, span)
+                    gradient_order.read(state, span)
                 return held.attrs[name]
             if name == "requires_grad" and weights.NETWORK in held.attrs:
                 return Const(True)
-            if name in ("module", "_orig_mod") and trusting.is_network(held):
+            if name in ("module", "_orig_mod") and conventions.is_network(held):
                 return obj  # a wrapper is what it wraps
             if name in trainers_.METHODS or name in modules.METHODS or names.is_method(name):
                 return Method(obj, name)
-            if engines.is_method(held, name) or name in unknown.CHANGING:
+            if accelerate_deepspeed.is_method(held, name) or name in objects.CHANGING:
                 return Method(obj, name)
             if names.is_attribute(name) and held.hint in ("", "tensor"):
                 return tensors.unknown_attribute(machine, state, obj, held, name, span)
-            if (held.hint == "tensor" or held.edge is not None) and not unknown.is_output(held, name):
+            if (held.hint == "tensor" or held.edge is not None) and not objects.is_output(held, name):
                 return (
-                    Method(obj, name) if not name.startswith("_") else unknown.derived(machine, state, obj, name, span)
+                    Method(obj, name) if not name.startswith("_") else objects.derived(machine, state, obj, name, span)
                 )
-            return unknown.derived(machine, state, obj, name, span)
+            return objects.derived(machine, state, obj, name, span)
         case ListObj(limit=int(limit)) if name == "maxlen":
             return Const(limit)
         case DistributionObj():
@@ -261,7 +255,7 @@ def set_unknown_attribute(
         state.set(obj, replace(held, attrs={**held.attrs, name: value}))
         return
     if name == "requires_grad" and value != FALSE:
-        unknown.may_be_leaf(machine, state, obj)
+        objects.may_be_leaf(machine, state, obj)
     if network is not None and name == "grad" and value == NONE:
         weights.clear(machine, state, [network])
     asked = state.heap[obj.id]

@@ -1,0 +1,73 @@
+"""The findings of a run's files as one list, each told once, and those that tell of a file that could not be checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from retainlint import suppressions
+from retainlint.catalogue import CATALOGUE, NOT_CHECKED, UNUSED
+from retainlint.config import Settings
+from retainlint.diagnostic import Diagnostic, Label, Severity
+from retainlint.text.source import Source, Span
+
+
+def joined(own: list[Diagnostic], beyond: list[Diagnostic], settings: Mapping[str, Settings]) -> list[Diagnostic]:
+    """The findings of the files that were asked for, in order, with those that their importers led to: the simplest
+    story of each place and code."""
+    names = {os.path.abspath(name): name for name in settings} if beyond else {}
+    once = {each.place: each for each in own}
+    used: set[tuple[str, int]] = set()
+    for diagnostic in sorted(beyond, key=_simplicity):
+        source, span = _source(diagnostic), diagnostic.primary.span
+        name = names.get(os.path.abspath(source.name))
+        if name is None:
+            continue
+        (covered,), places = suppressions.read(source).split([(diagnostic.code, diagnostic.name, span)])
+        if covered and settings[name].suppressions:
+            used.update((name, place.start) for place in places)
+        elif settings[name].wants(diagnostic.code):
+            once.setdefault((name, *diagnostic.place[1:]), diagnostic)
+    told = (d for d in once.values() if d.code != UNUSED or (_source(d).name, d.primary.span.start) not in used)
+    return sorted(told, key=lambda each: each.place)
+
+
+def _simplicity(diagnostic: Diagnostic) -> tuple[bool, int, int, list[tuple[str, int, int]]]:
+    """Sorts stories: errors first, then those that assume least and lead through the fewest files."""
+    places = [(label.span.source.name, label.span.start, label.span.end) for label in diagnostic.labels]
+    choices = len(diagnostic.witness.choices) if diagnostic.witness is not None else 0
+    warning = diagnostic.severity.value == "warning"
+    return warning, choices + len(diagnostic.notes), len({place[0] for place in places}), places
+
+
+def _source(diagnostic: Diagnostic) -> Source:
+    return diagnostic.primary.span.source
+
+
+_RULE = (NOT_CHECKED, CATALOGUE[NOT_CHECKED][0])
+
+
+def not_checked(source: Source, reason: str, row: int | None = None, column: int | None = None) -> Diagnostic:
+    """RTL900: a file, or its place that stops us."""
+    at = 0
+    if source.text and row is not None:
+        row = min(max(row, 1), len(source.row_starts))
+        at = source.offset(row, min(max(column or 1, 1), len(source.row_text(row)) + 1))
+    label = Label(Span(source, at, at), "here" if source.text else "", primary=True)
+    return Diagnostic(*_RULE, Severity.ERROR, f"not checked: {reason}", (label,))
+
+
+def bug(name: str, error: Exception) -> Diagnostic:
+    """RTL900: a file in which we stumble ourselves."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].filename.rpartition('retainlint/')[2]}:{frames[-1].lineno}" if frames else ""
+    what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    return Diagnostic(
+        *_RULE,
+        Severity.ERROR,
+        f"not checked: internal error{where}: {what}",
+        (Label(Span(Source(name, ""), 0, 0), "", primary=True),),
+        help="this is a bug in retainlint, not in your code: please report it, with the file if you can",
+    )

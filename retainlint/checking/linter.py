@@ -1,0 +1,202 @@
+"""A run: files to what is found in each, and from that to what is told of all of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from retainlint.project.discovery import MissingPath, discover
+from retainlint.project.files import Disk, Listings
+from retainlint.text.prefilter import may_hold_walk, may_lead_to_walks, may_start_walks
+
+if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
+    from retainlint.cache.ignore_cache import Answers
+    from retainlint.config import Configs, Settings
+    from retainlint.diagnostic import Diagnostic
+    from retainlint.incident import Gap
+    from retainlint.project.files import Files
+
+FRAMES = 6
+"""How many of the innermost calls are kept of a crash: a recursion that ran away has a thousand."""
+
+_NO_LOOKUPS: Mapping[str, str | None] = {}
+
+
+class FileResult(NamedTuple):
+    """What one file's check gave. `crash` is the traceback of a bug of ours.
+
+    `beyond` are findings whose place lies in a module that the file imports, neither selected nor suppressed so far.
+    `lookups` is all that was asked of other files, by their absolute paths: None for what wasn't there.
+    """
+
+    name: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    crash: str = ""
+    gaps: tuple[Gap, ...] = ()
+    beyond: tuple[Diagnostic, ...] = ()
+    lookups: Mapping[str, str | None] = _NO_LOOKUPS
+
+
+class Result:
+    """What a run gave: the findings in order of file, row, column and code."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = tuple(names)
+        self.diagnostics: list[Diagnostic] = []
+        self.crashes: list[FileResult] = []
+        self.gaps: list[Gap] = []
+
+    @property
+    def files(self) -> int:
+        """How many were checked."""
+        return len(self.names)
+
+    def add(self, one: FileResult) -> None:
+        """Take over what was found in a file, but for what lies beyond it."""
+        self.diagnostics += one.diagnostics
+        self.gaps += one.gaps
+        if one.crash:
+            self.crashes.append(one)
+
+
+def check(
+    paths: Iterable[str],
+    configs: Configs,
+    progress: Callable[[int, int], None] | None = None,
+    running: Callable[[Sequence[str], Mapping[str, Settings], Listings], Iterable[FileResult]] | None = None,
+    answers: Callable[[str], Answers] | None = None,
+) -> Result:
+    """Check files and trees. `progress` is told after each file how many are done, of how many.
+
+    `running` gives the results of files in any order, by `check_file` or as that would; by default it is one by one.
+    `answers` gives what is known of what is ignored in a tree. Raises MissingPath and ConfigError, before anything is checked.
+    """
+    found = discover(paths, configs, answers)
+    result = Result(found.files)
+    settings = {name: configs.settings(name) for name in found.files}
+    for name, reason in found.unlisted:
+        result.diagnostics += _unchecked(name, reason, configs.settings(name))
+    telling: dict[str, FileResult] = {}
+    for done, one in enumerate((running or _one_by_one)(found.files, settings, found.listings), 1):
+        if one.diagnostics or one.gaps or one.beyond:  # of a million files a few thousand
+            telling[one.name] = one
+        if progress is not None:
+            progress(done, len(found.files))
+    beyond: list[Diagnostic] = []
+    for one in (telling[name] for name in found.files if name in telling):
+        result.add(one)
+        beyond += one.beyond
+    if beyond or len(result.diagnostics) > 1:
+        from retainlint.checking.diagnostics import joined
+
+        result.diagnostics = joined(result.diagnostics, beyond, settings)
+    return result
+
+
+def check_given(name: str, data: bytes, configs: Configs) -> Result:
+    """Check a text under the name of a file that need not be there; none if exclusion is forced and covers it.
+
+    Raises ConfigError.
+    """
+    if configs.force_exclude and configs.of_file(name).excludes_anywhere(os.path.abspath(name)):
+        return Result()
+    result = Result((name,))
+    result.add(check_source(name, data, configs.settings(name), Disk()))
+    return result
+
+
+def _one_by_one(names: Sequence[str], settings: Mapping[str, Settings], listings: Listings) -> Iterator[FileResult]:
+    files = Disk(listings=listings)
+    for name in names:
+        yield check_file(name, settings[name], files)
+
+
+def check_file(name: str, settings: Settings, files: Files | None = None) -> FileResult:
+    """Read and check one file; the modules of its project that it imports are read through `files`, else the disk."""
+    try:
+        with open(name, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        return FileResult(name, _unchecked(name, error.strerror or str(error), settings))
+    return check_source(name, data, settings, files or Disk())
+
+
+def glance(name: str, data: bytes, settings: Settings, files: Files | None = None) -> FileResult | None:
+    """What `check_source` gives of a file that may matter, if a look at names is enough for that; None if it has to be
+    followed."""
+    from retainlint.checking.pipeline import Costly
+
+    try:
+        return _check(name, data, settings, files, hasty=True)
+    except Costly:
+        return None
+
+
+def check_source(name: str, data: bytes, settings: Settings, files: Files | None = None) -> FileResult:
+    """Check one file's bytes. It raises nothing, and what it takes and gives can be pickled.
+
+    The modules that the file imports are read through `files`, and nothing else is; without, they stay unknown.
+    """
+    return _check(name, data, settings, files)
+
+
+def _check(name: str, data: bytes, settings: Settings, files: Files | None, *, hasty: bool = False) -> FileResult:
+    """Raises Costly where more than a look at names is needed, if it is to be `hasty`."""
+    if not (settings.thorough or hasty or may_matter(name, data)):
+        return FileResult(name)
+    from retainlint.checking import pipeline
+    from retainlint.project.import_resolution import Modules
+
+    modules = Modules(name, files) if files is not None else None
+    try:
+        found = pipeline.diagnose(name, data, modules, settings.thorough, hasty=hasty)
+        told = [d for each in found for d in pipeline.told(each, settings)]
+        gaps, beyond = tuple(g for each in found for g in each.gaps), tuple(d for each in found for d in each.beyond)
+        lookups = modules.lookups if modules is not None else _NO_LOOKUPS
+        return FileResult(name, _wanted(told, settings), gaps=gaps, beyond=beyond, lookups=lookups)
+    except pipeline.Costly:
+        raise
+    except Exception as error:  # noqa: BLE001 -- a bug of ours in one file must not hide the other files' findings
+        import traceback
+
+        from retainlint.checking.diagnostics import bug
+
+        return FileResult(name, (bug(name, error),), "".join(traceback.format_exception(error, limit=-FRAMES)))
+
+
+def prepare() -> None:
+    """Import what following a file needs: once, before a process is split in several that would each import it."""
+    from retainlint.checking import pipeline
+
+    pipeline.prepare()
+
+
+def may_matter(name: str, data: bytes) -> bool:
+    """Whether a file's check needs more than a look at its bytes."""
+    return may_hold_walk(name, data) or may_start_walks(data) or may_lead_to_walks(data)
+
+
+def _unchecked(name: str, reason: str, settings: Settings) -> tuple[Diagnostic, ...]:
+    from retainlint.checking.diagnostics import not_checked
+    from retainlint.text.source import Source
+
+    return _wanted([not_checked(Source(name, ""), reason)], settings)
+
+
+def _wanted(diagnostics: Iterable[Diagnostic], settings: Settings) -> tuple[Diagnostic, ...]:
+    return tuple(diagnostic for diagnostic in diagnostics if settings.wants(diagnostic.code))
+
+
+__all__ = [
+    "FileResult",
+    "MissingPath",
+    "Result",
+    "check",
+    "check_file",
+    "check_given",
+    "check_source",
+    "glance",
+    "may_matter",
+    "prepare",
+]

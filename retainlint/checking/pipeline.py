@@ -1,0 +1,256 @@
+"""The pipeline: one text to what is found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from retainlint.catalogue import NOT_CHECKED, UNUSED
+from retainlint.project.import_resolution import Modules
+from retainlint.project.module_loading import Project, starts_walks
+from retainlint.startup.records import record
+from retainlint.text import is_markdown, is_notebook
+from retainlint.text.prefilter import STEPS, may_hold_walk, may_spell_walk, may_walk
+from retainlint.text.source import Source, Span, UnreadableSource
+
+if TYPE_CHECKING:  # costly to import, and needed only where something is found
+    from retainlint.config import Settings
+    from retainlint.diagnostic import Diagnostic
+    from retainlint.fixes.proof import Seen
+    from retainlint.incident import Conduct, Gap
+    from retainlint.lowering import LoweringError
+    from retainlint.program import Program
+    from retainlint.suppressions import Suppressions
+
+OURS = ("rtl", "retainlint")
+"""In a comment that is ours to judge stands one of these."""
+
+
+@record
+class Found:
+    """All findings of a source, each place and code once, in order; `complete` if all of it could be followed.
+    `beyond` are those that it leads to in other files."""
+
+    source: Source
+    diagnostics: list[Diagnostic]
+    complete: bool = False
+    beyond: tuple[Diagnostic, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    conduct: Conduct | None = None
+
+
+class Costly(Exception):
+    """A check needs more than a look at names."""
+
+
+def diagnose(
+    name: str, data: bytes, modules: Modules | None, thorough: bool = False, *, hasty: bool = False
+) -> list[Found]:
+    """What is found in each program of a file: it is one, but for Markdown, and none where nothing can be found.
+
+    Raises Costly before a program is lowered, if it is to be `hasty`.
+    """
+    if not thorough and not may_hold_walk(name, data) and (modules is None or not starts_walks(modules, data)):
+        return []
+    try:
+        if is_notebook(name):
+            return [_in_notebook(name, data, modules, thorough, hasty)]
+        source = Source.decode(name, data)
+        if is_markdown(name):
+            from retainlint.text import markdown
+
+            return [_examine(program, modules, thorough, hasty=hasty) for program in markdown.programs(source)]
+    except UnreadableSource as error:
+        return [_refused(Source(name, ""), error.reason)]
+    return [_examine(source, modules, thorough, data, hasty)]
+
+
+def prepare() -> None:
+    """Import what `diagnose` needs for a file that has to be followed."""
+    from retainlint.lowering import prepare
+
+    prepare()
+    import retainlint.rules
+    import retainlint.symbolic  # noqa: F401
+
+
+def told(found: Found, settings: Settings) -> list[Diagnostic]:
+    """What is to be told of a source, if its rule is on."""
+    return _unsuppressed(found, settings) if settings.suppressions else found.diagnostics
+
+
+def look(source: Source, settings: Settings) -> Seen | None:
+    """What is seen in a text that isn't written yet, by all rules that are on or usually are; None if it can't be read."""
+    found = _examine(source, Modules(source.name))
+    every = told(found, settings)
+    if any(each.code == NOT_CHECKED for each in every):
+        return None
+    from retainlint.fixes.proof import Seen
+    from retainlint.incident import Conduct
+    from retainlint.rules import RULES
+
+    usual = {rule.code for rule in RULES if rule.on_by_default}
+    wanted = tuple(each for each in every if each.code in usual or settings.wants(each.code))
+    conduct, gaps = found.conduct or Conduct(), tuple(gap.span for gap in found.gaps)
+    return Seen(source, wanted, conduct.walks, conduct.leaves, conduct.trained, conduct.slips, gaps)
+
+
+def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool, hasty: bool) -> Found:
+    """A cell that isn't Python doesn't keep the others from being checked, as it doesn't keep a kernel from running."""
+    from retainlint.incident import Gap
+    from retainlint.lowering import LoweringError, lower
+    from retainlint.text import notebook
+
+    book = notebook.read(name, data)
+    if not thorough and not may_walk(book.source.text.encode(errors="replace")):
+        return Found(book.source, [], complete=True)
+    if hasty:
+        raise Costly
+    broken: list[tuple[Span, LoweringError]] = []
+    for span in book.broken:
+        try:
+            lower(Source(book.source.name, span.text))
+        except LoweringError as error:
+            broken.append((span, error))
+    source = book.without(span for span, _ in broken)
+    found = _examine(source, modules, thorough)
+    wrong: list[Diagnostic] = []
+    gaps: list[Gap] = []
+    for span, why in broken:
+        if notebook.is_indented(span.text):
+            gaps.append(Gap(Span(source, span.start, span.end), "the rows of this cell are all indented"))
+        else:
+            wrong += _refused(source, why.reason, span.row + why.row - 1, why.column).diagnostics
+    every = sorted([*wrong, *found.diagnostics], key=_place)
+    return replace(found, diagnostics=every, gaps=(*found.gaps, *gaps), complete=found.complete and not broken)
+
+
+def _examine(
+    source: Source, modules: Modules | None, thorough: bool = False, data: bytes = b"", hasty: bool = False
+) -> Found:
+    """What is found in a program; `data` is what the file holds, if that is all of it."""
+    text = source.text.encode(errors="replace")
+    idle = cache(lambda: not thorough and not (modules and starts_walks(modules, text)))
+    if not may_start(modules, text) and idle():
+        return Found(source, [], complete=True)
+    if hasty:
+        raise Costly
+    from retainlint.lowering import LoweringError
+
+    try:
+        program = _program(source, modules, data, idle)
+    except LoweringError as error:
+        return _refused(source, error.reason, error.row, error.column)
+    if program is None:
+        return Found(source, [], complete=True)
+    from retainlint.symbolic import explore
+
+    project = Project(modules, _imported, text) if modules is not None else None
+    explored = explore(program, project=project, tells_caught=thorough)
+    once: dict[tuple[str, int, int, str], Diagnostic] = {}
+    if explored.incidents or explored.waste:
+        from retainlint.rules import diagnose
+
+        for incident in (*explored.incidents, *explored.waste):
+            diagnostic = diagnose(incident)
+            once.setdefault(diagnostic.place, diagnostic)
+    own: list[Diagnostic] = []
+    beyond: list[Diagnostic] = []
+    for each in sorted(once.values(), key=_place):
+        (own if each.primary.span.source is source else beyond).append(each)
+    return Found(source, own, not explored.gaps, tuple(beyond), tuple(explored.gaps), explored.conduct)
+
+
+def _program(source: Source, modules: Modules | None, data: bytes, idle: Callable[[], bool]) -> Program | None:
+    """A program, lowered; None if no walk stands in it, and it is `idle`. Raises LoweringError."""
+    from retainlint.lowering import lower, outline
+
+    shelf, digest = modules.files.shelf if modules is not None and data else None, ""
+    if shelf is not None:
+        from hashlib import sha256
+
+        digest = sha256(data).hexdigest()
+        if (kept := shelf.find(source, digest)) is not None:
+            return None if not kept.module.walks and idle() else kept
+    outlined = outline(source)
+    if outlined is not None and not outlined.walks and idle():
+        return None
+    program = lower(source, outlined)
+    if outlined is None and not program.module.walks and idle():
+        return None
+    if shelf is not None:
+        shelf.keep(program, digest)
+    return program
+
+
+def may_start(modules: Modules | None, text: bytes) -> bool:
+    """Whether a walk may stand in a text's code: more than is spoken of one, and a step's result is a trainer's."""
+    if not may_spell_walk(text):
+        return False
+    if not any(step.encode() in text for step in STEPS):
+        return True
+    from retainlint.project.call_index import may_step
+
+    return may_step(modules, text)
+
+
+def _refused(source: Source, reason: str, row: int | None = None, column: int | None = None) -> Found:
+    """Of a source that can't be checked, because of what stands at a place."""
+    from retainlint.checking.diagnostics import not_checked
+
+    return Found(source, [not_checked(source, reason, row, column)])
+
+
+def _imported(source: Source) -> Program | str:
+    """A module that a checked file imports, or why it can't be followed."""
+    from retainlint.lowering import LoweringError, lower_partly
+
+    try:
+        return lower_partly(source)
+    except LoweringError as error:
+        return error.reason
+
+
+def _unsuppressed(found: Found, settings: Settings) -> list[Diagnostic]:
+    """The findings that no comment beside their primary mark covers, and the comments that cover none (RTL901).
+
+    That counts whatever is selected: a comment is of use if it would be, were its rule on.
+    """
+    source = found.source
+    if not found.diagnostics:
+        text = source.text.lower()
+        if not any(word in text for word in OURS):
+            return []
+    from retainlint import suppressions
+
+    if not found.diagnostics and not suppressions.OURS.search(source.text):
+        return []
+    comments = suppressions.read(source)
+    covered, used = comments.split((d.code, d.name, d.primary.span) for d in found.diagnostics)
+    left = [diagnostic for diagnostic, is_covered in zip(found.diagnostics, covered) if not is_covered]
+    if settings.wants(UNUSED) and suppressions.OURS.search(source.text):
+        left += _unused(comments, used, found.complete, settings)
+    return sorted(left, key=_place)
+
+
+def _unused(comments: Suppressions, used: set[Span], complete: bool, settings: Settings) -> Iterator[Diagnostic]:
+    """RTL901; of a file that couldn't be followed to its end only the comments that can't be of use anyway."""
+    from retainlint import suppressions
+    from retainlint.config import nearest
+    from retainlint.rules import RULES
+    from retainlint.rules.rtl901_unused_suppression import UnusedSuppression
+
+    names = {rule.code: rule.name for rule in RULES}
+    judged = {code for code in names if complete and settings.wants(code)}
+    usual = {rule.code for rule in RULES if rule.on_by_default}
+    for one in suppressions.unused(comments, used, names, judged, complete and usual <= judged):
+        near = nearest(one.unknown[0], [*names, *names.values()]) if one.unknown else None
+        yield UnusedSuppression().tell(
+            one.span, one.edit, one.left, useless=one.useless, unknown=one.unknown, misplaced=one.misplaced, near=near
+        )
+
+
+def _place(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
+    return diagnostic.place

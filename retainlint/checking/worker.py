@@ -1,0 +1,109 @@
+"""Work for other processes: files with their settings go out, what was found in them comes back packed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from retainlint import __version__
+from retainlint.cache import finding_codec
+from retainlint.checking import linter
+from retainlint.checking.linter import FileResult
+from retainlint.config import Settings
+from retainlint.project.files import THERE, Disk
+
+if TYPE_CHECKING:
+    from retainlint.cache.ir_store import Shelf
+    from retainlint.cache.result_store import Texts
+    from retainlint.project.remote_files import Shipped
+
+CHUNK = 60_000
+"""At most so many bytes of files are handed to another process at a time, but for one file larger than that."""
+
+SHARES = 32
+"""At least so many tasks are made of a run, unless it has fewer files."""
+
+
+class Task(NamedTuple):
+    """Some files for another process; with `parcel` for one on another disk, else with the `shelf` that is on ours."""
+
+    files: tuple[tuple[str, Settings], ...]
+    parcel: Shipped | None = None
+    shelf: Shelf | None = None
+    version: str = __version__
+
+
+class Answer(NamedTuple):
+    """One file's check as it is sent back, its findings packed."""
+
+    digest: str
+    lookups: dict[str, str | None]
+    texts: Texts
+    crash: str
+
+
+class Answers(NamedTuple):
+    """Those of a task, None for a file that couldn't be checked there, and what the parcel lacked."""
+
+    files: tuple[Answer | None, ...]
+    asked: frozenset[tuple[str, str]] = frozenset()
+
+
+class OtherVersion(Exception):
+    """A worker isn't of our version."""
+
+
+_one_at_a_time = threading.Lock()
+
+
+def work(task: Task) -> Answers:
+    """Do a task, in another process. Raises OtherVersion."""
+    if task.version != __version__:
+        raise OtherVersion(f"this worker has retainlint {__version__}, and {task.version} is asked for")
+    files = task.parcel or Disk(task.shelf)
+    every: set[tuple[str, str]] = set()
+    answers: list[Answer | None] = []
+    with _one_at_a_time:  # a worker of Dask's may be a thread among others, and a check sets the depth of recursion
+        for name, settings in task.files:
+            if task.parcel is not None:
+                task.parcel.asked.clear()
+            data = files.read(os.path.abspath(os.path.join(files.here, name)))
+            result = None if data is None else linter.check_source(name, data, settings, files)
+            if task.parcel is not None and task.parcel.asked:
+                every |= task.parcel.asked
+                answers.append(None)
+            else:
+                answers.append(answer_of(result, data, files.here) if result is not None and data is not None else None)
+    return Answers(tuple(answers), frozenset(every))
+
+
+def answer_of(result: FileResult, data: bytes, here: str) -> Answer | None:
+    """None if a place in it can't be told again."""
+    digest = sha256(data).hexdigest()
+    own = os.path.abspath(os.path.join(here, result.name))
+    digests = {place: state for place, state in result.lookups.items() if state is not None and state != THERE}
+    digests[own] = digest
+    try:
+        texts = tuple(
+            finding_codec.pack(result.name, found, digests, here)
+            for found in (result.diagnostics, result.beyond, result.gaps)
+        )
+    except finding_codec.Stale:
+        return None
+    return Answer(digest, dict(result.lookups), (texts[0], texts[1], texts[2]), result.crash)
+
+
+def portioned(pending: list[tuple[str, int]], settings: Mapping[str, Settings]) -> list[Task]:
+    """The files in portions, neighbours together; the largest first, so that none comes last."""
+    most = min(CHUNK, sum(size for _, size in pending) // SHARES)
+    portions: list[tuple[int, list[str]]] = []
+    for name, size in pending:
+        if not portions or portions[-1][0] + size > most:
+            portions.append((0, []))
+        total, names = portions.pop()
+        portions.append((total + size, [*names, name]))
+    portions.sort(key=lambda portion: -portion[0])
+    return [Task(tuple((name, settings[name]) for name in names)) for _, names in portions]

@@ -1,0 +1,227 @@
+"""Making tensors: from data, filled, random."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from retainlint.numeric import dtypes
+from retainlint.numeric.dtypes import Array
+from retainlint.numeric.dtypes import device as _Device
+from retainlint.numeric.operations.sizes import sizes
+from retainlint.numeric.tensor import Tensor, method
+
+
+def finish(array: Any, options: dict[str, Any]) -> Tensor:
+    """A leaf over `array`, with the options that every factory takes; TypeError for an unknown one."""
+    made = Tensor.of(array)
+    place = options.pop("device", None)
+    if place is not None and not isinstance(place, _Device):
+        _Device(place)
+    for ignored in ("layout", "pin_memory", "out", "memory_format"):
+        options.pop(ignored, None)
+    if options.pop("requires_grad", False):
+        made.requires_grad = True
+    if options:
+        raise TypeError(f"got an unexpected keyword argument {next(iter(options))!r}")
+    return made
+
+
+def array_of(data: Any, kind: Any = None) -> Array:
+    """An array of nested sequences, numbers, arrays and tensors, in the dtype that torch would choose."""
+    if isinstance(data, Tensor):
+        return data.array.astype(kind.numpy if kind else data.array.dtype)
+    if isinstance(data, (np.ndarray, np.generic)):
+        found = np.array(data)
+        return found.astype(kind.numpy) if kind else found
+    plain = _plain(data)
+    try:
+        found = np.array(plain)
+    except ValueError as error:
+        raise ValueError(_uneven(plain, 0) or str(error)) from error
+    if found.dtype.kind not in "biuf":
+        if not isinstance(data, (list, tuple)):
+            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+        raise ValueError(f"too many dimensions or unequal lengths in {type(data).__name__}")
+    if kind is not None:
+        return found.astype(kind.numpy)
+    if found.dtype.kind == "f":
+        doubles = isinstance(data, (list, tuple)) and _has_doubles(data)
+        return found.astype(np.float64 if doubles else dtypes.default().numpy)
+    return found.astype(dtypes.default().numpy) if not found.size else found
+
+
+def _uneven(data: Any, dim: int) -> str:
+    """Where nested lists aren't equally long, in torch's words."""
+    if not isinstance(data, list) or not data or not isinstance(data[0], list):
+        return ""
+    for entry in data:
+        if not isinstance(entry, list) or len(entry) != len(data[0]):
+            have = len(entry) if isinstance(entry, list) else 0
+            return f"expected sequence of length {len(data[0])} at dim {dim + 1} (got {have})"
+    return next(filter(None, (_uneven(entry, dim + 1) for entry in data)), "")
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, Tensor):
+        return data.array.item() if data.array.size == 1 and not data.array.ndim else data.array.tolist()
+    if isinstance(data, (list, tuple, range)):
+        return [_plain(entry) for entry in data]
+    return data
+
+
+def _has_doubles(data: Any) -> bool:
+    if isinstance(data, (list, tuple)):
+        return bool(len(data)) and _has_doubles(data[0])
+    return isinstance(data, (np.float64, np.ndarray, Tensor)) and getattr(data, "dtype", None) in (
+        np.dtype(np.float64),
+        dtypes.float64,
+    )
+
+
+def tensor(data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """A leaf that copies `data`."""
+    return finish(array_of(data, dtype), options)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
+    """`data` as a tensor: itself if it is one, over the same memory if it is an array."""
+    if isinstance(data, Tensor):
+        return data.to(dtype) if dtype is not None else data
+    if isinstance(data, np.ndarray) and (dtype is None or dtype.numpy == data.dtype):
+        return Tensor.of(data)
+    return tensor(data, dtype=dtype)
+
+
+def from_numpy(array: Array) -> Tensor:
+    """A tensor over the memory of an array."""
+    dtypes.of_array(array)
+    return Tensor.of(array)
+
+
+def legacy_tensor(cls: type[Tensor], *args: Any, **options: Any) -> Tensor:
+    """torch.Tensor(2, 3), torch.Tensor([1, 2]): always of the default dtype."""
+    kind = options.pop("kind", dtypes.default())
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        return cls.of(args[0].array, args[0].storage)
+    if len(args) == 1 and not isinstance(args[0], int):
+        return cls.of(array_of(args[0], kind))
+    return cls.of(np.zeros(sizes(args), kind.numpy))
+
+
+class LegacyType:
+    """torch.FloatTensor and its like: makes tensors of one dtype; isinstance asks for the dtype."""
+
+    def __init__(self, kind: dtypes.dtype) -> None:
+        self.kind = kind
+
+    def __call__(self, *args: Any) -> Tensor:
+        return legacy_tensor(Tensor, *args, kind=self.kind)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is self.kind
+
+
+def _filled(shape: Any, value: Any, kind: Any, options: dict[str, Any]) -> Tensor:
+    if "size" in options:
+        shape = (options.pop("size"),)
+    return finish(np.full(sizes(shape), value, (kind or dtypes.default()).numpy), options)
+
+
+def zeros(*size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """Filled with 0."""
+    return _filled(size, 0, dtype, options)
+
+
+def ones(*size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """Filled with 1."""
+    return _filled(size, 1, dtype, options)
+
+
+def empty(*size: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """Not to be relied on; here, filled with 0."""
+    return _filled(size, 0, dtype, options)
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """Filled with a number, whose dtype it takes."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    return _filled((size,), value, dtype or dtypes.of_scalar(value), options)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, **options: Any) -> Tensor:
+    """1 on the diagonal."""
+    return finish(np.eye(n, m, dtype=(dtype or dtypes.default()).numpy), options)
+
+
+def arange(*bounds: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """start, end, step, as `range` has them; for real numbers too."""
+    named = [options.pop(name) for name in ("start", "end", "step") if name in options]
+    plain = [b.item() if isinstance(b, Tensor) else b for b in (*bounds, *named)]
+    start, end, step = (0, plain[0], 1) if len(plain) == 1 else (*plain, 1)[:3]
+    kind = dtype or (dtypes.default() if any(isinstance(b, float) for b in plain) else dtypes.int64)
+    count = max(0, math.ceil((end - start) / step))
+    return finish((start + np.arange(count) * step).astype(kind.numpy), options)
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any) -> Tensor:
+    """`steps` numbers at equal distances."""
+    return finish(np.linspace(float(start), float(end), steps).astype((dtype or dtypes.default()).numpy), options)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, **options: Any) -> Tensor:
+    """Powers of `base` at equal distances."""
+    return finish(
+        (base ** np.linspace(float(start), float(end), steps)).astype((dtype or dtypes.default()).numpy), options
+    )
+
+
+def _like(input: Tensor, make: Any, dtype: Any, options: dict[str, Any]) -> Tensor:  # noqa: A002
+    kind = dtype or input.dtype
+    return finish(make(input.array.shape, kind.numpy), options)
+
+
+def zeros_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+    """Zeros of the same shape."""
+    return _like(input, np.zeros, dtype, options)
+
+
+def ones_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+    """Ones of the same shape."""
+    return _like(input, np.ones, dtype, options)
+
+
+def empty_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+    """Not to be relied on; here, zeros."""
+    return _like(input, np.zeros, dtype, options)
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+    """Filled with a number."""
+    return _like(input, lambda shape, kind: np.full(shape, fill_value, kind), dtype, options)
+
+
+def _new(make: Any) -> Any:
+    def new(self: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
+        made: Tensor = make(*size, dtype=dtype or self.dtype, **options)
+        return made
+
+    return new
+
+
+for _name, _make in {"new_zeros": zeros, "new_ones": ones, "new_empty": empty, "new_full": full}.items():
+    setattr(Tensor, _name, _new(_make))
+
+
+@method()
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """A leaf with a copy of `data`, in the dtype of `self`."""
+    return tensor(data, dtype=dtype or self.dtype, **options)
+
+
+@method()
+def new(self: Tensor, *args: Any) -> Tensor:
+    """torch.Tensor(...) in the dtype of `self`."""
+    return legacy_tensor(Tensor, *args, kind=self.dtype)

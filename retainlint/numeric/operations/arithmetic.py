@@ -1,0 +1,291 @@
+"""Arithmetic on two tensors, or on a tensor and a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from retainlint.numeric.operations.registry import Operation, as_operand, define, result_dtype
+from retainlint.numeric.tensor import Tensor, method
+
+
+def same(g: Any, s: Any) -> Any:
+    """The gradient as it came."""
+    return g
+
+
+def minus(g: Any, s: Any) -> Any:
+    """The gradient with its sign changed."""
+    return -g
+
+
+def nothing(g: Any, s: Any) -> Any:
+    """A gradient of zeros, which depends on nothing."""
+    return Tensor.of(np.zeros_like(g.array))
+
+
+def check_broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    """Raise torch's RuntimeError if the shapes can't be broadcast to one."""
+    for back in range(1, min(len(left), len(right)) + 1):
+        a, b = left[-back], right[-back]
+        if a != b and 1 not in (a, b):
+            raise RuntimeError(
+                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
+                f"{max(len(left), len(right)) - back}"
+            )
+
+
+def paired(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of two arrays, with torch's words where their shapes don't go together."""
+
+    def forward(left: Any, right: Any, **params: Any) -> Any:
+        check_broadcast(left.shape, right.shape)
+        with np.errstate(all="ignore"):
+            return function(left, right, **params)
+
+    return forward
+
+
+def _subtract(left: Any, right: Any, alpha: Any = 1) -> Any:
+    if left.dtype.kind == right.dtype.kind == "b":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    return left - right if alpha == 1 else left - alpha * right
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    exponent = np.asarray(exponent)
+    if base.dtype.kind != "f" and exponent.dtype.kind != "f" and np.any(exponent < 0):
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    with np.errstate(all="ignore"):
+        return np.power(base, exponent.astype(base.dtype))
+
+
+def _share(one: Tensor, other: Tensor, wins: Callable[..., Any]) -> Tensor:
+    """Which of two takes the gradient: all where it wins, half where they are equal."""
+    a, b = one.array, other.array
+    return Tensor.of(wins(a, b).astype(a.dtype) + (a == b).astype(a.dtype) / 2)
+
+
+def _of_base(g: Any, s: Any) -> Any:
+    return g * (s.exponent * s.self ** (s.exponent - 1)).masked_fill(s.exponent == 0, 0.0)
+
+
+def _of_exponent(g: Any, s: Any) -> Any:
+    return g * (s.result * s.self.log()).masked_fill((s.self == 0) & (s.exponent >= 0), 0.0)
+
+
+def _by_quotient(g: Any, s: Any) -> Any:
+    return -g * div(s.self, s.other, rounding_mode=s.rounding)
+
+
+add: Operation = define(
+    "add",
+    paired(lambda x, y, alpha=1: x + y if alpha == 1 else x + alpha * y),
+    self=same,
+    other=lambda g, s: g if s.get("alpha", 1) == 1 else g * s.alpha,
+    methods="add __add__ __radd__",
+    changes="add_ __iadd__",
+)
+sub: Operation = define(
+    "sub",
+    paired(_subtract),
+    self=same,
+    other=lambda g, s: -g if s.get("alpha", 1) == 1 else -g * s.alpha,
+    methods="sub subtract __sub__",
+    changes="sub_ __isub__",
+)
+rsub: Operation = define("rsub", paired(lambda x, y: y - x), self=minus, other=same, methods="rsub __rsub__")
+neg: Operation = define("neg", np.negative, self=minus, methods="neg negative __neg__", changes="neg_")
+mul: Operation = define(
+    "mul",
+    paired(np.multiply),
+    self=lambda g, s: g * s.other,
+    other=lambda g, s: g * s.self,
+    methods="mul multiply __mul__ __rmul__",
+    changes="mul_ __imul__",
+)
+true_divide: Operation = define(
+    "div",
+    paired(np.divide),
+    casts="float",
+    self=lambda g, s: g / s.other,
+    other=lambda g, s: -g * ((s.self / s.other) / s.other),
+    methods="true_divide __truediv__",
+    changes="__itruediv__",
+)
+reciprocal: Operation = define(
+    "reciprocal",
+    lambda x: np.divide(1, x).astype(x.dtype),
+    casts="float",
+    self=lambda g, s: -g * (s.result * s.result),
+    methods="reciprocal",
+    changes="reciprocal_",
+)
+pow_number: Operation = define(
+    "pow",
+    lambda x, _, power: _power(x, power),
+    casts="same",
+    self=lambda g, s: nothing(g, s) if s.power == 0 else g * (s.power * s.self ** (s.power - 1)),
+)
+pow_tensor: Operation = define("pow_tensor", paired(_power), self=_of_base, exponent=_of_exponent)
+pow_of_number: Operation = define(
+    "rpow",
+    lambda x, base: _power(np.asarray(base, x.dtype), x),
+    exponent=lambda g, s: g * (s.result * float(np.log(s.base))) if s.base != 0 else nothing(g, s),
+)
+remainder_: Operation = define("remainder", paired(lambda x, y, rounding: np.mod(x, y)), self=same, other=_by_quotient)
+fmod_: Operation = define("fmod", paired(lambda x, y, rounding: np.fmod(x, y)), self=same, other=_by_quotient)
+lerp_number: Operation = define(
+    "lerp",
+    lambda x, end, weight: x + weight * (end - x),
+    self=lambda g, s: g * (1 - s.weight),
+    end=lambda g, s: g * s.weight,
+)
+lerp_tensor: Operation = define(
+    "lerp_tensor",
+    lambda x, end, weight: x + weight * (end - x),
+    self=lambda g, s: g * (1 - s.weight),
+    end=lambda g, s: g * s.weight,
+    weight=lambda g, s: g * (s.end - s.self),
+)
+addcmul: Operation = define(
+    "addcmul",
+    lambda x, a, b, value=1: x + value * a * b,
+    self=same,
+    tensor1=lambda g, s: g * (s.tensor2 * s.get("value", 1)),
+    tensor2=lambda g, s: g * (s.tensor1 * s.get("value", 1)),
+    methods="addcmul",
+    changes="addcmul_",
+)
+addcdiv: Operation = define(
+    "addcdiv",
+    lambda x, a, b, value=1: x + value * (a / b),
+    self=same,
+    tensor1=lambda g, s: g * (s.get("value", 1) / s.tensor2),
+    tensor2=lambda g, s: -g * (s.get("value", 1) * s.tensor1 / (s.tensor2 * s.tensor2)),
+    methods="addcdiv",
+    changes="addcdiv_",
+)
+maximum: Operation = define(
+    "maximum",
+    paired(np.maximum),
+    self=lambda g, s: g * _share(s.self, s.other, np.greater),
+    other=lambda g, s: g * _share(s.other, s.self, np.greater),
+    methods="maximum",
+)
+minimum: Operation = define(
+    "minimum",
+    paired(np.minimum),
+    self=lambda g, s: g * _share(s.self, s.other, np.less),
+    other=lambda g, s: g * _share(s.other, s.self, np.less),
+    methods="minimum",
+)
+atan2: Operation = define(
+    "atan2",
+    paired(np.arctan2),
+    casts="float",
+    self=lambda g, s: g * (s.other / (s.self * s.self + s.other * s.other)),
+    other=lambda g, s: g * (-s.self / (s.self * s.self + s.other * s.other)),
+    methods="atan2 arctan2",
+)
+
+
+@method("divide")
+def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """self / other; rounded by "floor" or "trunc" if asked."""
+    if rounding_mode is None:
+        return true_divide(self, other)
+    kind = result_dtype([t for t in (as_operand(self), as_operand(other)) if t is not None])
+    rounded = getattr(true_divide(self, other), rounding_mode)()
+    return rounded if kind.is_floating_point else rounded.to(kind)
+
+
+@method()
+def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """self / other, in place."""
+    if rounding_mode is None:
+        true_divide(self, other, into=self)
+        return self
+    return self.copy_(div(self, other, rounding_mode=rounding_mode))  # type: ignore[no-any-return]
+
+
+@method("__floordiv__")
+def floor_divide(self: Any, other: Any) -> Any:
+    """The quotient, rounded down."""
+    return div(self, other, rounding_mode="floor")
+
+
+@method("__rtruediv__")
+def _divided_by(self: Tensor, other: Any) -> Any:
+    return reciprocal(self) * other
+
+
+@method("__rfloordiv__")
+def _floored_by(self: Tensor, other: Any) -> Any:
+    return floor_divide(other, self)
+
+
+@method("__pow__")
+def pow(self: Any, exponent: Any) -> Any:  # noqa: A001 -- torch's name
+    """self ** exponent; at least one of them is a tensor."""
+    return _pow(self, exponent, None)
+
+
+@method("__ipow__")
+def pow_(self: Tensor, exponent: Any) -> Tensor:
+    """self ** exponent, in place."""
+    _pow(self, exponent, self)
+    return self
+
+
+@method("__rpow__")
+def _power_of(self: Tensor, base: Any) -> Any:
+    return pow_of_number(self, base=base)
+
+
+def _pow(self: Any, exponent: Any, into: Tensor | None) -> Any:
+    if not isinstance(self, Tensor):
+        return pow_of_number(exponent, base=self)
+    if isinstance(exponent, Tensor):
+        return pow_tensor(self, exponent, into=into)
+    kind = result_dtype([t for t in (self, as_operand(exponent)) if t is not None])
+    return pow_number(self if self.dtype is kind else self.to(kind), power=exponent, into=into)
+
+
+@method("__mod__")
+def remainder(self: Any, other: Any) -> Any:
+    """The remainder, with the sign of `other`."""
+    return remainder_(self, other, rounding="floor")
+
+
+@method()
+def fmod(self: Any, other: Any) -> Any:
+    """The remainder, with the sign of `self`."""
+    return fmod_(self, other, rounding="trunc")
+
+
+@method()
+def lerp(self: Tensor, end: Tensor, weight: Any) -> Any:
+    """self + weight * (end - self)."""
+    return lerp_tensor(self, end, weight) if isinstance(weight, Tensor) else lerp_number(self, end, weight=weight)
+
+
+@method()
+def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """self + weight * (end - self), in place."""
+    if isinstance(weight, Tensor):
+        lerp_tensor(self, end, weight, into=self)
+    else:
+        lerp_number(self, end, into=self, weight=weight)
+    return self
+
+
+@method("__pos__")
+def positive(self: Tensor) -> Tensor:
+    """self."""
+    return self

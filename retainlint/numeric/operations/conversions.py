@@ -1,0 +1,245 @@
+"""From one dtype to another, from tensors to Python; comparisons and logic, through which no gradient passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from retainlint.numeric import dtypes
+from retainlint.numeric.dtypes import device, dtype
+from retainlint.numeric.operations.arithmetic import check_broadcast
+from retainlint.numeric.operations.registry import as_operand, result_dtype
+from retainlint.numeric.operations.shapes import to_
+from retainlint.numeric.tensor import Tensor, method
+
+
+@method()
+def to(
+    self: Tensor, *wanted: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False
+) -> Any:
+    """In another dtype; the same tensor if it has it already."""
+    kind = dtype
+    for entry in wanted:
+        if isinstance(entry, Tensor):
+            kind = entry.dtype
+        elif isinstance(entry, dtypes.dtype):
+            kind = entry
+        elif entry is not None and not isinstance(entry, bool):
+            _device(entry)
+    if device is not None:
+        _device(device)
+    if kind is None or kind is self.dtype:
+        return self.clone() if copy else self
+    return to_(self, kind=kind.numpy)
+
+
+def _device(name: Any) -> device:
+    return name if isinstance(name, device) else device(name)
+
+
+@method()
+def type_as(self: Tensor, other: Tensor) -> Any:
+    """In the dtype of `other`."""
+    return to(self, other.dtype)
+
+
+@method("type")
+def type_(self: Tensor, kind: Any = None) -> Any:
+    """In another dtype; or the name of the one it has."""
+    if kind is None:
+        return f"torch.{self.dtype.legacy}Tensor"
+    if isinstance(kind, str):
+        kind = next(k for k in dtypes.ALL if f"torch.{k.legacy}Tensor" == kind)
+    return to(self, getattr(kind, "kind", kind))
+
+
+@method()
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """self: it is there already."""
+    return self
+
+
+@method()
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """There is none."""
+    raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+@method()
+def pin_memory(self: Tensor) -> Tensor:
+    """self."""
+    return self
+
+
+def _caster(kind: dtype) -> Callable[[Tensor], Any]:
+    def cast(self: Tensor, memory_format: Any = None) -> Any:
+        return to(self, kind)
+
+    return cast
+
+
+for _name, _kind in {**dtypes.ALIASES, "bool": dtypes.bool_, "byte": dtypes.uint8, "char": dtypes.int8}.items():
+    setattr(Tensor, _name, _caster(_kind))
+
+
+@method()
+def item(self: Tensor) -> Any:
+    """The one element as a Python number."""
+    if self.array.size != 1:
+        raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+    return self.array.item()
+
+
+@method()
+def tolist(self: Tensor) -> Any:
+    """Nested lists of Python numbers."""
+    return self.array.tolist()
+
+
+@method()
+def numpy(self: Tensor, *, force: bool = False) -> Any:
+    """The array, over the same memory."""
+    if self.requires_grad and not force:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return self.array
+
+
+@method()
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Let a leaf require a gradient, or not."""
+    self.requires_grad = requires_grad
+    return self
+
+
+@method()
+def element_size(self: Tensor) -> int:
+    """Bytes an element takes."""
+    return self.array.itemsize
+
+
+@method()
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element."""
+    found: int = self.array.__array_interface__["data"][0]
+    return found
+
+
+@method()
+def is_floating_point(self: Tensor) -> bool:
+    """Whether the dtype is one of real numbers."""
+    return self.dtype.is_floating_point
+
+
+@method()
+def is_complex(self: Tensor) -> bool:
+    """No."""
+    return False
+
+
+@method()
+def get_device(self: Tensor) -> int:
+    """-1: the CPU."""
+    return -1
+
+
+@method()
+def share_memory_(self: Tensor) -> Tensor:
+    """self."""
+    return self
+
+
+@method()
+def is_inference(self: Tensor) -> bool:
+    """Whether it was made in inference mode."""
+    return self.made_in_inference
+
+
+def _compared(function: Any) -> Callable[..., Any]:
+    def compare(self: Any, other: Any) -> Any:
+        try:
+            left, right = as_operand(self), as_operand(other)
+        except TypeError:
+            return NotImplemented
+        if left is None or right is None:
+            return NotImplemented
+        check_broadcast(left.array.shape, right.array.shape)
+        kind = result_dtype([left, right]).numpy
+        return Tensor.of(function(left.array.astype(kind, copy=False), right.array.astype(kind, copy=False)))
+
+    return compare
+
+
+eq, ne = _compared(np.equal), _compared(np.not_equal)
+lt, le, gt, ge = _compared(np.less), _compared(np.less_equal), _compared(np.greater), _compared(np.greater_equal)
+
+
+def _bitwise(function: Any) -> Callable[..., Any]:
+    return _compared(function)
+
+
+bitwise_and, bitwise_or, bitwise_xor = _bitwise(np.bitwise_and), _bitwise(np.bitwise_or), _bitwise(np.bitwise_xor)
+
+
+def _logical(function: Any) -> Callable[[Any, Any], Tensor]:
+    return lambda self, other: Tensor.of(function(self.array, other.array))
+
+
+logical_and, logical_or, logical_xor = _logical(np.logical_and), _logical(np.logical_or), _logical(np.logical_xor)
+
+
+def logical_not(self: Tensor) -> Tensor:
+    """Where the elements are 0."""
+    return Tensor.of(np.logical_not(self.array))
+
+
+def _invert(self: Tensor) -> Tensor:
+    return Tensor.of(np.invert(self.array))
+
+
+for _names, _function in {
+    "__eq__ eq": eq,
+    "__ne__ ne not_equal": ne,
+    "__lt__ lt less": lt,
+    "__le__ le less_equal": le,
+    "__gt__ gt greater": gt,
+    "__ge__ ge greater_equal": ge,
+    "__and__ __rand__ bitwise_and": bitwise_and,
+    "__or__ __ror__ bitwise_or": bitwise_or,
+    "__xor__ __rxor__ bitwise_xor": bitwise_xor,
+    "logical_and": logical_and,
+    "logical_or": logical_or,
+    "logical_xor": logical_xor,
+    "logical_not": logical_not,
+    "__invert__ bitwise_not": _invert,
+}.items():
+    for _name in _names.split():
+        setattr(Tensor, _name, _function)
+
+
+def _tested(function: Any) -> Callable[[Tensor], Tensor]:
+    return lambda self: Tensor.of(np.asarray(function(self.array)))
+
+
+isnan, isinf, isfinite = _tested(np.isnan), _tested(np.isinf), _tested(np.isfinite)
+Tensor.isnan, Tensor.isinf, Tensor.isfinite = isnan, isinf, isfinite  # type: ignore[attr-defined]
+
+
+@method()
+def equal(self: Tensor, other: Tensor) -> bool:
+    """Whether shapes and all elements are the same."""
+    same: bool = np.array_equal(self.array, other.array)
+    return same
+
+
+@method()
+def allclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements are about the same."""
+    return bool(np.allclose(self.array, other.array, rtol, atol, equal_nan))
+
+
+@method()
+def isclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    """Which elements are about the same."""
+    return Tensor.of(np.isclose(self.array, other.array, rtol, atol, equal_nan))

@@ -1,0 +1,447 @@
+"""Choosing elements: square brackets, masks, gathering and scattering; and assigning to what was chosen."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from retainlint.numeric.operations.arithmetic import nothing
+from retainlint.numeric.operations.pieces import select_, slice_
+from retainlint.numeric.operations.registry import Operation, define
+from retainlint.numeric.operations.sizes import wrap_dim
+from retainlint.numeric.tensor import Tensor, method
+
+
+def zeros_of(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """Zeros in the dtype of `like`."""
+    return Tensor.of(np.zeros(shape, dtype=like.array.dtype))
+
+
+def _put(base: Any, values: Any, places: Any) -> Any:
+    made = base.copy()
+    made.reshape(-1)[places.ravel()] = np.broadcast_to(values, places.shape).ravel()
+    return made
+
+
+def added(base: Any, values: Any, index: Any) -> Any:
+    made = base.copy()
+    np.add.at(made, index, values)
+    return made
+
+
+take: Operation = define(
+    "as_strided",
+    lambda x, places: x.reshape(-1)[places],
+    casts="same",
+    self=lambda g, s: add_places(g, s.shapes["self"], s.places),
+)
+
+put: Operation = define(
+    "as_strided_scatter",
+    _put,
+    casts="same",
+    self=lambda g, s: put_places(g, zeros_of(s.places.shape, g), s.places),
+    src=lambda g, s: take(g, places=s.places),
+)
+
+add_at: Operation = define(
+    "index_put",
+    lambda base, values, index: added(base, values, index),
+    casts="same",
+    self=lambda g, s: g,
+    values=lambda g, s: index_(g, indices=s.index),
+)
+
+index_: Operation = define(
+    "index",
+    lambda x, indices: x[indices],
+    casts="same",
+    self=lambda g, s: add_at(zeros_of(s.shapes["self"], g), g, index=s.indices),
+)
+
+index_put: Operation = define(
+    "index_put",
+    lambda x, values, indices, accumulate: _index_put(x, values, indices, accumulate),
+    casts="same",
+    in_memory=lambda x, values, indices, accumulate: x.__setitem__(indices, values),
+    self=lambda g, s: (
+        g if s.accumulate else index_put(g, Tensor.of(np.zeros((), g.array.dtype)), indices=s.indices, accumulate=False)
+    ),
+    values=lambda g, s: index_(g, indices=s.indices),
+)
+
+index_select_: Operation = define(
+    "index_select",
+    lambda x, dim, index: np.take(x, index, dim),
+    casts="same",
+    self=lambda g, s: add_at(zeros_of(s.shapes["self"], g), g, index=(slice(None),) * s.dim + (s.index,)),
+)
+
+where_: Operation = define(
+    "where",
+    lambda x, y, condition: np.where(condition, x, y),
+    self=lambda g, s: where_(g, 0.0, condition=s.condition),
+    other=lambda g, s: where_(0.0, g, condition=s.condition),
+)
+
+masked_fill_: Operation = define(
+    "masked_fill",
+    lambda x, mask, value: np.where(mask, np.asarray(value, x.dtype), x),
+    casts="same",
+    in_memory=lambda x, mask, value: np.copyto(x, value, where=mask),
+    self=lambda g, s: masked_fill_(g, mask=s.mask, value=0),
+)
+
+masked_select_: Operation = define(
+    "masked_select",
+    lambda x, mask: x[mask],
+    casts="same",
+    self=lambda g, s: add_at(zeros_of(s.shapes["self"], g), g, index=(s.mask,)),
+)
+
+copy_back: Operation = define(
+    "copy_",
+    lambda x, src: np.broadcast_to(src, x.shape).astype(x.dtype),
+    casts="same",
+    self=nothing,
+    src=lambda g, s: g,
+)
+
+fill_number: Operation = define("fill_", lambda x, value: np.full_like(x, value), casts="same", self=nothing)
+
+zero_back: Operation = define("zero_", np.zeros_like, casts="same", self=nothing, changes="zero_")
+
+
+def add_places(g: Tensor, shape: tuple[int, ...], places: Any) -> Any:
+    """Zeros of a shape, with `g` added at flat numbers, which may repeat."""
+    flat = zeros_of((math.prod(shape),), g)
+    return add_at(flat, g.reshape(-1), index=(places.ravel(),)).view(shape)
+
+
+def take_places(base: Tensor, places: Any, shape: tuple[int, ...]) -> Any:
+    """The elements of `base` at flat numbers."""
+    return take(base, places=places.reshape(shape))
+
+
+def put_places(base: Tensor, values: Tensor, places: Any) -> Any:
+    """`base` with the elements at flat numbers replaced."""
+    return put(base, values, places=places)
+
+
+def put_key(g: Tensor, key: Any) -> Any:
+    """`g` with zeros at an index."""
+    zero = Tensor.of(np.zeros((), g.array.dtype))
+    return index_put(g, zero, indices=key, accumulate=False)
+
+
+def _index_put(x: Any, values: Any, indices: Any, accumulate: bool) -> Any:
+    if accumulate:
+        return added(x, values, indices)
+    made = x.copy()
+    made[indices] = values
+    return made
+
+
+@method()
+def alias(self: Tensor) -> Any:
+    """A view of all."""
+    from retainlint.numeric.operations.shapes import alias_
+
+    return alias_(self)
+
+
+@method()
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Take over the values of `src`; gradients flow to it from now on."""
+    try:
+        np.broadcast_shapes(src.array.shape, self.array.shape)
+        fits = np.broadcast_shapes(src.array.shape, self.array.shape) == self.array.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        for back in range(1, max(self.array.ndim, src.array.ndim) + 1):
+            have = self.array.shape[-back] if back <= self.array.ndim else None
+            give = src.array.shape[-back] if back <= src.array.ndim else 1
+            if have is None or give not in (1, have):
+                if have is None:
+                    raise RuntimeError(
+                        f"output with shape {list(self.array.shape)} doesn't match the broadcast shape "
+                        f"{list(np.broadcast_shapes(src.array.shape, self.array.shape))}"
+                    )
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({have}) must match the existing size ({give}) at non-singleton "
+                    f"dimension {self.array.ndim - back}.  Target sizes: {list(self.array.shape)}.  Tensor sizes: "
+                    f"{list(src.array.shape)}"
+                )
+    copy_back(self, src, into=self)
+    return self
+
+
+@method()
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Set every element."""
+    if isinstance(value, Tensor):
+        copy_back(self, value, into=self, node="FillBackward3")
+        return self
+    fill_number(self, into=self, value=value)
+    return self
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:  # noqa: A002 -- torch's names
+    """`input` where the condition holds, else `other`; given the condition alone, its places."""
+    if input is None:
+        return tuple(Tensor.of(places) for places in np.nonzero(condition.array))
+    return where_(input, other, condition=condition.array.astype(bool))
+
+
+@method("where")
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
+    return where(condition, self, other)
+
+
+@method()
+def masked_fill(self: Tensor, mask: Any, value: Any) -> Any:
+    """`value` where the mask holds."""
+    return masked_fill_(self, mask=_mask(mask), value=value.item() if isinstance(value, Tensor) else value)
+
+
+def _mask(mask: Any) -> Any:
+    if mask.array.dtype.kind != "b":
+        raise RuntimeError("masked_fill only supports boolean masks, but got mask with dtype " + repr(mask.dtype)[6:])
+    return mask.array
+
+
+@method("masked_fill_")
+def _masked_fill_in_place(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    value = value.item() if isinstance(value, Tensor) else value
+    masked_fill_(self, into=self, mask=_mask(mask), value=value)
+    return self
+
+
+@method()
+def masked_select(self: Tensor, mask: Tensor) -> Any:
+    """The elements where the mask holds, in one dimension."""
+    return masked_select_(self, mask=np.broadcast_to(mask.array, self.array.shape))
+
+
+@method()
+def index_select(self: Tensor, dim: int, index: Tensor) -> Any:
+    """The slices with these numbers."""
+    return index_select_(self, dim=wrap_dim(dim, self.array.ndim), index=index.array)
+
+
+@method()
+def nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
+    """The places of all elements that aren't 0."""
+    found = np.nonzero(self.array)
+    return tuple(Tensor.of(places) for places in found) if as_tuple else Tensor.of(np.stack(found, 1))
+
+
+def _plain(item: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """An index as a tuple without tensors that are single integers, its Ellipsis filled in; IndexError beyond the end."""
+    items = list(item) if isinstance(item, tuple) else [item]
+    items = [_element(entry) for entry in items]
+    used = sum(
+        entry.ndim if isinstance(entry, np.ndarray) and entry.dtype.kind == "b" else 1
+        for entry in items
+        if entry is not None and entry is not Ellipsis and not isinstance(entry, bool)
+    )
+    if used > len(shape):
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+            "0-dim tensor to a number"
+            if not shape
+            else f"too many indices for tensor of dimension {len(shape)}"
+        )
+    if not any(entry is Ellipsis for entry in items):
+        items.append(Ellipsis)
+    at = next(i for i, entry in enumerate(items) if entry is Ellipsis)
+    return (*items[:at], *[slice(None)] * (len(shape) - used), *items[at + 1 :])
+
+
+def _element(entry: Any) -> Any:
+    if isinstance(entry, Tensor):
+        if not entry.array.ndim and entry.array.dtype.kind in "iu":
+            return int(entry.array)
+        if entry.array.dtype.kind == "f":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return entry.array.astype(bool) if entry.array.dtype.kind == "u" else entry.array
+    if isinstance(entry, (list, range)):
+        found = np.asarray([_element(e) if isinstance(e, Tensor) else e for e in entry])
+        return found.astype(np.int64) if not found.size else found
+    if isinstance(entry, slice):
+        return slice(*(e.item() if isinstance(e, Tensor) else e for e in (entry.start, entry.stop, entry.step)))
+    return entry
+
+
+def _simple(items: tuple[Any, ...]) -> bool:
+    return not any(isinstance(entry, (np.ndarray, bool)) for entry in items)
+
+
+def _check_bounds(items: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    dim = 0
+    for entry in items:
+        if entry is None or isinstance(entry, bool):
+            continue
+        if isinstance(entry, np.ndarray):
+            if entry.dtype.kind == "b":
+                if entry.shape != shape[dim : dim + entry.ndim]:
+                    at = next(i for i, n in enumerate(entry.shape) if n != shape[dim + i])
+                    raise IndexError(
+                        f"The shape of the mask {list(entry.shape)} at index {at} does not match the shape of the "
+                        f"indexed tensor {list(shape)} at index {dim + at}"
+                    )
+                dim += entry.ndim
+                continue
+            beyond = entry[(entry < -shape[dim]) | (entry >= shape[dim])]
+            if beyond.size:
+                raise IndexError(f"index {beyond.flat[0]} is out of bounds for dimension {dim} with size {shape[dim]}")
+        elif isinstance(entry, (int, np.integer)) and not -shape[dim] <= entry < shape[dim]:
+            raise IndexError(f"index {entry} is out of bounds for dimension {dim} with size {shape[dim]}")
+        elif isinstance(entry, slice) and entry.step is not None and entry.step < 1:
+            raise ValueError("step must be greater than zero")
+        dim += 1
+
+
+@method("__getitem__")
+def getitem(self: Tensor, item: Any) -> Any:
+    """Integers, slices, None and Ellipsis give views; tensors, lists and masks give copies."""
+    shape = self.array.shape
+    items = _plain(item, shape)
+    _check_bounds(items, shape)
+    if not _simple(items):
+        return index_(self, indices=items)
+    found: Any = self
+    dim = 0
+    for entry in items:  # one node an index, as torch has it
+        here = (slice(None),) * dim
+        if entry is None:
+            found = found.unsqueeze(dim)
+        elif isinstance(entry, slice):
+            if entry.indices(found.array.shape[dim]) != (0, found.array.shape[dim], 1) or isinstance(item, slice):
+                found = slice_(found, key=(*here, entry))
+        else:
+            found = select_(found, key=(*here, int(entry), ...))
+            continue
+        dim += 1
+    return found if found is not self else self.alias()
+
+
+@method("__setitem__")
+def setitem(self: Tensor, item: Any, value: Any) -> None:
+    """Assign to what the index chooses."""
+    shape = self.array.shape
+    items = _plain(item, shape)
+    _check_bounds(items, shape)
+    source = value if isinstance(value, Tensor) else Tensor.of(np.asarray(value, self.array.dtype))
+    if _simple(items):
+        chosen = self if item is Ellipsis else getitem(self, item)
+        lead = source.array.ndim - chosen.array.ndim
+        if lead > 0 and all(n == 1 for n in source.array.shape[:lead]):
+            source = source.reshape(source.array.shape[lead:])
+        if not source.array.ndim and chosen.array.ndim:
+            fill_(chosen, source)
+        else:
+            copy_(chosen, source)
+        return
+    index_put(self, source.to(self.dtype), into=self, indices=items, accumulate=False)
+
+
+gather_: Operation = define(
+    "gather",
+    lambda x, key: x[key],
+    casts="same",
+    self=lambda g, s: add_at(zeros_of(s.shapes["self"], g), g, index=s.key),
+)
+
+
+scatter_: Operation = define(
+    "scatter",
+    lambda x, src, key: _scatter(x, src, key),
+    casts="same",
+    self=lambda g, s: put_key(g, s.key),
+    src=lambda g, s: gather_(g, key=s.key),
+)
+
+
+scatter_add_: Operation = define(
+    "scatter_add",
+    added,
+    casts="same",
+    self=lambda g, s: g,
+    src=lambda g, s: gather_(g, key=s.index),
+)
+
+
+def _scatter(x: Any, src: Any, key: Any) -> Any:
+    made = x.copy()
+    made[key] = src
+    return made
+
+
+def _along(index: Any, dim: int) -> tuple[Any, ...]:
+    key = list(np.indices(index.shape, sparse=True))
+    if index.ndim:
+        key[dim] = index
+    return tuple(key)
+
+
+@method()
+def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Any:
+    """Along `dim`, the element that `index` names at each place."""
+    dim = wrap_dim(dim, self.array.ndim)
+    size = self.array.shape[dim] if self.array.ndim else 1
+    beyond = index.array[(index.array < 0) | (index.array >= size)]
+    if beyond.size:
+        raise RuntimeError(f"index {beyond.flat[0]} is out of bounds for dimension {dim} with size {size}")
+    return gather_(self, key=_along(index.array, dim))
+
+
+def _scatter_call(self: Tensor, dim: int, index: Tensor, src: Any, add: bool, into: Tensor | None) -> Any:
+    key = _along(index.array, wrap_dim(dim, self.array.ndim))
+    if isinstance(src, Tensor):
+        source = src if src.array.shape == index.array.shape else src[tuple(slice(n) for n in index.array.shape)]
+    else:
+        source = Tensor.of(np.full(index.array.shape, src, self.array.dtype))
+    if add:
+        return scatter_add_(self, source, into=into, index=key)
+    return scatter_(self, source, into=into, key=key)
+
+
+@method()
+def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Any:
+    """self with elements replaced along `dim`."""
+    return _scatter_call(self, dim, index, value if src is None else src, False, None)
+
+
+@method()
+def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
+    """self with elements added to along `dim`."""
+    return _scatter_call(self, dim, index, src, True, None)
+
+
+@method("scatter_")
+def _scatter_in_place(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
+    _scatter_call(self, dim, index, value if src is None else src, False, self)
+    return self
+
+
+@method("scatter_add_")
+def _scatter_add_in_place(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    _scatter_call(self, dim, index, src, True, self)
+    return self
+
+
+@method("index_add_")
+def _index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    key = (slice(None),) * wrap_dim(dim, self.array.ndim) + (index.array,)
+    index_put(self, source * alpha if alpha != 1 else source, into=self, indices=key, accumulate=True)
+    return self
+
+
+@method()
+def take_along_dim(self: Tensor, indices: Tensor, dim: int) -> Any:
+    """numpy's take_along_axis."""
+    return gather(self, dim, indices)

@@ -1,0 +1,217 @@
+"""The largest, the smallest, the middle; sorting and choosing along a dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retainlint.numeric.operations.indexing import add_at, zeros_of
+from retainlint.numeric.operations.reductions import chosen, reduced, spread
+from retainlint.numeric.operations.registry import Operation, define
+from retainlint.numeric.operations.shapes import expand, reshape
+from retainlint.numeric.operations.sizes import dims_of, wrap_dim
+from retainlint.numeric.tensor import Tensor, method
+
+
+class Found(tuple[Any, Any]):
+    """Values, and where they were; `values` and `indices` by name."""
+
+    values = property(lambda self: self[0])
+    indices = property(lambda self: self[1])
+
+    def __new__(cls, values: Any, indices: Any) -> Found:
+        return super().__new__(cls, (values, indices))
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.{type(self).__name__}(\nvalues={self[0]!r},\nindices={self[1]!r})"
+
+
+def _kind(name: str) -> type[Found]:
+    return type(name, (Found,), {"__module__": "torch.return_types"})
+
+
+MaxResult, MinResult, MedianResult, SortResult, TopkResult = map(_kind, ("max", "min", "median", "sort", "topk"))
+
+
+def _one_back(g: Any, s: Any) -> Any:
+    shares = Tensor.of(np.nan_to_num(chosen(s.self.array, s.result.array, s.dims)))
+    return expand(g, s.shapes["self"]) * shares
+
+
+def _extreme_back(g: Any, s: Any) -> Any:
+    shape = s.shapes["self"]
+    whole = spread(s.result, shape, s.dims, s.keepdim)
+    return spread(g, shape, s.dims, s.keepdim) * Tensor.of(chosen(s.self.array, whole.array, s.dims))
+
+
+def _along(x: Any, indices: Any, dim: int) -> Any:
+    return np.take_along_axis(x, indices, dim) if x.ndim else x
+
+
+def _kept_back(g: Any, s: Any) -> Any:
+    """The gradient of elements that were chosen along a dimension."""
+    shape = s.shapes["self"]
+    if not shape:
+        return reshape(g, shape)
+    grad = g if s.keepdim else g.unsqueeze(s.dim)
+    key = list(np.indices(s.indices.shape, sparse=True))
+    key[s.dim] = s.indices
+    return add_at(zeros_of(shape, g), grad, index=tuple(key))
+
+
+def _pick(x: Any, indices: Any, dim: int, keepdim: bool) -> Any:
+    found = _along(x, indices, dim)
+    return found if keepdim or not x.ndim else found.squeeze(dim)
+
+
+max_all: Operation = define(
+    "max", reduced(lambda x, dims, keep: x.max(axis=dims, keepdims=keep)), casts="same", self=_one_back
+)
+
+
+min_all: Operation = define(
+    "min", reduced(lambda x, dims, keep: x.min(axis=dims, keepdims=keep)), casts="same", self=_one_back
+)
+
+
+amax_: Operation = define(
+    "amax", reduced(lambda x, dims, keep: x.max(axis=dims, keepdims=keep)), casts="same", self=_extreme_back
+)
+
+
+amin_: Operation = define(
+    "amin", reduced(lambda x, dims, keep: x.min(axis=dims, keepdims=keep)), casts="same", self=_extreme_back
+)
+
+
+median_all: Operation = define(
+    "median",
+    reduced(lambda x, dims, keep: np.sort(x, None)[(x.size - 1) // 2]),
+    casts="same",
+    self=_one_back,
+)
+
+
+max_dim: Operation = define("max_dim", _pick, casts="same", self=_kept_back)
+
+
+min_dim: Operation = define("min_dim", _pick, casts="same", self=_kept_back)
+
+
+sort_: Operation = define("sort", _pick, casts="same", self=_kept_back)
+
+
+topk_: Operation = define("topk", _pick, casts="same", self=_kept_back)
+
+
+def _argextreme(self: Tensor, find: Any, dim: int | None, keepdim: bool) -> Tensor:
+    if dim is None:
+        return Tensor.of(np.asarray(find(self.array)))
+    if not self.array.ndim:
+        return Tensor.of(np.zeros((), np.int64))
+    return Tensor.of(np.asarray(find(self.array, axis=wrap_dim(dim, self.array.ndim), keepdims=keepdim)))
+
+
+@method()
+def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """Where the largest element is."""
+    return _argextreme(self, np.argmax, dim, keepdim)
+
+
+@method()
+def argmin(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """Where the smallest element is."""
+    return _argextreme(self, np.argmin, dim, keepdim)
+
+
+def _along_dim(operation: Any, kind: Any, self: Tensor, find: Any, dim: int, keepdim: bool, node: str = "") -> Any:
+    dim = wrap_dim(dim, self.array.ndim)
+    indices = np.asarray(find(self.array, axis=dim, keepdims=True) if self.array.ndim else np.zeros((), np.int64))
+    values = operation(self, indices=indices, dim=dim, keepdim=keepdim, node=node)
+    return kind(values, Tensor.of(indices if keepdim or not self.array.ndim else indices.squeeze(dim)))
+
+
+def _extreme(self: Tensor, other: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
+    if isinstance(other, Tensor):
+        from retainlint.numeric.operations.arithmetic import maximum, minimum
+
+        return (maximum if largest else minimum)(self, other)
+    dim = other if dim is None else dim
+    if dim is None:
+        if not self.array.size:
+            raise RuntimeError(
+                f"{'max' if largest else 'min'}(): Expected reduction dim to be specified for input.numel() == 0. "
+                "Specify the reduction dim with the 'dim' argument."
+            )
+        return (max_all if largest else min_all)(self, dims=tuple(range(self.array.ndim)), keepdim=False)
+    if largest:
+        return _along_dim(max_dim, MaxResult, self, np.argmax, dim, keepdim)
+    return _along_dim(min_dim, MinResult, self, np.argmin, dim, keepdim)
+
+
+@method()
+def max(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:  # noqa: A001
+    """The largest element; or along a dimension, with its place; or of each pair."""
+    return _extreme(self, other, dim, keepdim, True)
+
+
+@method()
+def min(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:  # noqa: A001
+    """The smallest element; or along a dimension, with its place; or of each pair."""
+    return _extreme(self, other, dim, keepdim, False)
+
+
+@method()
+def amax(self: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
+    """The largest elements over some dimensions; equal ones share the gradient."""
+    return amax_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
+
+
+@method()
+def amin(self: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
+    """The smallest elements over some dimensions."""
+    return amin_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
+
+
+@method()
+def median(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The lower median; or along a dimension, with its place."""
+    if dim is None:
+        return median_all(self, dims=tuple(range(self.array.ndim)), keepdim=False)
+
+    def find(x: Any, axis: int, keepdims: bool) -> Any:
+        return np.take(np.argsort(x, axis, kind="stable"), [(x.shape[axis] - 1) // 2], axis)
+
+    return _along_dim(max_dim, MedianResult, self, find, dim, keepdim, "MedianBackward1")
+
+
+def _order(x: Any, dim: int, descending: bool) -> Any:
+    if not descending:
+        return np.argsort(x, dim, kind="stable")
+    return x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), dim, kind="stable"), dim)
+
+
+@method()
+def sort(self: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """The elements in order along a dimension, with their places."""
+    dim = wrap_dim(dim, self.array.ndim)
+    order = _order(self.array, dim, descending) if self.array.ndim else np.zeros((), np.int64)
+    return SortResult(sort_(self, indices=order, dim=dim, keepdim=True), Tensor.of(order))
+
+
+@method()
+def argsort(self: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The places of the elements in order."""
+    found: Tensor = sort(self.detach(), dim, descending).indices
+    return found
+
+
+@method()
+def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002
+    """The k largest, or smallest, along a dimension, with their places."""
+    dim = wrap_dim(dim, self.array.ndim)
+    if self.array.ndim and k > self.array.shape[dim]:
+        raise RuntimeError("selected index k out of range")
+    order = np.take(_order(self.array, dim, largest), range(k), dim) if self.array.ndim else np.zeros((), np.int64)
+    return TopkResult(topk_(self, indices=order, dim=dim, keepdim=True), Tensor.of(order))

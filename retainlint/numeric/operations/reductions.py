@@ -1,0 +1,342 @@
+"""Many elements made one: sums, products, spreads, norms, truths, counts; and running sums and products."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from retainlint.numeric import dtypes
+from retainlint.numeric.operations.elementwise import keeping, mask, quiet
+from retainlint.numeric.operations.registry import Operation, define
+from retainlint.numeric.operations.shapes import expand, reshape
+from retainlint.numeric.operations.sizes import dims_of, wrap_dim
+from retainlint.numeric.tensor import Tensor, method
+
+
+def spread(value: Any, shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> Any:
+    """Put back the dimensions that a reduction took, and expand over them."""
+    if not keepdim and value.array.ndim != len(shape):
+        value = reshape(value, tuple(1 if i in dims else n for i, n in enumerate(shape)))
+    return expand(value, shape)
+
+
+def _back(g: Any, s: Any) -> Any:
+    return spread(g, s.shapes["self"], s.dims, s.keepdim)
+
+
+def _count(shape: tuple[int, ...], dims: tuple[int, ...]) -> int:
+    return math.prod(shape[i] for i in dims)
+
+
+def _prod_back(g: Any, s: Any) -> Any:
+    shape, x = s.shapes["self"], s.self
+    if not shape:
+        return g
+    if not (x.array == 0).any():
+        return spread(g * s.result, shape, s.dims, s.keepdim) / x
+    return spread(g, shape, s.dims, s.keepdim) * _others_product(x, s.dims)
+
+
+def _others_product(x: Tensor, dims: tuple[int, ...]) -> Any:
+    """For each element, the product of the others: right where some are 0."""
+    if len(dims) != 1:
+        return reshape(_others_product(reshape(x, -1), (0,)), x.array.shape)
+    (dim,) = dims
+    ones = Tensor.of(np.ones_like(np.take(x.array, [0], dim)))
+    size = x.array.shape[dim]
+    from retainlint.numeric.operations.joining import cat, flip
+
+    before = cat([ones, x.narrow(dim, 0, size - 1)], dim).cumprod(dim)
+    after = flip(cat([ones, flip(x.narrow(dim, 1, size - 1), dim)], dim).cumprod(dim), dim)
+    return before * after
+
+
+def _var_back(g: Any, s: Any) -> Any:
+    shape = s.shapes["self"]
+    centred = s.self - mean(s.self, list(s.dims), keepdim=True)
+    return spread(g, shape, s.dims, s.keepdim) * (centred * (2 / (_count(shape, s.dims) - s.correction)))
+
+
+def _std_back(g: Any, s: Any) -> Any:
+    half = (g / (s.result * 2)).masked_fill(s.result == 0, 0)
+    return _var_back(half, s)
+
+
+def _logsumexp(x: Any, dims: Any, keepdim: bool) -> Any:
+    top = x.max(axis=dims, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    found = np.log(np.exp(x - top).sum(dims, keepdims=True)) + top
+    return found if keepdim else found.squeeze(dims)
+
+
+def chosen(x: Any, result: Any, dims: tuple[int, ...]) -> Any:
+    """Which elements equal the extreme, as shares that add up to 1."""
+    found = (x == result) | (np.isnan(x) & np.isnan(result))
+    with np.errstate(all="ignore"):
+        return (found / found.sum(dims, keepdims=True)).astype(x.dtype)
+
+
+def reduced(function: Any) -> Any:
+    """A reduction that always gives an array."""
+    return quiet(lambda x, dims, keepdim, **params: np.asarray(function(x, dims, keepdim, **params)))
+
+
+sum_: Operation = define("sum", reduced(lambda x, dims, keep: x.sum(dims, keepdims=keep)), casts="same", self=_back)
+
+mean_: Operation = define(
+    "mean",
+    reduced(lambda x, dims, keep: x.mean(dims, keepdims=keep)),
+    casts="same",
+    self=lambda g, s: _back(g, s) / _count(s.shapes["self"], s.dims),
+)
+
+prod_: Operation = define(
+    "prod", reduced(lambda x, dims, keep: x.prod(dims, keepdims=keep)), casts="same", self=_prod_back
+)
+
+var_: Operation = define(
+    "var",
+    reduced(lambda x, dims, keep, correction: x.var(axis=dims, keepdims=keep, ddof=correction)),
+    casts="same",
+    self=_var_back,
+)
+
+std_: Operation = define(
+    "std",
+    reduced(lambda x, dims, keep, correction: x.std(axis=dims, keepdims=keep, ddof=correction)),
+    casts="same",
+    self=_std_back,
+)
+
+logsumexp_: Operation = define(
+    "logsumexp",
+    reduced(_logsumexp),
+    casts="float",
+    self=lambda g, s: _back(g, s) * (s.self - spread(s.result, s.shapes["self"], s.dims, s.keepdim)).exp(),
+)
+
+nansum_: Operation = define(
+    "nansum",
+    reduced(lambda x, dims, keep: np.nansum(x, dims, keepdims=keep)),
+    casts="same",
+    self=lambda g, s: _back(g, s) * mask(g, ~np.isnan(s.self.array)),
+)
+
+trace_: Operation = define(
+    "trace", np.trace, casts="same", self=lambda g, s: g * Tensor.of(np.eye(*s.shapes["self"], dtype=g.array.dtype))
+)
+
+
+def summable(self: Tensor, kind: Any) -> Tensor:
+    if kind is not None:
+        made: Tensor = self.to(kind)
+        return made
+    return self if self.dtype.is_floating_point else self.to(dtypes.int64)
+
+
+@method()
+def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:  # noqa: A001
+    """The sum over some dimensions, or all."""
+    dim = axis if dim is None else dim
+    node = "SumBackward0" if dim is None else "SumBackward1"
+    return sum_(summable(self, dtype), dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
+
+
+@method()
+def mean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:
+    """The mean over some dimensions, or all."""
+    dim = axis if dim is None else dim
+    start = self if dtype is None else self.to(dtype)
+    if not start.dtype.is_floating_point:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            + start.dtype.legacy
+        )
+    node = "MeanBackward0" if dim is None else "MeanBackward1"
+    return mean_(start, dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
+
+
+@method()
+def nansum(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    """The sum of what is a number."""
+    return nansum_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
+
+
+@method()
+def prod(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The product over one dimension, or all."""
+    node = "ProdBackward0" if dim is None else "ProdBackward1"
+    return prod_(summable(self, dtype), dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
+
+
+def _spread_call(operation: Any, self: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if not self.dtype.is_floating_point:
+        raise RuntimeError(f"{operation.name} only support floating-point and complex dtypes")
+    by = (1 if correction is None else correction) if unbiased is None else int(unbiased)
+    return operation(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim, correction=by)
+
+
+@method()
+def var(self: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+    """The variance over some dimensions, divided by n - 1 unless told otherwise."""
+    return _spread_call(var_, self, dim, unbiased, correction, keepdim)
+
+
+@method()
+def std(self: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+    """The standard deviation over some dimensions."""
+    return _spread_call(std_, self, dim, unbiased, correction, keepdim)
+
+
+@method()
+def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Any:
+    """log(sum(exp(self)))."""
+    return logsumexp_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
+
+
+@method()
+def trace(self: Tensor) -> Any:
+    """The sum of a matrix's diagonal."""
+    return trace_(self)
+
+
+def _truth(self: Tensor, find: Any, dim: Any, keepdim: bool) -> Tensor:
+    return Tensor.of(
+        np.asarray(find(self.array, axis=None if dim is None else wrap_dim(dim, self.array.ndim), keepdims=keepdim))
+    )
+
+
+@method()
+def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A001
+    """Whether every element holds."""
+    return _truth(self, np.all, dim, keepdim)
+
+
+@method()
+def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A001
+    """Whether some element holds."""
+    return _truth(self, np.any, dim, keepdim)
+
+
+@method()
+def count_nonzero(self: Tensor, dim: Any = None) -> Tensor:
+    """How many elements aren't 0."""
+    return Tensor.of(np.asarray(np.count_nonzero(self.array, axis=dim)))
+
+
+@method()
+def bincount(self: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
+    """How often each number occurs."""
+    return Tensor.of(np.bincount(self.array, None if weights is None else weights.array, minlength))
+
+
+@method()
+def unique(self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:  # noqa: A002
+    """The different elements in order, with where and how often they occur if asked."""
+    values, inverse, counts = np.unique(self.array, return_inverse=True, return_counts=True)
+    found = [Tensor.of(values)]
+    found += [Tensor.of(inverse.reshape(self.array.shape))] if return_inverse else []
+    found += [Tensor.of(counts)] if return_counts else []
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _norm_back(g: Any, s: Any) -> Any:
+    shape, p, x = s.shapes["self"], s.order, s.self
+    norm = spread(s.result, shape, s.dims, s.keepdim)
+    grad = spread(g, shape, s.dims, s.keepdim)
+    if p == 2:
+        return grad * (x / norm).masked_fill(norm == 0, 0)
+    if p == 1:
+        return grad * keeping(x.sign(), x)
+    if math.isinf(p):
+        shares = Tensor.of(chosen(np.abs(x.array), norm.array, s.dims))
+        return grad * (keeping(x.sign(), x) * shares)
+    return grad * (x * x.abs() ** (p - 2) / norm ** (p - 1)).masked_fill(norm == 0, 0)
+
+
+def _norm(x: Any, dims: Any, keepdim: bool, order: float) -> Any:
+    size = np.abs(x)
+    if order == 2:
+        return np.sqrt((x * x).sum(dims, keepdims=keepdim))
+    if math.isinf(order):
+        return (size.max if order > 0 else size.min)(axis=dims, keepdims=keepdim)
+    if order == 0:
+        return (x != 0).sum(dims, keepdims=keepdim).astype(x.dtype)
+    return (size**order).sum(dims, keepdims=keepdim) ** (1 / order)
+
+
+norm_: Operation = define("norm", reduced(_norm), casts="float", self=_norm_back)
+
+
+@method()
+def norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """The p-norm over some dimensions, or of all elements."""
+    order = 2.0 if p in ("fro", None) else float(p)
+    start = self if dtype is None else self.to(dtype)
+    return norm_(start, dims=dims_of(dim, self.array.ndim), keepdim=keepdim, order=order)
+
+
+def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
+    """torch.linalg.vector_norm."""
+    return norm(x, ord, dim, keepdim, dtype)
+
+
+@method()
+def dist(self: Tensor, other: Tensor, p: float = 2) -> Any:
+    """The norm of a difference."""
+    return norm(self - other, p)
+
+
+def _cumprod_back(g: Any, s: Any) -> Any:
+    (dim,) = s.dims
+    if s.self.array.size <= 1 or s.shapes["self"][dim] == 1:
+        return g
+    if not (s.self.array == 0).any():
+        return _reverse_cumsum(g * s.result, dim) / s.self
+    parts = []
+    size = s.shapes["self"][dim]
+    for k in range(size):  # d result[i] / d self[k], for i >= k
+        left = s.self.narrow(dim, 0, k).prod(dim, keepdim=True)
+        ones = Tensor.of(np.ones_like(np.take(s.self.array, [0], dim)))
+        from retainlint.numeric.operations.joining import cat
+
+        right = cat([ones, s.self.narrow(dim, k + 1, size - k - 1)], dim).cumprod(dim)
+        parts.append((g.narrow(dim, k, size - k) * (right * left)).sum(dim, keepdim=True))
+    return cat(parts, dim)
+
+
+def _reverse_cumsum(g: Any, dim: int) -> Any:
+    if not g.array.ndim:
+        return g
+    from retainlint.numeric.operations.joining import flip
+
+    return flip(cumsum(flip(g, dim), dim), dim)
+
+
+cumsum_: Operation = define(
+    "cumsum",
+    lambda x, dim: np.cumsum(x, dim) if x.ndim else x.copy(),
+    casts="same",
+    self=lambda g, s: _reverse_cumsum(g, s.dim),
+)
+
+
+cumprod_: Operation = define(
+    "cumprod", lambda x, dims: np.cumprod(x, dims[0]) if x.ndim else x.copy(), casts="same", self=_cumprod_back
+)
+
+
+@method()
+def cumsum(self: Tensor, dim: int, *, dtype: Any = None) -> Any:
+    """Running sums."""
+    return cumsum_(summable(self, dtype), dim=wrap_dim(dim, self.array.ndim))
+
+
+@method()
+def cumprod(self: Tensor, dim: int, *, dtype: Any = None) -> Any:
+    """Running products."""
+    return cumprod_(summable(self, dtype), dims=(wrap_dim(dim, self.array.ndim),))

@@ -1,0 +1,266 @@
+"""Shapes and views: the same numbers, arranged otherwise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from retainlint.numeric import grad_mode
+from retainlint.numeric.dtypes import dtype
+from retainlint.numeric.operations.arithmetic import same
+from retainlint.numeric.operations.registry import Operation, define
+from retainlint.numeric.operations.sizes import dims_of, infer, sizes, wrap_dim
+from retainlint.numeric.tape import alias
+from retainlint.numeric.tensor import Tensor, method
+
+
+def _viewed(x: Any, shape: tuple[int, ...]) -> Any:
+    made = x.reshape(shape)
+    if x.size and not np.may_share_memory(made, x):
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return made
+
+
+def _reshape_shape(g: Any, s: Any) -> Any:
+    return reshape(g, s.shapes["self"])
+
+
+def _expanded(x: Any, shape: tuple[int, ...]) -> Any:
+    steps = np.broadcast_to(x, shape).strides
+    return np.lib.stride_tricks.as_strided(x, shape, steps)  # torch lets some changes through
+
+
+view_: Operation = define("view", _viewed, casts="same", view=True, self=_reshape_shape)
+unsafe_view: Operation = define("view", _viewed, casts="same", self=_reshape_shape)  # of what nobody else can reach
+transpose_: Operation = define(
+    "transpose",
+    lambda x, one, other: np.swapaxes(x, one, other),
+    casts="same",
+    view=True,
+    self=lambda g, s: transpose(g, s.one, s.other),
+)
+t_: Operation = define("t", np.transpose, casts="same", view=True, self=lambda g, s: t(g))
+permute_: Operation = define(
+    "permute",
+    lambda x, order: np.transpose(x, order),
+    casts="same",
+    view=True,
+    self=lambda g, s: permute(g, [int(i) for i in np.argsort(s.order)]),
+)
+expand_: Operation = define(
+    "expand", _expanded, casts="same", view=True, self=lambda g, s: sum_to(g, s.shapes["self"], "ExpandBackward0")
+)
+squeeze_: Operation = define(
+    "squeeze",
+    lambda x, dims: np.squeeze(x, dims),
+    casts="same",
+    view=True,
+    self=_reshape_shape,
+)
+unsqueeze_: Operation = define(
+    "unsqueeze",
+    lambda x, dim: np.expand_dims(x, dim),
+    casts="same",
+    view=True,
+    self=lambda g, s: squeeze(g, s.dim),
+)
+alias_: Operation = define("alias", lambda x: x[...], casts="same", view=True, self=same)
+clone_: Operation = define("clone", lambda x: x.copy(), casts="same", self=same)
+to_: Operation = define("to", lambda x, kind: x.astype(kind), casts="same", self=same)
+
+
+def sum_to(grad: Tensor, shape: tuple[int, ...], op: str = "") -> Any:
+    """Sum over what broadcasting added; RuntimeError where it can't have been broadcasting."""
+    have = grad.array.shape
+    lead = len(have) - len(shape)
+    if lead < 0 or any(want not in (1, got) for want, got in zip(shape, have[lead:])):
+        raise RuntimeError(
+            f"Function {op} returned an invalid gradient at index 0 - got {list(have)} but expected shape compatible "
+            f"with {list(shape)}"
+        )
+    if have and not shape:
+        return grad.sum()  # torch makes no view here
+    dims = [*range(lead), *(i + lead for i, want in enumerate(shape) if want == 1 and have[i + lead] != 1)]
+    found = grad.sum(dims, keepdim=True) if dims else grad
+    return found.view(shape) if lead else found
+
+
+@method()
+def view(self: Tensor, *shape: Any) -> Any:
+    """The same memory in another shape; RuntimeError where that would take a copy."""
+    if len(shape) == 1 and isinstance(shape[0], dtype):
+        raise TypeError("view(dtype) is lacking in retainlint's reference core")
+    return view_(self, shape=infer(sizes(shape), self.array.size))
+
+
+@method()
+def reshape(self: Tensor, *shape: Any) -> Any:
+    """Another shape: a view where it can be, else a copy."""
+    wanted = infer(sizes(shape), self.array.size)
+    try:
+        _viewed(self.array, wanted)
+    except RuntimeError:
+        return unsafe_view(clone_(self), node="UnsafeViewBackward0", shape=wanted)
+    return view_(self, shape=wanted, node="" if self.array.flags.c_contiguous else "ReshapeAliasBackward0")
+
+
+@method()
+def view_as(self: Tensor, other: Tensor) -> Any:
+    """self in the shape of `other`, over the same memory."""
+    return view(self, other.shape)
+
+
+@method()
+def reshape_as(self: Tensor, other: Tensor) -> Any:
+    """self in the shape of `other`."""
+    return reshape(self, other.shape)
+
+
+@method()
+def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """The dimensions from `start_dim` to `end_dim` made one."""
+    if not self.array.ndim:
+        return reshape(self, 1)
+    start, end = wrap_dim(start_dim, self.array.ndim), wrap_dim(end_dim, self.array.ndim)
+    if start == end:
+        return self
+    shape = self.array.shape
+    return reshape(self, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+@method()
+def ravel(self: Tensor) -> Any:
+    """One dimension."""
+    return reshape(self, -1)
+
+
+@method()
+def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Any:
+    """One dimension made several."""
+    dim = wrap_dim(dim, self.array.ndim)
+    shape = self.array.shape
+    return view(self, (*shape[:dim], *infer(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
+
+
+@method()
+def t(self: Tensor) -> Any:
+    """The transpose of a matrix; a vector as it is."""
+    if self.array.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.array.ndim}D")
+    return t_(self)
+
+
+@method("swapaxes", "swapdims")
+def transpose(self: Tensor, dim0: int, dim1: int) -> Any:
+    """Two dimensions swapped."""
+    return transpose_(self, one=wrap_dim(dim0, self.array.ndim), other=wrap_dim(dim1, self.array.ndim))
+
+
+@method()
+def permute(self: Tensor, *dims: Any) -> Any:
+    """The dimensions in another order."""
+    return permute_(self, order=[wrap_dim(d, self.array.ndim) for d in sizes(dims)])
+
+
+@method()
+def movedim(self: Tensor, source: int, destination: int) -> Any:
+    """One dimension moved."""
+    order = [i for i in range(self.array.ndim) if i != wrap_dim(source, self.array.ndim)]
+    order.insert(wrap_dim(destination, self.array.ndim), wrap_dim(source, self.array.ndim))
+    return permute(self, order)
+
+
+@method()
+def expand(self: Tensor, *shape: Any) -> Any:
+    """Dimensions of size 1 repeated, without taking memory."""
+    wanted = list(sizes(shape))
+    lead = len(wanted) - self.array.ndim
+    if lead < 0:
+        raise RuntimeError(
+            f"expand({self.dtype.legacy}Tensor{{{list(self.array.shape)}}}, size={wanted}): the number of sizes provided "
+            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({self.array.ndim})"
+        )
+    for i, have in enumerate(self.array.shape, start=lead):
+        if wanted[i] == -1:
+            wanted[i] = have
+        if have not in (1, wanted[i]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted[i]}) must match the existing size ({have}) at non-singleton "
+                f"dimension {i}.  Target sizes: {wanted}.  Tensor sizes: {list(self.array.shape)}"
+            )
+    return expand_(self, shape=tuple(wanted))
+
+
+@method()
+def expand_as(self: Tensor, other: Tensor) -> Any:
+    """Expanded to the shape of `other`."""
+    return expand(self, other.shape)
+
+
+@method()
+def broadcast_to(self: Tensor, shape: Any) -> Any:
+    """Expanded to a shape."""
+    return expand(self, shape)
+
+
+@method()
+def squeeze(self: Tensor, dim: Any = None) -> Any:
+    """Without the dimensions of size 1: all, or those named."""
+    dims = tuple(d for d in dims_of(dim, self.array.ndim) if self.array.shape[d] == 1)
+    return squeeze_(self, dims=dims, node="SqueezeBackward0" if dim is None else "SqueezeBackward1")
+
+
+@method()
+def unsqueeze(self: Tensor, dim: int) -> Any:
+    """With a dimension of size 1 put in."""
+    return unsqueeze_(self, dim=wrap_dim(dim, self.array.ndim + 1))
+
+
+@method()
+def clone(self: Tensor, *, memory_format: Any = None) -> Any:
+    """A copy, through which gradients pass."""
+    return clone_(self)
+
+
+@method()
+def contiguous(self: Tensor, *, memory_format: Any = None) -> Any:
+    """self if its memory is in order, else a copy."""
+    return self if self.array.flags.c_contiguous else clone_(self)
+
+
+@method()
+def detach(self: Tensor) -> Tensor:
+    """The same memory and versions, without graph."""
+    made = alias(self)
+    made.counts = not grad_mode.is_inference_mode_enabled()
+    return made
+
+
+@method()
+def detach_(self: Tensor) -> Tensor:
+    """Take this tensor out of its graph; nothing happens in inference mode."""
+    if grad_mode.is_inference_mode_enabled():
+        return self
+    if self.base is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+            "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+            "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+            "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+        )
+    self.node, self.output, self.leaf_needs = None, 0, False
+    return self
+
+
+def _matrix_transpose(self: Tensor) -> Any:
+    return transpose(self, -2, -1)
+
+
+Tensor.T = property(lambda self: permute(self, list(reversed(range(self.array.ndim)))))  # type: ignore[attr-defined]
+Tensor.mT = property(_matrix_transpose)  # type: ignore[attr-defined]

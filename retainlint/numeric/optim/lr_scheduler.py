@@ -1,0 +1,297 @@
+"""Learning rates that change over the epochs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from retainlint.numeric.optim.optimizers import Optimizer
+
+
+class LRScheduler:
+    """Sets the rates of an optimiser at each `step()`; subclasses say which in `get_lr`."""
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        self.optimizer, self.last_epoch = optimizer, last_epoch
+        for group in optimizer.param_groups:
+            group.setdefault("initial_lr", group["lr"])
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+        self.step()
+
+    def rates(self) -> list[Any]:
+        """The rates now."""
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        raise NotImplementedError
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates that were set last."""
+        return self._last_lr
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on to the next epoch."""
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        for group, lr in zip(self.optimizer.param_groups, self.get_lr()):
+            group["lr"] = lr
+        self._last_lr = self.rates()
+
+    def state_dict(self) -> dict[str, Any]:
+        """All but the optimiser."""
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        self.__dict__.update(state_dict)
+
+
+class LambdaLR(LRScheduler):
+    """The first rate times a function of the epoch."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        count = len(optimizer.param_groups)
+        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        return [base * scale(self.last_epoch) for base, scale in zip(self.base_lrs, self.lr_lambdas)]
+
+
+class MultiplicativeLR(LambdaLR):
+    """Each rate times a function of the epoch."""
+
+    def get_lr(self) -> list[Any]:
+        if self.last_epoch == 0:
+            return self.rates()
+        return [lr * scale(self.last_epoch) for lr, scale in zip(self.rates(), self.lr_lambdas)]
+
+
+class StepLR(LRScheduler):
+    """Times `gamma` every `step_size` epochs."""
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        due = self.last_epoch and self.last_epoch % self.step_size == 0
+        return [lr * self.gamma if due else lr for lr in self.rates()]
+
+
+class MultiStepLR(LRScheduler):
+    """Times `gamma` at the milestones."""
+
+    def __init__(
+        self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.milestones, self.gamma = list(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        return [lr * self.gamma ** self.milestones.count(self.last_epoch) for lr in self.rates()]
+
+
+class ExponentialLR(LRScheduler):
+    """Times `gamma` each epoch."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        return [lr * self.gamma if self.last_epoch else lr for lr in self.rates()]
+
+
+class ConstantLR(LRScheduler):
+    """A smaller rate for the first epochs."""
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        return [base * (self.factor if self.last_epoch < self.total_iters else 1) for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """A rate that grows, or falls, on a line."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        part = min(self.last_epoch, self.total_iters) / self.total_iters
+        return [base * (self.start_factor + (self.end_factor - self.start_factor) * part) for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Half a cosine down to `eta_min`."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        part = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return [self.eta_min + (base - self.eta_min) * part for base in self.base_lrs]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Half cosines, one after another."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_0: int,  # noqa: N803
+        T_mult: int = 1,  # noqa: N803
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
+        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        at, length = self.last_epoch, self.T_0
+        while at >= length:
+            at, length = at - length, length * self.T_mult
+        part = (1 + math.cos(math.pi * at / length)) / 2
+        return [self.eta_min + (base - self.eta_min) * part for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """Down to 0 as a power of what is left."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        left = max(0.0, 1 - self.last_epoch / self.total_iters)
+        return [base * left**self.power for base in self.base_lrs]
+
+
+class ReduceLROnPlateau:
+    """Times `factor` when a measure hasn't improved for `patience` epochs."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float = 0,
+        eps: float = 1e-8,
+        **old: Any,
+    ) -> None:
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
+        self.min_lr, self.eps = min_lr, eps
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
+
+    def _better(self, value: float) -> bool:
+        sign = 1 if self.mode == "min" else -1
+        margin = abs(self.best) * self.threshold if self.threshold_mode == "rel" else self.threshold
+        return math.isinf(self.best) or sign * value < sign * self.best - margin
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:
+        """Tell the measure of an epoch."""
+        value = float(metrics)
+        self.last_epoch += 1
+        if self._better(value):
+            self.best, self.num_bad_epochs = value, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group in self.optimizer.param_groups:
+                lower = max(group["lr"] * self.factor, self.min_lr)
+                if group["lr"] - lower > self.eps:
+                    group["lr"] = lower
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates now."""
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """All but the optimiser."""
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
+
+
+class OneCycleLR(LRScheduler):
+    """Up to `max_lr` and far down again, by cosines."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        **others: Any,
+    ) -> None:
+        self.total_steps = total_steps or (epochs or 0) * (steps_per_epoch or 0)
+        self.max_lr, self.pct_start, self.cosine = max_lr, pct_start, anneal_strategy == "cos"
+        self.start, self.end = max_lr / div_factor, max_lr / div_factor / final_div_factor
+        super().__init__(optimizer)
+
+    def _between(self, start: float, end: float, part: float) -> float:
+        return end + (start - end) / 2 * (1 + math.cos(math.pi * part)) if self.cosine else start + (end - start) * part
+
+    def get_lr(self) -> list[Any]:
+        top = self.pct_start * self.total_steps - 1
+        if self.last_epoch <= top:
+            rate = self._between(self.start, self.max_lr, self.last_epoch / top)
+        else:
+            rate = self._between(self.max_lr, self.end, (self.last_epoch - top) / (self.total_steps - 1 - top))
+        return [rate for _ in self.base_lrs]
+
+
+class SequentialLR:
+    """One scheduler after another, changing at the milestones."""
+
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int]) -> None:
+        self.optimizer, self.schedulers, self.milestones = optimizer, list(schedulers), list(milestones)
+        self.last_epoch = 0
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        for scheduler in schedulers:
+            scheduler.last_epoch -= 1
+        schedulers[0].step()
+
+    def step(self) -> None:
+        """Go on to the next epoch."""
+        self.last_epoch += 1
+        at = sum(self.last_epoch >= milestone for milestone in self.milestones)
+        if at and self.milestones[at - 1] == self.last_epoch:
+            self.schedulers[at].step(0)
+        else:
+            self.schedulers[at].step()
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates now."""
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+
+_LRScheduler = LRScheduler

@@ -1,0 +1,346 @@
+"""Optimisers: groups of parameters, their state, zeroing; and those whose step looks at the gradient alone, SGD, Adam and their kin."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any
+
+from retainlint.numeric.creation import full_like, zeros_like
+from retainlint.numeric.grad_mode import enable_grad, no_grad
+from retainlint.numeric.hooks import Handle
+from retainlint.numeric.tensor import Tensor
+
+
+class Optimizer:
+    """Changes its parameters by their gradients. Subclasses say in `update` how one parameter moves."""
+
+    state: defaultdict[Tensor, dict[str, Any]]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"torch.{params.dtype.legacy}Tensor"
+            )
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        self.defaults = defaults
+        self.state = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        self._before: dict[int, Any] = OrderedDict()
+        self._after: dict[int, Any] = OrderedDict()
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """More parameters, with options of their own."""
+        params = param_group["params"]
+        listed = [params] if isinstance(params, Tensor) else list(params)
+        listed = [p[1] if isinstance(p, tuple) else p for p in listed]
+        for param in listed:
+            if not isinstance(param, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
+            if not (param.is_leaf or param.retains or self.defaults.get("differentiable")):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        known = set(chain.from_iterable(group["params"] for group in self.param_groups))
+        if known & set(listed):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append({**self.defaults, **param_group, "params": listed})
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget, or zero, the gradients of all parameters."""
+        for param in self.parameters():
+            if param.grad_ is None:
+                continue
+            if set_to_none:
+                param.grad_ = None
+                continue
+            if param.grad_.node is not None:
+                param.grad_.detach_()
+            else:
+                param.grad_.requires_grad_(False)
+            param.grad_.zero_()
+
+    def parameters(self) -> Iterable[Tensor]:
+        """All parameters of all groups."""
+        return chain.from_iterable(group["params"] for group in self.param_groups)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Move every parameter that has a gradient."""
+        loss = None
+        for hook in list(self._before.values()):
+            hook(self, (), {})
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                for param in group["params"]:
+                    if param.grad_ is not None:
+                        moved = param.data if group.get("fused") else param  # a fused kernel raises no version
+                        self.update(moved, param.grad_.detach(), group, self.state[param])
+        for hook in list(self._after.values()):
+            hook(self, (), {})
+        return loss
+
+    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+        """Move one parameter."""
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state and the options, with parameters by number."""
+        numbers = {param: i for i, param in enumerate(self.parameters())}
+        groups = [
+            {**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[p] for p in group["params"]]}
+            for group in self.param_groups
+        ]
+        return {"state": {numbers[p]: s for p, s in self.state.items() if p in numbers}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        params = list(self.parameters())
+        for group, saved in zip(self.param_groups, state_dict["param_groups"]):
+            group.update({k: v for k, v in saved.items() if k != "params"})
+        for number, state in state_dict["state"].items():
+            self.state[params[number]] = {k: v.clone() if isinstance(v, Tensor) else v for k, v in state.items()}
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call `hook(optimizer, args, kwargs)` before a step."""
+        return self._hook(self._before, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call `hook(optimizer, args, kwargs)` after a step."""
+        return self._hook(self._after, hook)
+
+    def _hook(self, hooks: dict[int, Any], hook: Any) -> Handle:
+        key = max(hooks, default=0) + 1
+        hooks[key] = hook
+        return Handle(lambda: hooks.pop(key, None) and None)
+
+    def __repr__(self) -> str:
+        text = type(self).__name__ + " ("
+        for number, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {number}\n"
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+        return text + ")"
+
+
+def check_rate(lr: Any) -> None:
+    """ValueError for a learning rate below 0."""
+    if lr < 0:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum if wanted."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_rate(lr)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        options = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
+        options |= {"nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable}
+        super().__init__(params, {**options, "fused": fused})
+
+    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+        grad = -grad if group["maximize"] else grad
+        if group["weight_decay"]:
+            grad = grad.add(param, alpha=group["weight_decay"])
+        if group["momentum"]:
+            known = state.get("momentum_buffer")
+            if known is None:
+                known = state["momentum_buffer"] = grad.clone()
+            else:
+                known.mul_(group["momentum"]).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(known, alpha=group["momentum"]) if group["nesterov"] else known
+        param.add_(grad, alpha=-float(group["lr"]))
+
+
+class Adam(Optimizer):
+    """Steps of about the same size for all parameters."""
+
+    decoupled = False
+    decay = 0.0
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float | None = None,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_rate(lr)
+        for number, beta in enumerate(betas):
+            if not 0 <= beta < 1:
+                raise ValueError(f"Invalid beta parameter at index {number}: {beta}")
+        decay = self.decay if weight_decay is None else weight_decay
+        options = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": decay, "amsgrad": amsgrad}
+        options |= {"maximize": maximize, "foreach": foreach, "capturable": capturable}
+        super().__init__(params, {**options, "differentiable": differentiable, "fused": fused})
+
+    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+        (beta1, beta2), lr = group["betas"], float(group["lr"])
+        grad = -grad if group["maximize"] else grad
+        if not state:
+            state.update(step=0, exp_avg=zeros_like(param), exp_avg_sq=zeros_like(param))
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_like(param)
+        state["step"] += 1
+        if group["weight_decay"] and self.decoupled:
+            param.mul_(1 - lr * group["weight_decay"])
+        elif group["weight_decay"]:
+            grad = grad.add(param, alpha=group["weight_decay"])
+        state["exp_avg"].lerp_(grad, 1 - beta1)
+        state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        spread = state["exp_avg_sq"]
+        if group["amsgrad"]:
+            spread = state["max_exp_avg_sq"] = state["max_exp_avg_sq"].maximum(spread)
+        first, second = 1 - beta1 ** state["step"], 1 - beta2 ** state["step"]
+        below = (spread.sqrt() / math.sqrt(second)).add_(group["eps"])
+        param.addcdiv_(state["exp_avg"], below, value=-lr / first)
+
+
+class AdamW(Adam):
+    """Adam whose weight decay isn't part of the gradient."""
+
+    decoupled = True
+    decay = 1e-2
+
+
+class Adamax(Optimizer):
+    """Adam by the largest gradient."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+    ) -> None:
+        check_rate(lr)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+        beta1, beta2 = group["betas"]
+        if not state:
+            state.update(step=0, exp_avg=zeros_like(param), exp_inf=zeros_like(param))
+        state["step"] += 1
+        if group["weight_decay"]:
+            grad = grad.add(param, alpha=group["weight_decay"])
+        state["exp_avg"].lerp_(grad, 1 - beta1)
+        state["exp_inf"].copy_((state["exp_inf"] * beta2).maximum(grad.abs() + group["eps"]))
+        param.addcdiv_(state["exp_avg"], state["exp_inf"], value=-group["lr"] / (1 - beta1 ** state["step"]))
+
+
+class RMSprop(Optimizer):
+    """Steps divided by the running size of the gradient."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        **others: Any,
+    ) -> None:
+        check_rate(lr)
+        options = {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered}
+        super().__init__(params, {**options, "weight_decay": weight_decay, **others})
+
+    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+        if not state:
+            state.update(step=0, square_avg=zeros_like(param))
+        state["step"] += 1
+        if group["weight_decay"]:
+            grad = grad.add(param, alpha=group["weight_decay"])
+        state["square_avg"].mul_(group["alpha"]).addcmul_(grad, grad, value=1 - group["alpha"])
+        below = state["square_avg"]
+        if group["centered"]:
+            mean = state.setdefault("grad_avg", zeros_like(param))
+            mean.lerp_(grad, 1 - group["alpha"])
+            below = below.addcmul(mean, mean, value=-1)
+        below = below.sqrt().add_(group["eps"])
+        if group["momentum"]:
+            known = state.setdefault("momentum_buffer", zeros_like(param))
+            known.mul_(group["momentum"]).addcdiv_(grad, below)
+            param.add_(known, alpha=-float(group["lr"]))
+        else:
+            param.addcdiv_(grad, below, value=-float(group["lr"]))
+
+
+class Adagrad(Optimizer):
+    """Steps divided by the size of all gradients so far."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        **others: Any,
+    ) -> None:
+        check_rate(lr)
+        options = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
+        super().__init__(params, {**options, "initial_accumulator_value": initial_accumulator_value, **others})
+
+    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+        if not state:
+            state.update(step=0, sum=full_like(param, group["initial_accumulator_value"]))
+        state["step"] += 1
+        if group["weight_decay"]:
+            grad = grad.add(param, alpha=group["weight_decay"])
+        lr = float(group["lr"]) / (1 + (state["step"] - 1) * group["lr_decay"])
+        state["sum"].addcmul_(grad, grad, value=1)
+        param.addcdiv_(grad, state["sum"].sqrt().add_(group["eps"]), value=-lr)
+
+
+class Adadelta(Optimizer):
+    """Steps of the size of earlier steps."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0, **others: Any
+    ) -> None:
+        check_rate(lr)
+        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, **others})
+
+    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+        if not state:
+            state.update(square_avg=zeros_like(param), acc_delta=zeros_like(param))
+        if group["weight_decay"]:
+            grad = grad.add(param, alpha=group["weight_decay"])
+        rho, eps = group["rho"], group["eps"]
+        state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
+        delta = state["acc_delta"].add(eps).sqrt() / state["square_avg"].add(eps).sqrt() * grad
+        state["acc_delta"].mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        param.add_(delta, alpha=-float(group["lr"]))

@@ -1,0 +1,192 @@
+"""Views and in-place changes: which are allowed, and how the graph is bent to go through them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retainlint.autograd.errors import (
+    LeafModifiedError,
+    LeafViewModifiedError,
+    OverlapError,
+    SharedViewModifiedError,
+    UntrackedViewModifiedError,
+)
+from retainlint.autograd.graph import SavedTensor
+from retainlint.numeric import grad_mode
+from retainlint.numeric.dtypes import Array
+from retainlint.numeric.tape import LEDGER, WATCH, Grads, Meta, Saved, Step
+from retainlint.numeric.tensor import Tensor
+
+
+def as_view(of: Tensor, array: Array, shared: bool = False) -> Tensor:
+    """A tensor over part of the memory of `of`, which remembers whose view it is."""
+    made = Tensor.of(array, of.storage)
+    made.made_in_inference, made.counts = of.made_in_inference, of.counts
+    if of.made_in_inference:
+        return made  # torch keeps no account of the views of such tensors
+    made.base = of if of.base is None else of.base
+    made.seen = LEDGER.version(of.storage)
+    if of.base is not None and of.origin != "plain":
+        made.origin = of.origin
+    elif grad_mode.is_inference_mode_enabled():
+        made.origin = "inference"
+    elif not grad_mode.is_grad_enabled():
+        made.origin = "no_grad"
+    elif shared:
+        made.origin = "shared"
+    return made
+
+
+def check_change(tensor: Tensor, recorded: bool) -> None:
+    """Raise as torch does where `tensor` must not be changed in place; `recorded`: a graph would go through it."""
+    if not recorded:
+        return
+    if tensor.base is not None:
+        _refuse_origin(tensor, by_base=False)
+        if tensor.requires_grad and tensor.base.node is None:
+            raise LeafViewModifiedError().plain()
+    if tensor.requires_grad and tensor.node is None:  # torch looks at a view's node before it makes it anew
+        raise LeafModifiedError().plain()
+
+
+def _refuse_origin(view: Tensor, by_base: bool) -> None:
+    """Raise for a view that can't follow a change: made without a graph, or one of several."""
+    if view.origin == "plain":
+        return
+    maker = f"Output {view.output} of {short(view.node.op)}" if view.node is not None else ""
+    if view.origin == "shared" and maker:
+        raise SharedViewModifiedError(maker, by_base).plain()
+    raise UntrackedViewModifiedError(view.origin.replace("shared", "no_grad"), by_base, maker).plain()
+
+
+def short(op: str) -> str:
+    """The name of a backward function as torch's messages have it."""
+    head, found, tail = op.rpartition("Backward")
+    return head if found and (not tail or tail.isdigit()) else op
+
+
+def rebase(tensor: Tensor, step: Step) -> None:
+    """Make `step`, which computes the changed values of `tensor`, part of its history."""
+    if tensor.base is None:
+        _move_retained(tensor, step)
+        tensor.node, tensor.output = step, 0
+        return
+    base = tensor.base
+    held = tuple(
+        SavedTensor(s.name, s.storage, s.version, s.edge, s.is_result) for s in step.saved if s.storage is not None
+    )
+    edge = base.edge()
+    numbers = {
+        "function": step,
+        "places": places(base.array, tensor.array),
+        "overlapping": edge is not None and overlaps(tensor.array),
+    }
+    chain = Step(
+        "CopySlices",
+        (SavedTensor("function"), *held),
+        (edge, *step.next[1:]),
+        LEDGER.next_order(),
+        pullback=_through_slice,
+        saved_numbers=Saved({}, numbers, {}),
+        wanted=(Meta.of(base), *step.wanted[1:]),
+        outputs=(Meta.of(base),),
+    )
+    _move_retained(base, chain)
+    base.node, base.output = chain, 0
+    WATCH[-1].built(chain)
+    refresh(tensor)
+
+
+def refresh(view: Tensor) -> None:
+    """Give a view a new node on top of its base's, if their memory was changed since it got its last one."""
+    assert view.base is not None
+    now = LEDGER.version(view.storage)
+    if view.seen == now:
+        return
+    _refuse_origin(view, by_base=True)
+    view.seen = now
+    where = places(view.base.array, view.array)
+    node = Step(
+        "AsStridedBackward0",
+        (),
+        (view.base.edge(),),  # None where the base was detached: then the view's own graph is lost too
+        LEDGER.next_order(),
+        pullback=_scatter,
+        saved_numbers=Saved({}, {"places": where}, {"self": view.base.array.shape}),
+        wanted=(Meta.of(view.base),),
+        outputs=(Meta.of(view),),
+    )
+    _move_retained(view, node)
+    view.node, view.output = node, 0
+    WATCH[-1].built(node)
+
+
+def _move_retained(tensor: Tensor, step: Step) -> None:
+    """`retain_grad` follows a tensor to its new history."""
+    if tensor.retains and isinstance(tensor.node, Step):
+        hooks = tensor.node.prehooks.get(tensor.output, [])
+        moved = [hook for hook in hooks if getattr(hook, "retains_grad", False)]
+        tensor.node.prehooks[tensor.output] = [hook for hook in hooks if hook not in moved]
+        step.prehooks.setdefault(0, []).extend(moved)
+
+
+def _scatter(saved: Saved, grads: list[Tensor | None]) -> Grads:
+    from retainlint.numeric.operations.indexing import add_places
+
+    (grad,) = grads
+    return [None if grad is None else add_places(grad, saved.shapes["self"], saved.places)]
+
+
+def _through_slice(saved: Saved, grads: list[Tensor | None]) -> Grads:
+    from retainlint.numeric.operations.indexing import put_places, take_places, zeros_of
+
+    step: Step = saved.function
+    (grad,) = grads
+    if grad is None:
+        return [None] * len(step.next)
+    found: list[Any] = list(step.pull([take_places(grad, saved.places, step.outputs[0].shape)]))
+    if saved.overlapping:  # torch writes what it found into a gradient with the view's strides
+        raise OverlapError().plain()
+    inner = found[0] if found[0] is not None else zeros_of(step.outputs[0].shape, grad)
+    return [put_places(grad, inner, saved.places), *found[1:]]
+
+
+def overlaps(array: Array) -> bool:
+    """Whether several elements share memory."""
+    return any(step == 0 and size > 1 for size, step in zip(array.shape, array.strides, strict=True))
+
+
+def places(base: Array, view: Array) -> Array:
+    """For each element of `view`, in its shape, the flat number of the element of `base` that it is.
+
+    If `base.data` was assigned since, each counts in memory of its own, as in torch.
+    """
+    offset = _start(view) - _start(base)
+    wanted = _offsets(view) + offset
+    own = _offsets(base).ravel()
+    if base.flags.c_contiguous:
+        numbers: Array = wanted // max(base.itemsize, 1)
+        return numbers
+    order = np.argsort(own, kind="stable")
+    found: Array = order[np.searchsorted(own, wanted, sorter=order)]
+    return found
+
+
+def _start(array: Array) -> int:
+    """How many bytes an array starts behind the memory that it is a view of."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    start: int = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return start
+
+
+def _offsets(array: Array) -> Array:
+    """The byte offset of each element from the first."""
+    total = np.zeros((), dtype=np.int64)
+    for length, stride in zip(array.shape, array.strides):
+        total = total[..., None] + np.arange(length, dtype=np.int64) * stride
+    made: Array = total.reshape(array.shape)
+    return made

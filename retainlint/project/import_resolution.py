@@ -1,0 +1,246 @@
+"""Where an import leads, within the project that the importing file belongs to."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from retainlint.project.files import THERE, Disk, ancestors
+from retainlint.startup.lazy_patterns import pattern, rows_with
+
+if TYPE_CHECKING:
+    from retainlint.project.files import Files
+
+LIBRARIES = frozenset(
+    """torch torchvision torchaudio numpy pytorch_lightning lightning lightning_fabric accelerate deepspeed ignite apex
+    transformers""".split()
+)
+"""What the models know. These names never lead to a local file, not even within such a library's own repository: a model
+says more than the library's own code would, and a stray directory called `torch` says nothing."""
+
+_IMPORT = pattern(rb"[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))")
+_NAME = rb"(\w+)(?:[ \t]+as[ \t]+\w+)?"
+
+INSTALLED = frozenset(("site-packages", "dist-packages"))
+"""Where packages are installed, each a project of its own."""
+
+MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+"""What lies in the root of a project."""
+
+
+@dataclass
+class Modules:
+    """The project around one file, the entry; `files` is how it is read.
+
+    A module is named by its place: the absolute path of its file, or of its directory with a separator at the end for a
+    package without an `__init__.py`. Where an import leads depends on the entry, as it does for Python, which puts the
+    script's directory first. `lookups` holds all that was asked of the files: None for what wasn't there, THERE, or the
+    SHA-256 of what was read; the answers depend on nothing else.
+    """
+
+    entry: str
+    files: Files = field(default_factory=Disk)
+    lookups: dict[str, str | None] = field(default_factory=dict)
+    _found: dict[tuple[str, str, int], str | None] = field(default_factory=dict)
+    _heads: dict[tuple[str, str], bool] = field(default_factory=dict)
+    _dotted: dict[str, str] = field(default_factory=dict)
+    _places: dict[str, str] = field(default_factory=dict)
+    _below_of: dict[tuple[str, str], str | None] = field(default_factory=dict)
+
+    def place(self, name: str) -> str:
+        """The absolute path of a file by its name."""
+        if (place := self._places.get(name)) is None:
+            place = self._places[name] = os.path.abspath(os.path.join(self.files.here, name))
+        return place
+
+    def find(self, importer: str, module: str, level: int) -> str | None:
+        """The place of a module that the file `importer` (a path) imports; None if it isn't the project's, or is that file.
+
+        `level` counts the dots of a relative import.
+        """
+        key = (os.path.dirname(self.place(importer)) if level else "", module, level)
+        if key not in self._found:
+            self._found[key] = self._relative(*key) if level else self._absolute(module)
+        found = self._found[key]
+        itself = found == self.place(importer) and not level and os.path.basename(importer) != "__init__.py"
+        return None if itself else found
+
+    def top(self, importer: str, module: str) -> str | None:
+        """The place of `a`, where `a.b.c` is a module of the project: what `import a.b.c` binds."""
+        place = self.find(importer, module, 0)
+        for _ in range(module.count(".") if place is not None else 0):
+            assert place is not None
+            directory = os.path.dirname(place.rstrip(os.sep))
+            if os.path.basename(place) == "__init__.py":
+                directory = os.path.dirname(directory)
+            place = self._package(directory)
+        return place
+
+    def submodule(self, place: str, name: str) -> str | None:
+        """The place of a module in a package, by its name; None if the package has none of that name."""
+        asked = place, name
+        if asked not in self._below_of:
+            self._below_of[asked] = self._submodule(place, name)
+        return self._below_of[asked]
+
+    def _submodule(self, place: str, name: str) -> str | None:
+        directory, last = os.path.split(place)
+        if last not in ("", "__init__.py") or not name.isidentifier():
+            return None
+        base = os.path.join(directory, name)
+        for candidate in (os.path.join(base, "__init__.py"), f"{base}.py"):
+            if self._there(candidate) and self._inside(candidate):
+                self._dotted.setdefault(candidate, f"{self.dotted(place)}.{name}".lstrip("."))
+                return candidate
+        return None
+
+    def imported(self, importer: str, data: bytes) -> list[str]:
+        """The places of the modules that a text imports, as far as can be told by a glance."""
+        found: list[str | None] = []
+        for level, module, names in _imports(data):
+            place = self.find(importer, module, level)
+            found.append(place)
+            if place is not None and place.endswith((os.sep, "__init__.py")):
+                found += [self.submodule(place, name) for name in names]
+        return [place for place in found if place is not None and not place.endswith(os.sep)]
+
+    def dotted(self, place: str) -> str:
+        """The name under which a module was found: what its `__name__` is."""
+        if place not in self._dotted:
+            stem = place.removesuffix("__init__.py").removesuffix(".py").rstrip(os.sep)
+            self._dotted[place] = os.path.relpath(stem, self.root).replace(os.sep, ".").lstrip(".")
+        return self._dotted[place]
+
+    def read(self, place: str) -> bytes | None:
+        """The bytes of a module that was found."""
+        data = self.files.read(place)
+        self.lookups[place] = None if data is None else _digest(data)
+        return data
+
+    # -- the ways -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def root(self) -> str:
+        """The project's root: the nearest directory above the entry that holds a marker, else the one that holds the
+        entry's outermost package."""
+        directory = os.path.dirname(self.place(self.entry))
+        for above in (directory, *ancestors(directory)):
+            if any(self._there(os.path.join(above, marker)) for marker in MARKERS):
+                return above
+        while self._is_package(directory):
+            directory = os.path.dirname(directory)
+        return directory
+
+    @cached_property
+    def path(self) -> tuple[str, ...]:
+        """Where absolute imports are looked for: the entry's directory and those above it up to the root, nearest first,
+        then the root's `src`. A directory inside a package is none of them, but for that of an entry that is run as a
+        script, which comes last."""
+        directory = os.path.dirname(self.place(self.entry))
+        found = []
+        for above in (directory, *ancestors(directory)):
+            if not self._is_package(above):
+                found.append(above)
+            if above == self.root:
+                break
+        found.append(os.path.join(self.root, "src"))
+        return (*found, directory) if directory not in found and self._is_script() else tuple(found)
+
+    def _is_script(self) -> bool:
+        """Whether the entry says what it does when it is run itself."""
+        return b"__main__" in (self.files.read(self.place(self.entry)) or b"")
+
+    def _absolute(self, module: str) -> str | None:
+        head = module.partition(".")[0]
+        if head in LIBRARIES or head in sys.builtin_module_names or self._is_neighbour(head):
+            return None
+        path = self.path
+        if head in sys.stdlib_module_names:  # only a file beside the script comes before it
+            path = tuple(each for each in path[:1] if each == os.path.dirname(self.place(self.entry)))
+        for directory in path:
+            if not self._holds(directory, head):
+                continue
+            self._dotted.setdefault(os.path.join(directory, ""), "")
+            found = self._below(directory, module)
+            if found is not None:
+                return found
+        return None
+
+    def _is_neighbour(self, head: str) -> bool:
+        """Whether it may only be another package that was installed beside the entry's own."""
+        if os.path.basename(self.root) not in INSTALLED:
+            return False
+        own = os.path.relpath(self.place(self.entry), self.root).split(os.sep)[0]
+        return head != own.removesuffix(".py")
+
+    def _holds(self, directory: str, head: str) -> bool:
+        """Whether there is a package or a module of some name: most names are those of libraries, and lead nowhere."""
+        if (directory, head) not in self._heads:
+            base = os.path.join(directory, head)
+            self._heads[directory, head] = self._there(base) or self._there(base + ".py")
+        return self._heads[directory, head]
+
+    def _relative(self, directory: str, module: str, level: int) -> str | None:
+        for _ in range(level - 1):
+            directory = os.path.dirname(directory)
+        if not _within(directory, self.root):
+            return None
+        return self._below(directory, module) if module else self._package(directory)
+
+    def _below(self, directory: str, module: str) -> str | None:
+        """A module whose name counts from a directory, through packages with and without an `__init__.py`."""
+        *packages, last = module.split(".")
+        place = os.path.join(directory, "")
+        for name in packages:
+            package = os.path.join(os.path.dirname(place), name)
+            if self._there(package + ".py") and not self._is_package(package):
+                return None
+            place = self._package(package)
+        return self.submodule(place, last)
+
+    def _package(self, directory: str) -> str:
+        return os.path.join(directory, "__init__.py" if self._is_package(directory) else "")
+
+    def _is_package(self, directory: str) -> bool:
+        return self._there(os.path.join(directory, "__init__.py"))
+
+    def _there(self, place: str) -> bool:
+        if place not in self.lookups:
+            self.lookups[place] = THERE if self.files.exists(place) else None
+        return self.lookups[place] is not None
+
+    def _inside(self, place: str) -> bool:
+        """Whether a file is the project's own: no link out of it, nothing that was installed into it."""
+        below = place.removeprefix(self.root) if _within(place, self.root) else os.path.relpath(place, self.root)
+        installed = "-packages" in below and not INSTALLED.isdisjoint(below.split(os.sep))
+        return not installed and _within(self.files.real(place), self.files.real(self.root))
+
+
+@lru_cache(maxsize=500)
+def _digest(data: bytes) -> str:
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()
+
+
+@lru_cache(maxsize=500)
+def _imports(data: bytes) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
+    """The imports in a text: the dots, the module, and what is taken from it."""
+    found: dict[tuple[int, str, tuple[str, ...]], None] = {}
+    for statement in rows_with(data, b"import", _IMPORT):
+        dots, origin, names, whole = statement.groups(b"")
+        for part in whole.split(b","):
+            if part.split():
+                found[0, part.split()[0].decode(errors="replace"), ()] = None
+        if not whole:
+            taken = tuple(each.decode(errors="replace") for each in re.findall(_NAME, names))
+            found[len(dots), origin.decode(errors="replace"), taken] = None
+    return tuple(found)
+
+
+def _within(place: str, root: str) -> bool:
+    return os.path.join(place, "").startswith(os.path.join(root, ""))

@@ -1,0 +1,229 @@
+"""The modules around a file, lowered when the machine asks for them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from retainlint.project.import_resolution import Modules
+from retainlint.text.prefilter import may_lead_to_walks, may_start_walks, may_walk
+from retainlint.text.source import Source, UnreadableSource
+
+if TYPE_CHECKING:
+    from retainlint.program import Program, Use
+    from retainlint.project.call_index import Leading
+
+KEPT = 200
+"""So many modules stay lowered: most are imported again by the next file. It decides nothing but the time it takes."""
+
+SEARCHED = 40
+"""So many modules are searched for a walk on behalf of a script that holds none."""
+
+FAR = 4
+"""So many imports lead from one to the next."""
+
+FEW = 8
+"""So many things of other modules are followed that a function may change."""
+
+SMALL = 5_000
+"""Bytes of an `__init__.py` that does little but import."""
+
+_REGISTERS = re.compile(rb"^(?:@[\w.]*regist|[\w.]*register\w*\()", re.MULTILINE | re.IGNORECASE)
+
+Altered: TypeAlias = "frozenset[tuple[str, str]] | None"
+"""Places of modules and names in them; None for anything."""
+
+_lowered: dict[tuple[str, bytes], Program | str] = {}
+
+
+def starts_walks(modules: Modules, data: bytes) -> bool:
+    """Whether a file that holds no walk is run for those that may be reached from it: a script that speaks of functions, of
+    its own or of the modules that it imports, which lead to one, or a module whose functions call what does."""
+    if may_start_walks(data):
+        texts = around(modules, modules.place(modules.entry), data)
+        if any(map(may_walk, texts)):
+            from retainlint.project.call_index import (
+                mentions,
+                reaching,  # patterns take time to compile
+            )
+
+            if mentions(data, reaching((data, *texts))):
+                return True
+    if not may_lead_to_walks(data):
+        return False
+    from retainlint.project.call_index import Leading
+
+    return Leading(modules, data).any()
+
+
+def around(modules: Modules, importer: str, data: bytes) -> list[bytes]:
+    """The texts of the modules that a text imports, and of those that these import, nearest first."""
+    pending, seen = modules.imported(importer, data), {importer}
+    texts: list[bytes] = []
+    for place in pending:
+        if len(texts) >= SEARCHED:
+            break
+        if place not in seen:
+            seen.add(place)
+            texts.append(modules.read(place) or b"")
+            pending += modules.imported(place, texts[-1])
+    return texts
+
+
+class Project:
+    """What the machine asks of a project; `modules` knows where an import leads, `lower` gives a program or says why not,
+    `text` is what the entry holds."""
+
+    def __init__(self, modules: Modules, lower: Callable[[Source], Program | str], text: bytes) -> None:
+        self._modules = modules
+        self._entry_text = text
+        self._lower = lower
+        self._texts: dict[str, bytes | None] = {}
+        self._registering: dict[str, bool] = {}
+        self._altering: dict[tuple[str, Use], Altered] = {}
+        self._changed: dict[tuple[str, str], Altered] = {}
+        self._reaching: frozenset[str] | None = None
+        self.entry = modules.place(modules.entry)
+
+    def find(self, importer: Source, module: str, level: int) -> str | None:
+        """Where an import in the text `importer` leads: a module's place, None if out of the project."""
+        return self._modules.find(importer.name, module, level)
+
+    def top(self, importer: Source, module: str) -> str | None:
+        """The place of `a`, for an `import a.b.c`."""
+        return self._modules.top(importer.name, module)
+
+    def submodule(self, place: str, name: str) -> str | None:
+        return self._modules.submodule(place, name)
+
+    def dotted(self, place: str) -> str:
+        return self._modules.dotted(place)
+
+    def mentions(self, place: str, text: str) -> bool:
+        """Whether a module holds a text; it is not parsed for that."""
+        return text.encode(errors="replace") in (self._text(place) or b"")
+
+    def registers(self, place: str) -> bool:
+        """Whether a module may be imported for what its import does: it enters its names into some registry."""
+        if place not in self._registering:
+            text = self._text(place) or b""
+            small = place.endswith("__init__.py") and len(text) < SMALL and b"import" in text
+            self._registering[place] = small or (b"regist" in text.lower() and _REGISTERS.search(text) is not None)
+        return self._registering[place]
+
+    def alters(self, importer: Source, use: Use) -> Altered:
+        """What a text may change of what other modules hold by a call of something that it imported: the places of these
+        modules, and names in them; None for anything."""
+        key = importer.name, use
+        if key not in self._altering:
+            self._altering[key] = self._alters(importer.name, use)
+        return self._altering[key]
+
+    def changes(self, place: str, name: str) -> Altered:
+        """What a call of a module's function may change."""
+        if (place, name) not in self._changed:
+            self._changed[place, name] = self._changes(place, name, hops=FAR)
+        return self._changed[place, name]
+
+    def _alters(self, importer: str, use: Use, hops: int = FAR) -> Altered:
+        from retainlint.program import ASKING
+
+        place = self._modules.find(importer, use.origin.module, use.origin.level)
+        names = [*filter(None, (use.origin.name,)), *use.attributes]
+        while place is not None and names and (below := self._modules.submodule(place, names[0])) is not None:
+            place = below
+            del names[0]
+        if place is None:
+            return frozenset()
+        if not names:
+            return None if use.alone else frozenset()
+        if len(names) == 1 and use.called:
+            registers = use.alone or "regist" in names[0].lower()
+            return self._changes(place, names[0], dropped=use.alone, hops=hops) if registers else frozenset()
+        asks = use.called and not use.alone and names[-1] in ASKING
+        return frozenset() if asks else self._changes(place, names[0], called=use.called, held=True, hops=hops)
+
+    def _changes(
+        self, place: str, name: str, *, hops: int, held: bool = False, called: bool = True, dropped: bool = False
+    ) -> Altered:
+        """What a call of a module's function may change, and whether what it gives is `dropped`; or a call of a method of
+        what is `held` under that name, or what is done with that, if nothing of it is `called`."""
+        program = self.program(place) if hops else None
+        if program is None or isinstance(program, str) or program.parts is None:
+            return None
+        if not program.parts.binding(name) and program.parts.stars:
+            return None
+        effect = program.parts.effect(name, dropped)
+        found = frozenset(((place, name),)) if held else frozenset()
+        if effect.origin is not None:
+            below = self._modules.find(program.source.name, effect.origin.module, effect.origin.level)
+            if below is None or not effect.origin.name:
+                return found if below is None else None
+            name = effect.origin.name
+            more = self._changes(below, name, hops=hops - 1, held=held, called=called, dropped=dropped)
+            return None if more is None else found | more
+        if not called:
+            return found
+        if effect.outside or (effect.holds and not held) or len(effect.uses) > FEW:
+            return None
+        for more in (self._alters(program.source.name, each, hops - 1) for each in effect.uses):
+            if more is None:
+                return None
+            found |= more
+        return found | {(place, each) for each in effect.names}
+
+    def reaches(self, name: str) -> bool:
+        """Whether a walk may be reached from a function, method or class of that name."""
+        if self._reaching is None:
+            from retainlint.project.call_index import reaching
+
+            texts = around(self._modules, self.entry, self._entry_text)
+            self._reaching = reaching((self._entry_text, *texts))
+        return name in self._reaching
+
+    def leads(self, receiver: str, name: str) -> bool:
+        """Whether a function of another module, as the entry calls it, leads to a walk; `receiver` is the word, or the
+        bracket, before the name's dot, "" where there is none."""
+        return self._leading(receiver, name)
+
+    @cached_property
+    def _leading(self) -> Leading:
+        from retainlint.project.call_index import Leading
+
+        return Leading(self._modules, self._entry_text)
+
+    def program(self, place: str) -> Program | str | None:
+        """A module, lowered; else why it can't be read; None for a package that has no text."""
+        from hashlib import sha256
+
+        data = self._text(place)
+        if data is None:
+            return None if place.endswith(os.sep) else "it can't be read"
+        name = place if os.path.isabs(self._modules.entry) else os.path.relpath(place, self._modules.files.here or None)
+        key = (name, sha256(data).digest())
+        if (found := _lowered.pop(key, None)) is None:
+            found = self._lowering(name, data, key[1].hex())
+            if len(_lowered) >= KEPT:
+                del _lowered[next(iter(_lowered))]
+        _lowered[key] = found  # the one used last is the last to go
+        return found
+
+    def _lowering(self, name: str, data: bytes, digest: str) -> Program | str:
+        shelf = self._modules.files.shelf
+        try:
+            source = Source.decode(name, data)
+        except UnreadableSource as error:
+            return error.reason
+        kept = shelf.find_partly(source, digest) if shelf is not None else None
+        found = self._lower(source) if kept is None else kept
+        if shelf is not None and kept is None and not isinstance(found, str):
+            shelf.keep(found, digest)
+        return found
+
+    def _text(self, place: str) -> bytes | None:
+        if place not in self._texts:
+            self._texts[place] = None if place.endswith(os.sep) else self._modules.read(place)
+        return self._texts[place]

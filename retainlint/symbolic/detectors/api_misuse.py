@@ -1,0 +1,95 @@
+"""Calls that don't do what they seem to: arguments that torch hasn't, results that are None or dropped, old names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from retainlint.incident import Discarded, OldVariable, ResultUsed, UnknownArgument, Walk
+from retainlint.symbolic.detectors.claims import conditions
+from retainlint.symbolic.state.protocol import Args, Machine
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import CONVENTIONAL, Value
+from retainlint.text.source import Span
+
+_TAKES = {
+    "Tensor.backward": {"gradient", "retain_graph", "create_graph", "inputs"},
+    "torch.autograd.backward": {"tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs"},
+    "torch.autograd.grad": {
+        "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused",
+        "is_grads_batched", "materialize_grads",
+    },
+}  # fmt: skip
+_DEPRECATED = {("torch.autograd.backward", "grad_variables"), ("torch.autograd.grad", "only_inputs")}
+_OLD = {"retain_variables", "grad_variables"}
+"""Names that only torch ever had: who writes them means torch."""
+
+
+def arguments(machine: Machine, state: State, function: str, roots: Iterable[Value], args: Args, span: Span) -> None:
+    """Report the named arguments that a walk hasn't, today."""
+    names = [name for name, _ in args.named if name not in _TAKES[function] or (function, name) in _DEPRECATED]
+    if not names:
+        return
+    if state.guards or _is_tried(span):
+        return  # the program tries the name, and has another way
+    sure = function != "Tensor.backward" or _known(machine, state, roots)
+    for name in names:
+        if not sure and name not in _OLD:
+            continue
+        value = dict(args.places).get(name)
+        if (function, name) == ("torch.autograd.grad", "only_inputs") and (value is None or value.text == "True"):
+            continue
+        told = UnknownArgument(
+            state.moment(span), function, name, value, (function, name) in _DEPRECATED, sure,
+            conditions=conditions(state),
+        )  # fmt: skip
+        machine.waste.claim(told, settled=True)
+
+
+def _is_tried(span: Span) -> bool:
+    """Whether the block that a call stands in ends with a handler of TypeErrors."""
+    rows = span.source
+    margin = _indent(rows.row_text(span.row))
+    for row in range(span.row + 1, len(rows.row_starts) + 1):
+        text = rows.row_text(row)
+        if text.strip() and _indent(text) < margin:
+            return re.match(r"\s*except\b.*\bTypeError\b", text) is not None
+    return False
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def result(machine: Machine, state: State, walk: Walk, roots: Iterable[Value]) -> None:
+    """Report a walk whose result, None, is used."""
+    if not _known(machine, state, roots):
+        return
+    used = machine.waste.uses.user(state.frame.code, walk.moment.span)
+    if used is not None:
+        machine.waste.claim(ResultUsed(walk, used[1], conditions=conditions(state)), settled=True)
+
+
+def detached(machine: Machine, state: State, tensor: Value, span: Span) -> None:
+    """Report `tensor.detach()` whose result is dropped."""
+    if machine.waste.uses.is_dropped(state.frame.code, span) and _known(machine, state, (tensor,)):
+        name = span.text.rpartition(".")[0].strip()
+        machine.waste.claim(Discarded(state.moment(span), name, conditions=conditions(state)), settled=True)
+
+
+def variable(machine: Machine, state: State, args: Args, span: Span) -> None:
+    """Report `Variable(...)`."""
+    argument = args.spans[0] if args.spans else None
+    names = tuple(name for name, _ in args.named)
+    told = OldVariable(state.moment(span), argument, names, conditions=conditions(state))
+    machine.waste.claim(told, settled=True)
+
+
+def _known(machine: Machine, state: State, roots: Iterable[Value]) -> bool:
+    """Whether these are surely tensors with a graph: seen being made, or walked before."""
+    edges = [machine.graphs.edge(state, root) for root in roots]
+    return bool(edges) and all(
+        edge is not None
+        and (machine.graphs.exists(edge) <= CONVENTIONAL or any(edge in record.roots for record in state.walks))
+        for edge in edges
+    )

@@ -1,0 +1,227 @@
+"""Graphs that outlive their turn: added up, put into lists, or built in a loop and never walked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import TypeAlias
+
+from retainlint.autograd.graph import Edge, Node
+from retainlint.incident import Kept, Moment, NeverWalked, Turn, Walk
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors.claims import (
+    Account,
+    assumptions,
+    conditions,
+    in_forward,
+    later_turn,
+    roots_of,
+    saving,
+)
+from retainlint.symbolic.state.graphs import Birth
+from retainlint.symbolic.state.state import State, WalkRecord
+from retainlint.symbolic.state.values import (
+    CONVENTIONAL,
+    GUESS,
+    DictObj,
+    ListObj,
+    Ref,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+MOST = 8
+"""Of one place, so many stored graphs are remembered."""
+SUMS = frozenset(("add", "sub", "lerp", "cat"))
+"""Operations whose result keeps the graphs of all that went in, and nothing is made of them but a total."""
+SCALINGS = frozenset(("mul", "div", "neg", "clone", "to", "alias", "view", "unsqueeze", "squeeze"))
+NESTED = 3
+"""So many containers may stand one inside the other."""
+DEEP = 5
+Places: TypeAlias = Sequence[Span | None]
+"""So many operations may stand between a total and the next turn's."""
+
+
+def added(account: Account, state: State, total: Value, span: Span, places: Sequence[Span | None]) -> None:
+    """What stands at `places` gave `total`: was one of them a total that held an earlier turn's graph?"""
+    for edge in roots_of(state, total)[:1]:
+        births, now = account.graphs.births, state.moment(span)
+        inputs = [each for each in edge.node.next if each is not None]
+        for side in inputs:
+            found = _earlier(births, side.node, span)
+            if found is None:
+                continue
+            before, name = found
+            turn = later_turn(births[before].moment.turns, now.turns)
+            others = [each for each in inputs if each is not side]
+            if turn is None or not others or before in account.graphs.reach(others):
+                continue  # a state that is carried through a network, not a sum
+            holder, item = _parts(places, inputs.index(side))
+            both = holder is not None and holder == item  # a list, as `cat` takes it
+            holder = name or holder
+            ways = (each for each in before.next if each is not None)
+            added_before = tuple(each for each in ways if _earlier(births, each.node, span) is None)
+            incident = Kept(
+                now, _primary(now, turn), item or span, _named(holder), False, True, turn.loop,
+                births[before].moment, None, inside=both or item is None, conditions=conditions(state),
+            )  # fmt: skip
+            _claim(account, state, incident, added_before, (edge.node, before))
+
+
+def _parts(places: Sequence[Span | None], at: int) -> tuple[Span | None, Span | None]:
+    """Where the total stands in the text, and where what is added to it does."""
+    if at >= len(places):
+        return None, None
+    return places[at], next((each for n, each in enumerate(places) if n != at), None)
+
+
+def _named(holder: Span | None) -> str:
+    """What a total is called: `logs['loss']`, also where it is read as `logs.get('loss', 0)`."""
+    text = "the total" if holder is None else holder.text
+    return f"{owner}[{key}]" if (owner := text.partition(".get(")[0]) != text and (key := _key(text)) else text
+
+
+def _key(text: str) -> str:
+    return text.partition(".get(")[2].partition(",")[0].rstrip(")").strip()
+
+
+def _earlier(births: Mapping[Node, Birth], node: Node, span: Span) -> tuple[Node, Span | None] | None:
+    """The sum made at `span` of which `node` is a multiple, as in moving averages; and where that sum stands if it
+    isn't `node` itself."""
+    name: Span | None = None
+    for _ in range(DEEP):
+        if node.is_leaf:
+            return None
+        if births[node].moment.span == span:
+            return node, name
+        ways = [each for each in node.next if each is not None]
+        if births[node].operation not in SCALINGS or len(ways) != 1:
+            return None
+        name = name or next(iter(births[node].operands), None)
+        node = ways[0].node
+    return None
+
+
+def _primary(now: Moment, turn: Turn) -> Span:
+    """Where the loop's own code keeps the graph: in a helper called from there, the call."""
+    return now.frames[turn.depth] if len(now.frames) > turn.depth else now.span
+
+
+def stored(account: Account, state: State, holder: Value, value: Value, span: Span, item: Span | None) -> None:
+    """`holder.append(value)`, or the like: does it still hold what an earlier turn put there?"""
+    held = state.get(holder)
+    if not isinstance(held, ListObj | DictObj) or not isinstance(holder, Ref):
+        return
+    if not isinstance(held, ListObj) or held.limit is None:
+        text = span.text.partition("(")[0].rpartition(".")[0]
+        put(account, state, holder.id, held, value, span, item, text or "the list")
+
+
+def joined(account: Account, state: State, left: Value, right: Value, made: Value, places: Places, span: Span) -> None:
+    """`left + right` gave the list `made`, or changed `left`: did a turn before make `left` here?"""
+    held = state.get(left)
+    if not isinstance(held, ListObj) or not isinstance(left, Ref) or not isinstance(made, Ref):
+        return
+    here = account.joined.setdefault(span, set())
+    if left.id in here or not here or made == left:
+        more = right.items if isinstance(right, Tuple) else getattr(state.get(right), "items", ())
+        name = places[0].text if places[0] is not None else "the list"
+        put(account, state, made.id if made == left else None, held, Tuple(tuple(more)), span, places[1], name)
+    here.add(made.id)
+
+
+def put(
+    account: Account,
+    state: State,
+    container: int | None,
+    held: ListObj | DictObj,
+    value: Value,
+    span: Span,
+    item: Span | None,
+    text: str,
+) -> None:
+    """A value is put to what `held` has; `container` is None if that makes a new list each time."""
+    now = state.moment(span)
+    roots = roots_of(state, value, NESTED)
+    if not roots:
+        return
+    stack = account.stored.setdefault((container, span), [])
+    there = held.items if isinstance(held, ListObj) else tuple(held.items.values())
+    inside = {edge.node for each in there for edge in roots_of(state, each, NESTED)}
+    for root in roots:
+        for turns, before, at in stack:
+            turn = later_turn(turns, now.turns)
+            if turn is None or before not in inside or before in account.graphs.reach([root]):
+                continue
+            incident = Kept(
+                now, _primary(now, turn), item or span, text, True, True, turn.loop,
+                account.graphs.births[before].moment, None, conditions=conditions(state),
+                inside=item is None or not isinstance(state.get(value), TensorObj | UnknownObj),
+            )  # fmt: skip
+            _claim(account, state, incident, (Edge(before),), (before,), since=at, container=container)
+            break
+        stack.append((now.turns, root.node, account.tick()))
+    del stack[:-MOST]
+
+
+def _claim(
+    account: Account,
+    state: State,
+    incident: Kept,
+    roots: tuple[Edge, ...],
+    nodes: tuple[Node, ...],
+    since: int | None = None,
+    container: int | None = None,
+) -> None:
+    """Claim that what an earlier turn added is still there: with all it saved, or as bare nodes that were freed."""
+    graphs, freed = account.graphs, state.ledger.freed
+    reached = graphs.reach(roots)
+    around = tuple(takewhile(lambda turn: turn.loop != incident.loop, incident.kept.turns))
+    walked = any(edge in record.roots for record in state.walks for edge in roots)  # so it had a graph, and was one
+    spent = (walked or any(graphs.exists(edge) <= CONVENTIONAL for edge in roots)) and any(
+        node in freed
+        and (walked or level <= CONVENTIONAL)
+        and graphs.births[node].moment.turns[: len(around)] == around
+        for node, level in reached.items()
+    )
+    kept = () if spent else tuple(saving(graphs, roots))
+    alive = bool(kept)
+    if not alive and not spent:
+        return
+    if alive and (in_forward(state) or any(graphs.exists(edge) == GUESS for edge in roots)):
+        return
+    walk = _walk_over(state, reached)
+    assumed = assumptions(graphs, reached) if alive else ()
+    told = replace(incident, alive=alive, walk=walk, assumptions=assumed)
+    account.claim(told, (*nodes, *kept), nodes, settled=not alive, since=since if alive else None, container=container)
+
+
+def _walk_over(state: State, reached: dict[Node, int]) -> Walk | None:
+    record: WalkRecord | None = next((r for r in reversed(state.walks) if any(n in r.reach for n in reached)), None)
+    return None if record is None else record.walk
+
+
+def called(account: Account, state: State, value: Value, span: Span) -> None:
+    """A module's call gave `value`: in a loop, somebody should walk it."""
+    if not state.turns or state.turns[-1].is_call or state.turns[-1].few or not state.grad or in_forward(state):
+        return
+    seen = account.called.setdefault(span, [])
+    if len(seen) >= MOST:
+        return
+    now = state.moment(span)
+    edges = roots_of(state, value)
+    if not saving(account.graphs, edges):
+        return
+    nodes = frozenset(edge.node for edge in edges)
+    turns_before = [(later_turn(turns, now.turns), built) for turns, built in seen]
+    before = [(turn, built) for turn, built in turns_before if turn is not None and turn == now.turns[-1]]
+    if any(not built.isdisjoint(record.reach) for record in state.walks for _, built in before):
+        account.deny(NeverWalked, _primary(now, state.turns[-1]))
+    elif before:
+        turn, assumed = before[0][0], assumptions(account.graphs, nodes)
+        incident = NeverWalked(now, _primary(now, turn), turn.loop, conditions=conditions(state), assumptions=assumed)
+        account.claim(incident, nodes, nodes, since=0)
+    seen.append((now.turns, nodes))

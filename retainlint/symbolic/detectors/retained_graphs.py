@@ -1,0 +1,109 @@
+"""Walks that retain their graph: for nothing, or over a graph that grows with each turn; and those that make a cycle."""
+
+from __future__ import annotations
+
+from retainlint.autograd.graph import Node
+from retainlint.incident import Cycle, Growing, Retained, Turn
+from retainlint.startup.records import record
+from retainlint.symbolic.detectors.claims import Account, assumptions, conditions, is_foreign, later_turn
+from retainlint.symbolic.state.graphs import Graphs
+from retainlint.symbolic.state.state import State, WalkRecord
+from retainlint.symbolic.state.values import CONVENTIONAL
+from retainlint.text.source import Span
+
+
+@record
+class Flags:
+    """How a walk's arguments are written: where the `True` of `retain_graph` stands, and whether `create_graph`'s does."""
+
+    retain: Span | None = None
+    creates: bool = False
+
+
+UNWRITTEN = Flags()
+
+
+def walked(account: Account, state: State, record: WalkRecord, flags: Flags, *, failed: bool) -> None:
+    """A walk ran on a path."""
+    place = record.walk.moment.span
+    account.walks.append((account.tick(), record))
+    for earlier in state.retained:
+        kept = earlier.walk.moment.span
+        if (Retained, kept) not in account.denied and _meets(account.graphs, earlier, record):
+            account.deny(Retained, kept)
+    if flags.creates and record.accumulate and record.targets is None:
+        _cycle(account, state, record)
+    elif flags.retain is not None and not flags.creates:
+        _growth(account, state, record, failed)
+        _retained(account, state, record, flags.retain)
+        state.retained += (record,)
+    elif flags.creates:
+        account.deny(Retained, place)
+
+
+def _meets(graphs: Graphs, earlier: WalkRecord, later: WalkRecord) -> bool:
+    """Whether both pass through a node that saved something, which only a retained graph allows."""
+    common = (node for node in later.reach if node.saved and node in earlier.reach)
+    return any(graphs.births[node].operation != "data" for node in common)
+
+
+def _retained(account: Account, state: State, record: WalkRecord, value: Span) -> None:
+    graphs = account.graphs
+    saved = [node for node in record.reach if node.saved]
+    sure = [node for node in saved if record.reach[node] <= CONVENTIONAL]
+    if any(is_foreign(graphs, node) for node in saved):
+        account.deny(Retained, record.walk.moment.span)
+    if not sure:
+        return
+    incident = Retained(record.walk, value, conditions=conditions(state), assumptions=assumptions(graphs, sure))
+    account.claim(incident, held=sure)
+
+
+def _growth(account: Account, state: State, record: WalkRecord, failed: bool) -> None:
+    """A retained walk in a later turn: does it pass through the graphs of all turns before?"""
+    place, now = record.walk.moment.span, record.walk.moment.turns
+    if failed:
+        account.deny(Growing, place)
+        return
+    for earlier in reversed(state.retained):
+        if earlier.walk.moment.span != place:
+            continue
+        turn = later_turn(earlier.walk.moment.turns, now)
+        if turn is None:
+            continue
+        built = _grown(account.graphs, earlier, record, turn)
+        if built is None:
+            account.deny(Growing, place)
+            return
+        birth = account.graphs.births[built]
+        incident = Growing(
+            record.walk, earlier.walk, birth.moment, turn.loop,
+            conditions=conditions(state), assumptions=assumptions(account.graphs, (built,)),
+        )  # fmt: skip
+        account.claim(incident, settled=True)
+        return
+
+
+def _grown(graphs: Graphs, earlier: WalkRecord, later: WalkRecord, turn: Turn) -> Node | None:
+    """A node of an earlier turn that both walks pass, while the later one passes its like of this turn as well."""
+    places: dict[Span, Node] = {}
+    fresh: set[Span] = set()
+    for node, level in later.reach.items():
+        if level > CONVENTIONAL or node.is_leaf or not node.saved:
+            continue
+        moment = graphs.births[node].moment
+        if turn in moment.turns:
+            fresh.add(moment.span)
+        elif node in earlier.reach and any(t.loop == turn.loop for t in moment.turns):
+            places.setdefault(moment.span, node)
+    return next((node for span, node in places.items() if span in fresh), None)
+
+
+def _cycle(account: Account, state: State, record: WalkRecord) -> None:
+    """`backward(create_graph=True)`: nobody may set the gradients to None later, nor get at the parameters."""
+    turned = any(turn.number > 1 and not turn.is_call for turn in record.walk.moment.turns)
+    if account.in_module or turned:
+        leaves = [node for node, level in record.reach.items() if node.is_leaf and level <= CONVENTIONAL]
+        if leaves or turned:
+            assumed = assumptions(account.graphs, record.reach)
+            account.claim(Cycle(record.walk, conditions=conditions(state), assumptions=assumed))

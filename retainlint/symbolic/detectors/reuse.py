@@ -1,0 +1,224 @@
+"""Tells a refusal as an incident: the places that matter to the reader, the conditions that it needs, and the proof."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from retainlint.autograd.graph import Node, SavedTensor
+from retainlint.incident import Condition, Freed, Modified, Moment, Walk
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import witness
+from retainlint.symbolic.state.graphs import Birth, Graphs
+from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.state import MIXED, Change, State, WalkRecord
+from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, Const, Method, Ref, Term, Tuple, UnknownObj, Value
+
+
+def loop_begun(freed: Moment, reused: Moment) -> int:
+    """When the loop began of which one turn freed what a later one needs; 0 if it is none, or nobody knows."""
+    return next((b.begun for a, b in zip(freed.turns, reused.turns, strict=False) if a != b), 0)
+
+
+def conditions(state: State, since: int) -> tuple[Condition, ...]:
+    """What the path has chosen; with that which is asked anew in each turn of the loop that began then."""
+    return tuple(
+        replace(choice.condition, fleeting=True) if is_fleeting(state, choice.term, since) else choice.condition
+        for choice in state.choices
+    )
+
+
+def is_scheduled(state: State, keeps: Value | None, since: int) -> bool:
+    """Whether a walk keeps its graph by what is asked anew in each turn; a truth that is known was chosen before."""
+    return keeps is not None and (isinstance(keeps, Const) or is_fleeting(state, keeps, since))
+
+
+def is_fleeting(state: State, value: Value, since: int) -> bool:
+    """Whether a value comes from something unseen that was made since, and isn't read off what was there before."""
+    match value:
+        case Term(op="not", args=args):
+            return is_fleeting(state, args[0], since)
+        case Term() if MIXED in state.vague and _is_counted(value):
+            return bool(since)
+        case Term(args=args) | Tuple(items=args):
+            return bool(since) and any(is_fleeting(state, each, since) for each in args)
+        case Method(obj=obj):
+            return is_fleeting(state, obj, since)
+        case Ref(id):
+            return bool(since) and id > since and not _is_read(state, value, since)
+    return False
+
+
+def _is_counted(value: Term) -> bool:
+    """Whether numbers are compared, of which one is known."""
+    return value.op in ("==", "<", "<=") and any(
+        isinstance(arg, Const) and isinstance(arg.value, int) for arg in value.args
+    )
+
+
+def _is_read(state: State, value: Ref, since: int) -> bool:
+    """Whether it is an attribute, or an item under a constant, of something unknown that was there before."""
+    seen = {value.id}  # unknowns may hold each other
+    while (owner := _owner(state, value, seen)) is not None:
+        if owner <= since:
+            return True
+        seen.add(owner)
+        value = Ref(owner)
+    return False
+
+
+def _owner(state: State, value: Ref, but: set[int]) -> int | None:
+    """The unknown of which a value is an attribute or an item, and that isn't one of some."""
+    return next(
+        (
+            id
+            for id, held in state.heap.items()
+            if isinstance(held, UnknownObj) and id not in but and value in held.attrs.values()
+        ),
+        None,
+    )
+
+
+def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second: WalkRecord) -> None:
+    """Report that `second` needs what `first` freed at `node`."""
+    births = machine.graphs.births
+    birth = births[node]
+    level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
+    way = next((w for root in second.roots if (w := machine.graphs.way(root, node, level))), (node,))
+    via, name = _via(machine.graphs, way, first)
+    begun = loop_begun(first.walk.moment, second.walk.moment)
+    incident = Freed(
+        op=node.op,
+        saved=_saved(machine.graphs, node),
+        built=birth.moment,
+        freed=first.walk,
+        reused=second.walk,
+        via=via,
+        name=name or (second.walk.root if second.walk.root.isidentifier() and len(way) == 1 else ""),
+        same_root=set(first.roots) == set(second.roots),
+        conditions=conditions(state, begun),
+        scheduled=is_scheduled(state, first.keeps, begun),
+        assumptions=(
+            *_assumptions(machine.graphs, (*way, node)),
+            *_turns(first.walk.moment, second.walk.moment),
+            *((f"the walk on {first.walk.moment.span.line} succeeds, inside its `try`",) if first.hoped else ()),
+        ),
+        in_closure=_in_closure(birth.moment, second.walk.moment),
+        in_init=_in_init(birth, first.walk.moment, second.walk.moment),
+        foreign=_foreign(machine.graphs, state, node, first, second),
+    )
+    machine.report(incident, lambda: witness.of_freed(machine.graphs, first, second, node))
+
+
+def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, walk: WalkRecord) -> None:
+    """Report that what `node` saved was changed before `walk`."""
+    graphs = machine.graphs
+    change = change_of(state, node, saved)
+    assert change is not None
+    earlier = next((r for r in reversed(state.walks) if node in r.reach), None)
+    level = max(walk.reach.get(node, CONVENTIONAL), CONVENTIONAL)
+    way = next((w for root in walk.roots if (w := graphs.way(root, node, level))), (node,))
+    incident = Modified(
+        op=node.op,
+        saved=saved.name,
+        name=change.name,
+        built=graphs.births[node].moment,
+        modified=change.moment,
+        by_step=change.by_step,
+        walk=walk.walk,
+        earlier=None if earlier is None else earlier.walk,
+        conditions=_conditions(state),
+        assumptions=(*_assumptions(graphs, (*way, node)), *_about_weights(graphs, saved, change, walk.walk)),
+        supposed=change.level == GUESS or bool(change.assumed),
+    )
+    machine.report(incident, lambda: witness.of_modified(graphs, earlier, walk, node, saved, change))
+
+
+def change_of(state: State, node: Node, saved: SavedTensor) -> Change | None:
+    """Which change of what a node saved is told: the last of those that are the surest."""
+    since = [c for c in state.changes if c.storage == saved.storage and c.created >= node.order]
+    return min(reversed(since), key=lambda change: change.level, default=None)
+
+
+def _saved(graphs: Graphs, node: Node) -> tuple[str, ...]:
+    """What the node saved, in the words of the program where it has some."""
+    birth = graphs.births[node]
+    texts = [span.text for span in birth.operands if span is not None]
+    names = [text for text in texts if text.replace(".", "").replace("_", "").isalnum()]
+    return tuple(dict.fromkeys(names)) if names and len(node.saved) >= len(names) else ()
+
+
+def _via(graphs: Graphs, way: tuple[Node, ...], first: WalkRecord) -> tuple[tuple[Moment, ...], str]:
+    """Where the later walk's way enters what the first had freed: the operand that leads there, and its name."""
+    for above, below in zip(way, way[1:], strict=False):
+        if below in first.reach and above not in first.reach:
+            birth = graphs.births[above]
+            for edge, span in zip(above.next, birth.operands, strict=False):
+                if edge is not None and edge.node is below and span is not None:
+                    name = span.text if span.text.replace(".", "").replace("_", "").isalnum() else ""
+                    return (Moment(span, birth.moment.turns, birth.moment.frames),), name
+            return (birth.moment,), ""
+    return (), ""
+
+
+def _conditions(state: State) -> tuple[Condition, ...]:
+    return tuple(choice.condition for choice in state.choices)
+
+
+def _assumptions(graphs: Graphs, nodes: tuple[Node, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for node in nodes if (text := graphs.births[node].assumed)))
+
+
+def _about_weights(graphs: Graphs, saved: SavedTensor, change: Change, walk: Walk) -> Iterator[str]:
+    """What is taken for granted of a network that nobody sees, or of an optimiser."""
+    if saved.edge is not None and saved.edge.node in graphs.networks:
+        name = graphs.networks[saved.edge.node][1]
+        yield f"{f'`{name}`' if name else 'the network'} has more than one layer, and so saves its weights"
+    if change.level == GUESS:
+        owner = re.split(r"\.step\b", change.moment.span.text)[0]
+        yield f"`{owner}` moves weights that the graph of `{walk.root}` has saved"
+    if change.assumed:
+        yield change.assumed
+
+
+def _turns(freed: Moment, reused: Moment) -> tuple[str, ...]:
+    """What is taken for granted of a loop whose count we can't read."""
+    later = next((b for a, b in zip(freed.turns, reused.turns, strict=False) if a != b), None)
+    return () if later is None or later.sure else (f"the loop on {later.loop.line} makes more than one turn",)
+
+
+def _in_closure(built: Moment, reused: Moment) -> bool:
+    """Whether the walk runs in a call that an optimiser repeats, over a graph from outside of it."""
+    calls = [turn for turn in reused.turns if turn.is_call]
+    return bool(calls) and all(turn.loop not in {t.loop for t in built.turns} for turn in calls)
+
+
+def _in_init(birth: Birth, freed: Moment, reused: Moment) -> bool:
+    """Whether the graph was made while an object or the module was made, and is walked in later calls."""
+    built = birth.moment
+    if birth.in_init:
+        return True
+    if built.span.source is not freed.span.source and not built.frames and not built.turns:
+        return True  # another module's body
+    if built.frames or built.turns or not freed.frames:
+        return False
+    if freed.frames != reused.frames:
+        return True
+    later = next((b for a, b in zip(freed.turns, reused.turns, strict=False) if a != b), None)
+    return later is not None and later.depth < len(reused.frames)
+
+
+def _foreign(graphs: Graphs, state: State, node: Node, first: WalkRecord, second: WalkRecord) -> bool:
+    """Whether the shared graph belongs to a network that the first walk's optimiser doesn't own."""
+    between = [step for step in state.steps if first.created <= step.created <= second.created]
+    if not between:
+        return False
+    below = graphs.reach(edge for edge in node.next if edge is not None)
+    place = graphs.births[node].moment
+    near = [n for n in (node, *below) if graphs.births[n].moment == place]
+    shared = {e.node.variable for n in near for e in n.next if e is not None and e.node.is_leaf}
+    shared = shared or {n.variable for n in below if n.is_leaf}
+    everything = {n.variable for n in first.reach if n.is_leaf}
+    owned = between[0].owned
+    lost = {n.variable for n in below if n.is_leaf}  # what a cut here would keep the optimiser from training
+    return bool(owned & everything) and not owned & (shared | lost)

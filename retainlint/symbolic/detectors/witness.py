@@ -1,0 +1,265 @@
+"""Writes a failing path as a straight torch script, and replays it on the core.
+
+The script holds what the failure needs and nothing else: the operations between the roots of the walks and the node
+that raised, each on 2 x 2 tensors, then the walks and changes in their order. What is not torch's own operation is a
+named stand-in that saves its inputs, or passes them on.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from retainlint.autograd import engine
+from retainlint.autograd.errors import GraphError, LeafModifiedError, LeafViewModifiedError
+from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
+from retainlint.autograd.ledger import Ledger
+from retainlint.incident import LeafModified, NoGraph, UnknownArgument, Witness
+from retainlint.symbolic.detectors import witness_script
+from retainlint.symbolic.detectors.witness_script import Straight, expression, one_line, statement
+from retainlint.symbolic.state.graphs import Graphs
+from retainlint.symbolic.state.state import Change, WalkRecord
+from retainlint.symbolic.state.values import CONVENTIONAL, GUESS
+from retainlint.text.source import Span
+
+_BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "mm": "@", "mv": "@", "dot": "@", "bmm": "@"}
+_UNARY = {
+    "exp", "log", "sqrt", "sin", "cos", "abs", "square", "sigmoid", "tanh", "relu", "neg", "clone", "t", "reciprocal",
+    "rsqrt", "log1p", "expm1", "erf",
+}  # fmt: skip
+_CALLS = {
+    "pow": "_0 ** 2", "linear": "F.linear(_0, _1)", "softmax": "_0.softmax(1)",
+    "log_softmax": "_0.log_softmax(1)", "mse_loss": "F.mse_loss(_0, _1, reduction='none')",
+    "transpose": "_0.t()", "gelu": "F.gelu(_0)", "silu": "F.silu(_0)", "softplus": "F.softplus(_0)",
+    "leaky_relu": "F.leaky_relu(_0)", "sum": "_0.sum(0, keepdim=True).expand(2, 2)",
+    "mean": "_0.mean(0, keepdim=True).expand(2, 2)", "rsub": "1 - _0",
+}  # fmt: skip
+_PLAIN = "torch.ones(2, 2, dtype=torch.float64)"
+_TENSOR = "torch.ones(2, 2, dtype=torch.float64, requires_grad=True)"
+_WALKED = {
+    "Tensor.backward": "(t0 * t0).sum().backward()",
+    "torch.autograd.backward": "torch.autograd.backward((t0 * t0).sum())",
+    "torch.autograd.grad": "torch.autograd.grad((t0 * t0).sum(), t0)",
+}
+
+
+@dataclass
+class _Script:
+    """A script in the making: the variable that holds each node's result, and the statements so far."""
+
+    graphs: Graphs
+    made: Straight = field(default_factory=Straight)
+    names: dict[Node, str] = field(default_factory=dict)
+    kept: dict[Node, Node] = field(default_factory=dict)  # the program's node -> the replayed one
+    constants: dict[Node, str] = field(default_factory=dict)
+    moved: Node | None = None  # a call that nobody sees, and of whose weights it is only known that they were changed
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def say(self, said: ast.stmt, span: Span | None, what: str = "", *, under_no_grad: bool = False) -> None:
+        place = "" if span is None else f"{one_line(str(span))}: {one_line(span.text)}"
+        self.made.add(said, "  ".join(part for part in (place, what) if part), under_no_grad=under_no_grad)
+
+    def leaf(self, node: Node | None) -> str:
+        """A variable for a leaf, or for whatever is not on the way."""
+        if node is not None and node in self.names:
+            return self.names[node]
+        name = self._new()
+        span = self.graphs.births[node].moment.span if node is not None else None
+        self.say(statement(f"_0 = {_TENSOR}", name), span if node is not None and node.is_leaf else None)
+        if node is not None:
+            self.names[node] = name
+            self.kept[node] = leaf(name)
+        return name
+
+    def operation(self, node: Node, on_way: set[Node]) -> None:
+        """One line for one node of the program."""
+        birth = self.graphs.births[node]
+        names = [
+            self.leaf(edge.node) if edge.node not in on_way else self.names[edge.node] for edge in node.next if edge
+        ]
+        if node is self.moved:
+            names.append(self._weight(node))
+        value = self._spelt(birth.operation, node, names)
+        name = self._new()
+        self.say(statement("_0 = _1", name, value), birth.moment.span)
+        self.names[node] = name
+        saved = tuple(SavedTensor(s.name, self._key(node, s, name), 0, None, s.is_result) for s in node.saved)
+        following = tuple(Edge(self.kept[edge.node]) for edge in node.next if edge is not None)
+        self.kept[node] = Node(node.op, saved, following, self.ledger.next_order())
+
+    def _new(self) -> str:
+        return f"t{len(self.names) + len(self.constants)}"
+
+    def _key(self, node: Node, saved: SavedTensor, name: str) -> str | None:
+        """The variable in which a saved tensor lies."""
+        if saved.storage is None:
+            return None
+        if saved.is_result:
+            return name
+        return self.names.get(saved.edge.node) if saved.edge is not None else self.constants.get(node)
+
+    def _spelt(self, operation: str, node: Node, names: list[str]) -> ast.expr:
+        if any(
+            s.storage is not None and s.edge is None and not s.is_result and s.name != "weights" for s in node.saved
+        ):
+            return self.made.sum([expression("_0 * _1", self._constant(node), names[0]), *names[1:]])
+        if operation == "add" and len(names) > 2:  # a sum
+            return self.made.sum(names)
+        if operation in _BINARY or operation in ("linear", "mse_loss"):
+            left, right = (*names, self._constant(node))[:2] if len(names) == 1 else names[:2]
+            if operation in _BINARY:
+                return expression(f"_0 {_BINARY[operation]} _1", left, right)
+            return self.made.sum([expression(_CALLS[operation], left, right), *names[2:]])  # a bias may be on the way
+        if operation in _UNARY and len(names) == 1:
+            return expression("-_0" if operation == "neg" else f"_0.{operation}()", names[0])
+        template = _CALLS.get(operation)
+        if template is not None and len(names) >= 1 + ("_1" in template):
+            return expression(template, *names)
+        if node.saved:
+            return self.made.stand_in("saving", names or [expression(_TENSOR)])
+        return self.made.stand_in("passing", names)
+
+    def _constant(self, node: Node) -> str:
+        name = self._new()
+        self.say(statement(f"_0 = {_PLAIN}", name), None, "needs no gradient")
+        self.constants[node] = name
+        return name
+
+    def _weight(self, node: Node) -> str:
+        name = self._new()
+        self.say(statement(f"_0 = {_TENSOR}", name), None, "a weight")
+        self.constants[node] = name
+        return name
+
+    def witness(self, error: str, node: str) -> Witness | None:
+        """None if the text isn't what was meant: then nobody gets to see it."""
+        text = self.made.text()
+        return None if text is None else Witness((), text, error, node)
+
+
+def of_freed(graphs: Graphs, first: WalkRecord, second: WalkRecord, node: Node) -> Witness | None:
+    """Both walks over the way to the node that the first freed. None if the core doesn't agree."""
+    script = _Script(graphs)
+    ways = [_way(graphs, record, node) for record in (first, second)]
+    _emit(script, ways)
+    walks = [
+        (record, script.names[way[0]], script.kept[way[0]]) for record, way in zip((first, second), ways, strict=True)
+    ]
+    for number, (record, name, _) in enumerate(walks):
+        what = "frees what it walks" if number == 0 else "needs it again"
+        script.say(statement("_0.sum().backward(retain_graph=False)", name), record.walk.moment.span, what)
+    error = _replay(script.ledger.fork(), [(kept, False) for _, _, kept in walks])
+    honest = _replay(script.ledger.fork(), [(walks[0][2], True), (walks[1][2], False)])
+    if error is None or honest is not None:
+        return None
+    return script.witness(str(error), node.op)
+
+
+def of_modified(
+    graphs: Graphs, earlier: WalkRecord | None, walk: WalkRecord, node: Node, saved: SavedTensor, change: Change
+) -> Witness | None:
+    """The walk behind a change of what the node saved, and the retained walk before it if there was one."""
+    script = _Script(graphs)
+    script.moved = node if saved.name == "weights" and saved.edge is None else None
+    way = _way(graphs, walk, node)
+    ways = [way] if earlier is None else [_way(graphs, earlier, node), way]
+    _emit(script, ways)
+    kept = script.kept[node].saved[node.saved.index(saved)]
+    if kept.storage is None:
+        return None
+    if earlier is not None:
+        name = script.names[ways[0][0]]
+        script.say(statement("_0.sum().backward(retain_graph=True)", name), earlier.walk.moment.span)
+    changed = statement("_0.add_(0.5)", str(kept.storage))
+    script.say(changed, change.moment.span, "changes it in place", under_no_grad=True)
+    walked = statement("_0.sum().backward()", script.names[way[0]])
+    script.say(walked, walk.walk.moment.span, "needs it unchanged")
+    before = [(script.kept[ways[0][0]], True)] if earlier is not None else []
+    last = [(script.kept[way[0]], False)]
+    honest = _replay(script.ledger.fork(), before + last)
+    ledger = script.ledger.fork()
+    _replay(ledger, before)
+    ledger.bump(kept.storage)
+    error = _replay(ledger, last)
+    if error is None or honest is not None:
+        return None
+    return script.witness(str(error), node.op)
+
+
+def of_no_graph(incident: NoGraph) -> Witness | None:
+    """A walk from a tensor whose graph was lost in the same way, or never was."""
+    script = _Script(Graphs())
+    cut = incident.cut.span if incident.cut is not None else None
+    is_leaf = incident.reason == "leaf"
+    script.say(statement(f"t0 = {_PLAIN if is_leaf else _TENSOR}"), cut if is_leaf else None)
+    if incident.reason == "no_grad":
+        script.say(statement("t1 = t0 * t0"), cut, "builds no graph", under_no_grad=True)
+    elif not is_leaf:
+        cutting = "t1 = (t0 * t0).data" if incident.reason == "data" else "t1 = (t0 * t0).detach()"
+        script.say(statement(cutting), cut, "cuts the graph")
+    script.say(statement("_0.sum().backward()", "t0" if is_leaf else "t1"), incident.walk.moment.span, "finds none")
+    try:
+        engine.walk([(None, True)], Ledger(), _Numb(), engine.Observer())
+    except GraphError as error:
+        return script.witness(str(error), "the root")
+    return None
+
+
+def of_leaf(incident: LeafModified) -> Witness | None:
+    """An in-place change of a leaf, or of a view of one, while autograd records."""
+    script = _Script(Graphs())
+    script.say(statement(f"t0 = {_TENSOR}"), incident.made.span if incident.made else None)
+    changed = statement("t0[0] = 1" if incident.view else "t0.add_(1)")
+    script.say(changed, incident.modified.span, "changes it in place")
+    error = LeafViewModifiedError() if incident.view else LeafModifiedError()
+    return script.witness(str(error), "the leaf")
+
+
+def of_argument(incident: UnknownArgument) -> Witness | None:
+    """A walk that is given an argument by a name that it hasn't, and which may be any text."""
+    script = _Script(Graphs())
+    script.say(statement(f"t0 = {_TENSOR}"), None)
+    walk = expression(_WALKED[incident.function])
+    assert isinstance(walk, ast.Call)
+    walk.keywords.append(witness_script.keyword(incident.name))
+    script.say(statement("_0", walk), incident.call.span, "has no such argument")
+    function, name = incident.function.removeprefix("torch.autograd."), witness_script.escaped(incident.name)
+    return script.witness(f"{function}() got an unexpected keyword argument '{name}'", "the call")
+
+
+def _way(graphs: Graphs, record: WalkRecord, node: Node) -> tuple[Node, ...]:
+    for level in (CONVENTIONAL, GUESS):
+        for root in record.roots:
+            if way := graphs.way(root, node, level):
+                return way
+    return (node,)
+
+
+def _emit(script: _Script, ways: Sequence[tuple[Node, ...]]) -> None:
+    on_way = {each for way in ways for each in way}
+    for each in sorted(on_way, key=lambda n: n.order):
+        script.operation(each, on_way)
+
+
+class _Numb:
+    """An arithmetic in which every gradient is there."""
+
+    def apply(self, node: Node, grads: list[bool | None]) -> Sequence[bool | None]:
+        return [True] * len(node.next)
+
+    def add(self, left: bool, right: bool) -> bool:
+        return True
+
+    def accumulate(self, variable: object, grad: bool) -> None:
+        """Nothing is added up."""
+
+
+def _replay(ledger: Ledger, walks: Sequence[tuple[Node, bool]]) -> GraphError | None:
+    """Run some walks on the core; what it raised, if it did."""
+    try:
+        for root, retain in walks:
+            engine.walk([(Edge(root), True)], ledger, _Numb(), engine.Observer(), retain=retain)
+    except GraphError as error:
+        return error
+    return None

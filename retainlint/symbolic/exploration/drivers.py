@@ -1,0 +1,388 @@
+"""Runs one function with arguments that nobody knows, or a method on an object of its class, as a trainer would, again and again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from retainlint import ir
+from retainlint.autograd.graph import Node
+from retainlint.incident import Turn
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import gradient_order
+from retainlint.symbolic.exploration.entry_points import class_made_by, entries, of_local_classes
+from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.interpreter.machine import Interpreter
+from retainlint.symbolic.models.frameworks import lightning
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import code_text, coverage, havoc, path_choice, reachability
+from retainlint.symbolic.state.classes import ancestry, class_of, find
+from retainlint.symbolic.state.imports import CHEAP
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import (
+    GUESS,
+    Bound,
+    ClassObj,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    HeapObj,
+    Instance,
+    LayerObj,
+    ListObj,
+    Ref,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+
+
+def changed(machine: Machine, before: State, states: list[State]) -> list[State]:
+    """Those behind a call of a method from which the next call may come to something else."""
+    going: list[State] = []
+    for each in states:
+        if leaves_all(machine, before, each):
+            gradient_order.repeated(machine.waste, before, each)
+        else:
+            going.append(each)
+    return going
+
+
+def leaves_all(machine: Machine, before: State, after: State) -> bool:
+    """Whether a call changed nothing that was there before it but what nobody knew, and walked only what it had made
+    itself: the next one would come to no more."""
+    reached = {node for walk in after.walks[len(before.walks) :] for node in walk.reach}
+    if reached and not _walks_its_own(machine, before, after, reached):
+        return False
+    same = after.hooks == before.hooks and after.grad == before.grad and after.cache == before.cache
+    return same and _keeps_frames(before, after) and _keeps_heap(machine, before, after, reached)
+
+
+def _walks_its_own(machine: Machine, before: State, after: State, reached: set[Node]) -> bool:
+    """Whether walks came to nothing that the next call's may come to: no graph that was there before, and no leaf but
+    those that are gone, or of whose gradient the next call makes no use."""
+    afresh = gradient_order.begins_afresh(before, after)
+    reached = {node for node in reached if not (node.is_leaf and (afresh or not _is_graded(before, after, node)))}
+    networks = {machine.graphs.networks[node][0] for node in reached & machine.graphs.networks.keys()}
+    if networks and machine.waste.entry in machine.waste.thinned:
+        return False  # the next call may take the ways that this one has left out
+    if not all(_is_gone(machine, before, after, each) for each in networks):
+        return False
+    held = {each.edge.node for each in before.heap.values() if isinstance(each, TensorObj | UnknownObj) and each.edge}
+    return held.isdisjoint(reached)
+
+
+def _is_graded(before: State, after: State, leaf: Node) -> bool:
+    """Whether a leaf has a gradient that it didn't have."""
+    return leaf.variable in after.ledger.graded and leaf.variable not in before.ledger.graded
+
+
+def _is_gone(machine: Machine, before: State, after: State, network: Value) -> bool:
+    """Whether a network was made by the call, or given to it, and nobody has it any more."""
+    if not isinstance(network, Ref) or network.id in before.heap or network.id in before.base.heap:
+        return False
+    owners = [Ref(id) for (id, _), ref in machine.graphs.read.items() if ref == network]
+    return network.id not in reachability.records(after)[0] and all(
+        _is_gone(machine, before, after, each) for each in owners
+    )
+
+
+def _keeps_frames(before: State, after: State) -> bool:
+    pairs = ((frame, after.frames.get(id, frame)) for id, frame in before.frames.items())
+    return all(now is frame or now.names == frame.names for frame, now in pairs)
+
+
+def _keeps_heap(machine: Machine, before: State, after: State, reached: set[Node]) -> bool:
+    changed = ((id, held, now) for id, held in before.heap.items() if (now := after.heap.get(id, held)) is not held)
+    return all(_says_no_more(machine, after, Ref(id), held, now, reached) for id, held, now in changed)
+
+
+def _says_no_more(machine: Machine, state: State, obj: Ref, held: HeapObj, now: HeapObj, reached: set[Node]) -> bool:
+    """Whether nobody knew of an object what a call has done to it: of what was asked it, and of what was set that had been
+    asked before, the next call can't find more than may have been there anyway; and what is only set is set anew."""
+    if isinstance(held, UnknownObj) and isinstance(now, UnknownObj):
+        if held.plain != now.plain or not _is_asked(machine, held, now, reached):
+            return False
+        return all(_is_unsure(machine, state, each, reached) for each in _added(held.attrs, now.attrs).values())
+    if not (isinstance(held, Instance | LayerObj) and isinstance(now, Instance | LayerObj)):
+        return False
+    for name, value in _added(held.attrs, now.attrs).items():
+        if value is None:
+            return False
+        if _is_unset(machine, value) or (name not in held.attrs and _is_never_asked(machine, state, obj, name)):
+            continue
+        if not (_was_unknown(machine, state, obj, name, held) and _is_plain(machine, state, value, reached)):
+            return False
+    return replace(now, attrs=held.attrs) == held
+
+
+def _is_asked(machine: Machine, held: UnknownObj, now: UnknownObj, reached: set[Node]) -> bool:
+    """Whether the graph of an unknown is the one that it had, or a guess that was made when it was asked for one, and that
+    nobody walked."""
+    if held.edge == now.edge:
+        return True
+    return held.edge is None and now.edge is not None and _is_guess(machine, now) and now.edge.node not in reached
+
+
+def _was_unknown(machine: Machine, state: State, obj: Ref, name: str, held: Instance | LayerObj) -> bool:
+    """Whether the call had to find under that name what may be anything."""
+    if name not in held.attrs:
+        return (obj.id, name) in machine.graphs.read
+    was = state.get(held.attrs[name])
+    return isinstance(was, UnknownObj) and _is_guess(machine, was)
+
+
+def _is_never_asked(machine: Machine, state: State, obj: Ref, name: str) -> bool:
+    """Whether no path asked an object for an attribute that it hadn't, nor could have looked whether it is there."""
+    if (obj.id, name) in machine.graphs.read or find(state, obj, name) is not None or find(state, obj, "__getattr__"):
+        return False
+    classes = (
+        held for base in ancestry(state, class_of(state, obj) or obj) if isinstance(held := state.get(base), ClassObj)
+    )
+    texts = {each.code.span.source.text for each in classes}
+    return not any(f"'{name}'" in text or f'"{name}"' in text for text in texts)
+
+
+def _added(held: Mapping[str, Value], now: Mapping[str, Value]) -> dict[str, Value | None]:
+    """The attributes that are there now and weren't, and those that are gone."""
+    gone: dict[str, Value | None] = {name: None for name in held if name not in now}
+    return gone | {name: value for name, value in now.items() if held.get(name) != value}
+
+
+def _is_unset(machine: Machine, value: Value) -> bool:
+    """Whether an attribute was only asked for, which nobody has set."""
+    return isinstance(value, Ref) and value.id in machine.unset
+
+
+def _is_plain(machine: Machine, state: State, value: Value, reached: set[Node]) -> bool:
+    """Whether nothing is in a value that surely has a graph, or one that was walked."""
+    if isinstance(value, Tuple):
+        return all(_is_plain(machine, state, each, reached) for each in value.items)
+    held = state.get(value)
+    if isinstance(held, ListObj):
+        return all(_is_plain(machine, state, each, reached) for each in held.items)
+    if isinstance(held, UnknownObj) and held.edge is not None:
+        return _is_guess(machine, held) and reached.isdisjoint(machine.graphs.reach([held.edge]))
+    return isinstance(value, Const | Term) or isinstance(held, UnknownObj)
+
+
+def _is_unsure(machine: Machine, state: State, value: Value | None, reached: set[Node]) -> bool:
+    """Whether nobody can tell if a value has a graph, or it stands for the weights of what nobody sees."""
+    held = None if value is None else state.get(value)
+    if value is None or not isinstance(held, UnknownObj):
+        return False
+    is_stand_in = held.edge is not None and held.edge.node in machine.graphs.networks
+    return is_stand_in or _is_plain(machine, state, value, reached)
+
+
+def _is_guess(machine: Machine, held: UnknownObj) -> bool:
+    return machine.graphs.exists(held.edge) >= GUESS
+
+
+TWICE = 2
+"""A method that a trainer calls again and again is run so often on one object."""
+
+
+_OFF_AGAIN = re.compile(r"^ *[\w.]*set_grad_enabled\(True\)[\s\S]*^ *[\w.]*set_grad_enabled\(False\)", re.MULTILINE)
+
+
+Objects: TypeAlias = "dict[ir.Code, tuple[list[State], Value]]"
+"""The objects that were made of the program's classes, each with the states in which it may be."""
+
+
+def enter(
+    machine: Interpreter,
+    start: State,
+    code: ir.Code,
+    owner: ir.Code | None,
+    objects: Objects,
+    *,
+    anyhow: bool = False,
+) -> bool:
+    """Run an entry, and the methods of classes that it made for others to use; `anyhow`, with other values than a caller
+    who says nothing gives it, or than its object has when it is made. Whether a path came to its end."""
+    state = start.fork()
+    state.choices, state.deeds = (), ()
+    state.grad = not _finds_gradients_off(code)
+    machine.waste.begin()
+    given = Args(open=anyhow)
+    if owner is None:
+        results = _function(machine, state, code, given)
+    else:
+        results = _method(machine, state, code, owner, objects, given)
+    made: Objects = {}
+    for method, cls in list(of_local_classes(code)):
+        after = next((s for s, _ in results if s.flow is None and class_made_by(s, cls) is not None), None)
+        if after is not None and method not in machine.entered:
+            _method(machine, after.fork(), method, cls, made, Args())
+    return any(state.flow is None for state, _ in results)
+
+
+def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) -> Results:
+    havoc.open_empty(state)
+    func = _held(state, machine, code)
+    if func is None:
+        return []
+    results = machine.call(state, func, given, code.span)
+    machine.waste.leave(results)
+    _inner(machine, results, code)
+    return results
+
+
+def _method(
+    machine: Interpreter, state: State, code: ir.Code, owner: ir.Code, objects: Objects, given: Args
+) -> Results:
+    """Call a method again and again on one object; how the last call ended."""
+    cls = class_made_by(state, owner)
+    if cls is None or _is_autograd_function(state, cls):
+        return []
+    if owner not in objects:
+        _make(machine, state, cls, owner, objects)
+    states, receiver = [s.fork() for s in objects[owner][0]], objects[owner][1]
+    for each in states:
+        each.grad = state.grad
+    method = find(states[0], receiver, code.name) if states else None
+    if method is None:
+        return []
+    results: Results = []
+    for number in range(1, TWICE + 1):
+        for each in states:
+            each.turns = (Turn(code.span, number, is_call=True),)
+            _forget_unset(machine, each, receiver)
+            if given.open:
+                havoc.forget_given(each, receiver, code, list(_methods_of_heirs(each, cls)))
+            havoc.forget_changed(each, receiver, [one for one, _ in entries(owner, owner) if one is not code])
+            if number > 1:
+                havoc.forget_reset(each, receiver, code, list(_methods(each, cls)))
+            havoc.open_empty(each)
+        before = states[0].fork() if len(states) == 1 else None
+        given_up = len(machine.imports.told)
+        with machine.chooser.shared(len(states)):
+            results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number, given)]
+        machine.waste.leave(results, receiver)
+        states = [s for s, _ in results if s.flow is None][:6]
+        hurried = machine.program.module.walks and len(machine.imports.told) > given_up
+        if (
+            number < TWICE and before is not None and not hurried
+        ):  # else the next call leaves at once what took too long, and comes further
+            states = changed(machine, before, states)
+            if not states:
+                break
+    _inner(machine, results, code)
+    return results
+
+
+def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects: Objects) -> None:
+    walks = any(each.walks for each, _ in entries(owner, owner) if each.name == "__init__")
+    with machine.chooser.narrowed(path_choice.OWN if walks else path_choice.ONE):
+        made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
+    objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
+
+
+def prepare(machine: Interpreter, start: State, owner: ir.Code, objects: Objects) -> None:
+    """Make an object for methods that its class inherits, where nobody ran the script that makes one: what another module
+    does for it is of little account."""
+    state, cls, imports = start.fork(), class_made_by(start, owner), machine.imports
+    if cls is not None and owner not in objects:
+        state.choices, state.deeds, machine.running = (), (), owner
+        machine.waste.begin()
+        allowance, imports.allowance = imports.allowance, CHEAP
+        try:
+            _make(machine, state, cls, owner, objects)
+        finally:
+            imports.allowance = allowance
+
+
+def _finds_gradients_off(code: ir.Code) -> bool:
+    """Whether a function turns gradients on, and off in the end: then they were off when it was called."""
+    return any(_OFF_AGAIN.search(text) for text in code_text.texts([code]))
+
+
+def _methods(state: State, cls: Ref) -> Iterator[ir.Code]:
+    """The methods of a class and of its bases."""
+    for base in ancestry(state, cls):
+        held = state.get(base)
+        for value in held.attrs.values() if isinstance(held, ClassObj) else ():
+            func = value.func if isinstance(value, Wrapped) else value
+            if isinstance(func, Closure):
+                yield func.code
+
+
+def _methods_of_heirs(state: State, cls: Ref) -> Iterator[ir.Code]:
+    """The methods of a class, of its bases, and of the classes that derive from it."""
+    yield from _methods(state, cls)
+    for id, held in list(state.heap.items()):
+        if isinstance(held, ClassObj) and Ref(id) != cls and cls in list(ancestry(state, Ref(id))):
+            yield from _methods(state, Ref(id))
+
+
+def _forget_unset(machine: Interpreter, state: State, receiver: Value) -> None:
+    """Between two calls, others may have set the tensors that nothing seen so far has set; options stay as they are."""
+    held = state.get(receiver)
+    if isinstance(held, Instance) and isinstance(receiver, Ref):
+        unset = {name for name, v in held.attrs.items() if isinstance(v, Ref) and v.id in machine.unset}
+        lost = {name for name in unset if objects.edges_in(machine, state, [held.attrs[name]])}
+        state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+
+
+def _invoke(
+    machine: Interpreter, state: State, method: Value, receiver: Value, code: ir.Code, number: int, given: Args
+) -> list[tuple[State, Value]]:
+    if isinstance(method, Wrapped) and method.kind == "staticmethod":
+        return machine.call(state, method.func, given, code.span)
+    if lightning.is_step(state, receiver, code.name):
+        return lightning.step(machine, state, receiver, method, code, number)
+    return machine.call(state, Bound(method, receiver), given, code.span)
+
+
+def _inner(machine: Interpreter, results: list[tuple[State, Value]], code: ir.Code) -> None:
+    """Functions that the entry made and nobody called run last, in the frame that made them."""
+    for state, value in results[:1]:
+        if state.flow is not None:
+            continue
+        waiting = coverage.makes_walks(code, machine.entered)
+        for func in (value, *(_kept(state, value) if waiting else ())):
+            if isinstance(func, Closure) and func.code not in machine.entered:
+                if func is value or (func.code.walks and func.code in coverage.made(code)):
+                    machine.call(state, func, Args(), code.span)
+
+
+def _kept(state: State, value: Value) -> Iterator[Value]:
+    """What an object or a container holds that is returned: a trainer was given the function which it is to call."""
+    held = state.get(value)
+    match held:
+        case Instance(attrs=attrs) | UnknownObj(attrs=attrs):
+            inner = tuple(attrs.values())
+        case ListObj(items=items):
+            inner = items
+        case DictObj(items=entries):
+            inner = tuple(entries.values())
+        case _:
+            return
+    for each in inner:
+        yield each
+        if not isinstance(held, ListObj | DictObj) and isinstance(state.get(each), ListObj | DictObj):
+            yield from _kept(state, each)
+
+
+def _held(state: State, machine: Interpreter, code: ir.Code) -> Value | None:
+    """The function value of a module-level def, decorated as it is."""
+    frame = machine.imports.of[machine.program.source]
+    found = state.frames[frame].names.get(code.name)
+    inner = found
+    while isinstance(inner, Wrapped):
+        inner = inner.func
+    if isinstance(inner, Closure) and inner.code is code:
+        return found
+    return Closure(code, frame)
+
+
+def _is_autograd_function(state: State, cls: Ref) -> bool:
+    """A walk inside an autograd.Function's own methods is no entry."""
+    return External("torch.autograd.Function") in list(ancestry(state, cls))

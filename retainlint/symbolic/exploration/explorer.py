@@ -1,0 +1,192 @@
+"""Chooses where to start, runs each entry within its budget, and sums up what was seen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from retainlint import ir, program
+from retainlint.incident import Exploration
+from retainlint.symbolic.exploration import findings, script_entry
+from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
+from retainlint.symbolic.exploration.entry_points import callers, entries, inherited, no_leads
+from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.interpreter.machine import Interpreter
+from retainlint.symbolic.state import coverage, path_choice
+from retainlint.symbolic.state.imports import Project
+from retainlint.symbolic.state.protocol import OutOfSteps
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import Const
+
+Result = TypeVar("Result")
+
+BUDGET = 80_000
+"""Steps an entry may take: the same on any machine."""
+BUDGET_BEYOND = 40_000
+"""The same where the program holds no walk itself, and only leads to those of the modules that it imports."""
+QUIET = 4_000
+"""Behind so many steps of callers that came to no walk, and to no finding, that wasn't known, those that are left aren't run."""
+FRAMES = 3_000
+
+
+def explore(
+    program: program.Program, budget: int = BUDGET, project: Project | None = None, *, tells_caught: bool = False
+) -> Exploration:
+    """Run a module and every function in it that may walk and wasn't reached from elsewhere.
+
+    `project` is asked for the modules that it imports; what it doesn't know, and all without it, stays unknown.
+    With `tells_caught`, a failure that a `try` catches is one.
+    """
+    with _room_to_recurse():
+        return _explore(Interpreter(program, budget, project, tells_caught=tells_caught))
+
+
+@contextmanager
+def _room_to_recurse() -> Iterator[None]:
+    """Lift the recursion limit for a while: a call of the program takes a dozen of ours."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _explore(machine: Interpreter) -> Exploration:
+    program = machine.program
+    for gap in program.gaps:
+        machine.gap(gap.span, gap.reason)
+    imports = machine.imports
+    imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
+    if not program.module.walks:
+        machine.full = machine.budget = min(machine.full, BUDGET_BEYOND)
+        imports.allowance, imports.share = calls.ALLOWANCE_BEYOND, calls.SHARE_BEYOND
+        machine.chooser.breadth = path_choice.BEYOND
+    machine.waste.spoilt.clear()  # what can't be expressed spoils the entries that come there
+    start, left = _module(machine)
+    steps = machine.steps
+    objects: Objects = {}
+    walking: set[ir.Code | None] = set()
+
+    def run(code: ir.Code, owner: ir.Code | None) -> None:
+        nonlocal steps
+        machine.steps, machine.budget = 0, machine.full
+        known = len(machine.waste.walks)
+        if owner is not None and owner in left:
+            prepare(machine, start, owner, objects)
+        _entry(machine, start, code, owner, objects)
+        steps += machine.steps
+        walking.update([owner] if len(machine.waste.walks) > known else ())
+
+    for code, owner in list(entries(program.module, None)):
+        missed = machine.thinned and code.walks and coverage.has_walks(code, machine.walked)
+        missed = missed or (code.walks and coverage.makes_walks(code, machine.entered))
+        if code.walks and (missed or code not in machine.entered):
+            run(code, owner)
+    for code, heir in list(inherited(start, program.module)):
+        run(code, heir)
+    if not left <= walking:
+        machine.running, machine.steps, machine.budget = program.module, 0, machine.full
+        imports.begin()
+        start, left = _module(machine, whole=True)
+        steps += machine.steps
+    steps += _callers(machine, start, objects, left or None)
+    steps += machine.imports.wasted
+    return findings.told(machine, steps)
+
+
+def _callers(machine: Interpreter, start: State, objects: Objects, owners: Container[ir.Code | None] | None) -> int:
+    """Run those who call what walks, or of them only the methods of some classes; the steps that it took."""
+    imports, steps = machine.imports, 0
+    imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
+    leads = imports.project.leads if imports.project is not None and not owners else no_leads
+    machine.full, machine.chooser.breadth = min(machine.full, BUDGET_BEYOND), path_choice.BEYOND
+    quiet = 0
+    for code, owner in callers(list(entries(machine.program.module, None)), leads, machine.leading):
+        wanted = owners is None or owner in owners
+        if wanted and code not in machine.entered and steps < BUDGET_BEYOND and quiet < QUIET:
+            machine.steps, machine.budget = 0, machine.full
+            known = len(machine.reports), len(machine.walked)
+            _entry(machine, start, code, owner, objects)
+            steps += machine.steps
+            quiet = quiet + machine.steps if known == (len(machine.reports), len(machine.walked)) else 0
+    return steps
+
+
+def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, script_entry.Heirs]:
+    """Run the module's body: the state that later entries start from, and the heirs in whose place its script was left;
+    none if it is to be run as a `whole`."""
+    imports = machine.imports
+    state = State(imports.base)
+    state.opened = machine.waste.opened
+    frame = imports.of[machine.program.source] = state.push(machine.program.module, None, None)
+    if imports.project is not None:
+        imports.frames[imports.project.entry] = frame
+    state.frame.names["__name__"] = Const("__main__")
+    begun = state.fork()
+    ended, left = _body(machine, begun, whole=whole)
+    after = next((s for s in ended if s.flow is None), None) or (ended[0] if ended else begun)
+    after.flow, after.grad, after.guards = None, True, 0
+    after.turns, after.calls, after.stack = (), (), after.stack[:1]
+    return after, left
+
+
+def _body(machine: Interpreter, begun: State, *, whole: bool) -> tuple[list[State], script_entry.Heirs]:
+    try:
+        return script_entry.run(machine, begun, whole=whole)
+    except OutOfSteps:
+        return _again(
+            machine, lambda: machine.run(machine.program.module.body, [begun.fork()])
+        ) or [], script_entry.NOBODY
+
+
+def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
+    """Run what took too many steps once more, if calls into other modules are to blame: along few paths, that come to its
+    end, and if that doesn't help, with those calls left unseen. A name that is imported costs nothing that would be found
+    without it; where no walk stands, that is nothing."""
+    imports, chooser, code = machine.imports, machine.chooser, machine.running
+    own = chooser.breadth
+    ways = ((path_choice.BEYOND, False), (own, True)) if imports.spent and code.walks else ()
+    for breadth, closed in ways[own == path_choice.BEYOND :]:
+        chooser.breadth, imports.closed = breadth, closed
+        imports.begin()
+        imports.wasted += machine.steps
+        machine.steps, machine.budget = 0, machine.full
+        try:
+            return run()
+        except OutOfSteps:
+            continue
+        finally:
+            chooser.breadth, imports.closed = own, False
+    _say_spent(machine, code)
+    return None
+
+
+def _say_spent(machine: Interpreter, code: ir.Code) -> None:
+    name = f"`{code.qualname}`" if code.qualname else "the module"
+    machine.gap(code.span, f"{name} was not followed to its end: its budget of {machine.budget} steps ran out")
+
+
+def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
+    """Run one function with unknown arguments; a method on an object of its class, which is made once."""
+    machine.running = code
+    machine.imports.spent_before += machine.imports.spent
+    machine.imports.begin()
+    machine.gpu_asked, reached = False, len(machine.walked)
+    machine.efforts.clear()
+    try:
+        ended = enter(machine, start, code, owner, objects)
+        if machine.gpu_asked and len(machine.walked) == reached:  # perhaps it runs on a GPU alone
+            machine.gpu_open = True
+            enter(machine, start, code, owner, objects)
+        elif coverage.has_walks(code, machine.walked) or (not ended and coverage.makes_walks(code, machine.entered)):
+            machine.anyhow = True
+            with machine.chooser.narrowed(path_choice.BEYOND if machine.steps > calls.LEAST else path_choice.OWN):
+                enter(machine, start, code, owner, objects, anyhow=True)
+    except OutOfSteps:
+        machine.waste.spoil()
+        _again(machine, lambda: enter(machine, start, code, owner, objects))
+    finally:
+        machine.gpu_open = machine.anyhow = False

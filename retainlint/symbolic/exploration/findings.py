@@ -1,0 +1,229 @@
+"""What is told of all that the paths reported: one incident a place, with the fewest conditions, and its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from retainlint.incident import (
+    AtWalk,
+    Condition,
+    Conduct,
+    Exploration,
+    Freed,
+    Incident,
+    LeafModified,
+    Modified,
+    Moment,
+    NoGraph,
+    UnknownArgument,
+    Verdict,
+    Witness,
+)
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import witness
+from retainlint.symbolic.interpreter.machine import Interpreter, Report
+from retainlint.text.source import Source, Span
+
+Occasion: TypeAlias = "tuple[Span, tuple[tuple[Span, int], ...]]"
+"""A condition, and how many turns of each loop lie between it and the failure."""
+
+
+def mattering_conditions(incidents: Sequence[Incident]) -> list[tuple[Condition, ...]]:
+    """The conditions of each of some failures at one place, but for those that are answered both ways and don't matter.
+
+    One matters that was answered alike, as many turns before the failure, on every path that failed there.
+    """
+    if not any(map(_divided, incidents)):
+        return [each.conditions for each in incidents]
+    answers = [_answers(each) for each in incidents]
+    return [_mattering(each, answers) for each in incidents]
+
+
+def _mattering(incident: Incident, answers: Sequence[Mapping[Occasion, set[bool]]]) -> tuple[Condition, ...]:
+    divided, moment = _divided(incident), _moment(incident)
+    found: list[Condition] = []
+    for each in incident.conditions:
+        if each.span not in divided:
+            found.append(each)
+        elif (at := _occasion(each, moment)) and all(one.get(at) == {each.taken} for one in answers):
+            found.append(replace(each, turn=each.turns[-1].number))
+    return tuple(found)
+
+
+def _divided(incident: Incident) -> set[Span]:
+    """The conditions that held at one time and didn't at another."""
+    asked = set(incident.conditions)
+    return {each.span for each in asked if each.taken and Condition(each.span, False) in asked}
+
+
+def _answers(incident: Incident) -> dict[Occasion, set[bool]]:
+    moment = _moment(incident)
+    found: dict[Occasion, set[bool]] = {}
+    for each in incident.conditions:
+        if at := _occasion(each, moment):
+            found.setdefault(at, set()).add(each.taken)
+    return found
+
+
+def _moment(incident: Incident) -> Moment | None:
+    """When the program fails."""
+    match incident:
+        case Freed():
+            return incident.reused.moment
+        case AtWalk():
+            return incident.walk.moment
+    return None
+
+
+def _occasion(condition: Condition, failed: Moment | None) -> Occasion | None:
+    """When a condition was asked, as seen from the failure; None outside of the loops in which that stands."""
+    if failed is None or not condition.turns:
+        return None
+    pairs = list(zip(condition.turns, failed.turns, strict=False))
+    if len(pairs) < len(condition.turns) or any(a.loop != b.loop for a, b in pairs):
+        return None
+    return condition.span, tuple((a.loop, b.number - a.number) for a, b in pairs)
+
+
+CLAUSES = 200
+"""So many combinations of conditions are looked at."""
+
+LIKELY = 3
+"""A walk that lacks a graph only where more conditions hold than these isn't told."""
+
+
+def told(machine: Interpreter, steps: int) -> Exploration:
+    """What an exploration of so many steps comes to."""
+    incidents = tuple(one for one in _likely(machine) if not _is_unlikely(machine, one))
+    verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
+    project = machine.imports.project
+    found = machine.waste.incidents(machine.program, None if project is None else project.reaches)
+    wasted = _distinct(Report(incident, _proof(incident)) for incident in found)
+    waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
+    return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine))
+
+
+def _proof(incident: Incident) -> Callable[[], Witness | None] | None:
+    """What runs needs no proof; a call that torch refuses has one."""
+    if isinstance(incident, UnknownArgument) and incident.fails:
+        return partial(witness.of_argument, incident)
+    return None
+
+
+def _conduct(machine: Interpreter) -> Conduct:
+    births = machine.graphs.births
+    leaves = (births[node].moment.span for node in machine.passed if births[node].operation == "leaf")
+    trained = (births[node].moment.span for node in machine.trained)
+    return Conduct(frozenset(machine.walked), frozenset(leaves), frozenset(trained), frozenset(machine.slips))
+
+
+def _distinct(reports: Iterable[Report]) -> list[Incident]:
+    """One incident a place: the one that needs the fewest conditions, proven."""
+    places: dict[tuple[Source, int, type], list[Report]] = {}
+    for report in reports:
+        places.setdefault(_told_at(report.incident), []).append(report)
+    return [_simplest(likely) for found in places.values() if (likely := _unscheduled(found))]
+
+
+def _unscheduled(reports: list[Report]) -> list[Report]:
+    """Those that don't need two answers which the program asks for anew in each turn, one of them whether to keep a graph:
+    such a program has a schedule, by which the graph is built again where it wasn't kept."""
+    if not any(_is_scheduled(report.incident) for report in reports):
+        return reports
+    clauses = _clauses([frozenset(report.incident.conditions) for report in reports])
+    found: list[Report] = []
+    for report in reports:
+        asked = frozenset(report.incident.conditions)
+        needed = next((clause for clause in clauses if clause <= asked), asked)
+        fleeting = {each.span for each in report.incident.conditions if each.fleeting and each in needed}
+        if not (_is_scheduled(report.incident) and len(fleeting) > 1):
+            found.append(report)
+    return found
+
+
+def _is_scheduled(incident: Incident) -> bool:
+    return isinstance(incident, Freed) and incident.scheduled
+
+
+def _likely(machine: Interpreter) -> list[Incident]:
+    """What was reported, but for walks of what nothing was added to: conditions that don't matter are dropped before."""
+    found = _distinct(machine.reports)
+    if not any(_adds_nothing(machine, incident) for incident in found):
+        return found
+    others = _distinct(report for report in machine.reports if not _adds_nothing(machine, report.incident))
+    kept = [incident for incident in found if not _adds_nothing(machine, incident)]
+    places = set(map(_told_at, kept))
+    return kept + [incident for incident in others if _told_at(incident) not in places]
+
+
+def _told_at(incident: Incident) -> tuple[Source, int, type[Incident]]:
+    return incident.primary.source, incident.primary.start, type(incident)
+
+
+def _adds_nothing(machine: Interpreter, incident: Incident) -> bool:
+    """A walk of what was begun as zeros, on a path that adds nothing to it, where others do: such a path is rarely one
+    that the program can take."""
+    if not isinstance(incident, NoGraph) or incident.reason != "leaf" or not incident.conditions:
+        return False
+    return _is_walked(machine, incident.primary)
+
+
+def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
+    """A walk of what has no graph on a path of many conditions, or of what a called function has cut, by an option of its
+    own, where other paths have a graph: who trains doesn't take that option."""
+    if not isinstance(incident, NoGraph):
+        return False
+    calls, asked = len(incident.walk.moment.frames), incident.conditions
+    return len(asked) > LIKELY or (any(each.depth > calls for each in asked) and _is_walked(machine, incident.primary))
+
+
+def _is_walked(machine: Interpreter, place: Span) -> bool:
+    """Whether a walk there had a graph on some path."""
+    return any(record.walk.moment.span == place for _, record in machine.waste.walks)
+
+
+def _simplest(reports: list[Report]) -> Incident:
+    """The incident that needs the fewest conditions, once those are dropped that don't matter, with its witness."""
+    asked = mattering_conditions([report.incident for report in reports])
+    clauses = _clauses([frozenset(each) for each in asked])
+    best, chosen = min(
+        zip(reports, asked), key=lambda pair: (len(_needed(pair[1], clauses)), len(pair[0].incident.conditions))
+    )
+    needed = _needed(chosen, clauses)
+    conditions = tuple(c for c in dict.fromkeys(chosen) if c in needed)
+    proof = best.proof() if best.proof is not None else None
+    witness = None if proof is None else replace(proof, choices=conditions)
+    return replace(best.incident, conditions=conditions, witness=witness)
+
+
+def _clauses(asked: list[frozenset[Condition]]) -> list[frozenset[Condition]]:
+    """What leads to a place: the conditions of each report, and what is left of these where both a condition and its
+    opposite do, other things being equal; the fewest first."""
+    found = dict.fromkeys(asked)
+    waiting = list(found)
+    while waiting and len(found) < CLAUSES:
+        clause = waiting.pop()
+        for condition in sorted(clause, key=_place):
+            rest, opposite = clause - {condition}, _opposite(condition)
+            if rest not in found and any(opposite in other and other - {opposite} <= rest for other in found):
+                found[rest] = None
+                waiting.append(rest)
+                waiting += [other for other in found if rest < other]
+    return sorted(found, key=len)
+
+
+def _needed(asked: Iterable[Condition], clauses: Iterable[frozenset[Condition]]) -> frozenset[Condition]:
+    """The fewest of an incident's conditions that lead to its place."""
+    own = frozenset(asked)
+    return next((clause for clause in clauses if clause <= own), own)
+
+
+def _place(condition: Condition) -> tuple[str, int, int, bool]:
+    span = condition.span
+    return span.source.name, span.start, span.end, condition.taken
+
+
+def _opposite(condition: Condition) -> Condition:
+    return Condition(condition.span, not condition.taken)

@@ -1,0 +1,1 @@
+"""Runs the instructions of a program on a set of states."""

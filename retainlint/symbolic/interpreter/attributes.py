@@ -1,0 +1,224 @@
+"""Attributes: of objects and classes of the program, in the order Python looks them up; the rest is the models'."""
+
+from __future__ import annotations
+
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import gradient_order
+from retainlint.symbolic.interpreter import module_bodies
+from retainlint.symbolic.merging import merge_states
+from retainlint.symbolic.models import dispatch
+from retainlint.symbolic.models.python import dataclasses, reflection
+from retainlint.symbolic.models.torch import layers, modules, submodules
+from retainlint.symbolic.models.unknown import conventions, objects, weights
+from retainlint.symbolic.state import classes
+from retainlint.symbolic.state.classes import ancestry, class_of, find, is_module, is_open
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import Flow, State
+from retainlint.symbolic.state.values import (
+    Bound,
+    ClassObj,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    Failure,
+    Instance,
+    LayerObj,
+    ListObj,
+    Method,
+    Module,
+    Partial,
+    Ref,
+    Super,
+    Tuple,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+from retainlint.text.source import Span
+
+
+def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Results:
+    """`obj.name`."""
+    held = state.get(obj)
+    if isinstance(held, Instance):  # which most are
+        return _of_instance(machine, state, obj, held, name, span)
+    if isinstance(held, UnknownObj):
+        return [(state, dispatch.attribute(machine, state, obj, name, span))]
+    if isinstance(obj, External):
+        found = Const(obj.path.rpartition(".")[2]) if name == "__name__" else dispatch.member(obj.path, name)
+        return [(state, found)]
+    if _lacks(state, obj, name):
+        machine.slips.add(span)
+    if isinstance(obj, Module):
+        return [(state, module_bodies.member(machine, state, obj, name, span))]
+    if isinstance(obj, Super):
+        inherited = find(state, obj.obj, name, after=obj.owner)
+        if inherited is None:
+            return [(state, dispatch.attribute(machine, state, obj.obj, name, span))]
+        return _bound(machine, state, obj.obj, inherited, span)
+    if isinstance(obj, Tuple) and name in obj.names:
+        return [(state, obj.items[obj.names.index(name)])]
+    if isinstance(obj, Tuple) and name == "_fields":
+        return [(state, Tuple(tuple(map(Const, obj.names))))]
+    if isinstance(obj, Partial) and (told := dataclasses.attribute(state, obj, obj, name)) is not None:
+        return [(state, told)]
+    if isinstance(held, ClassObj):
+        if name == "__name__":
+            return [(state, Const(held.name))]
+        own = find(state, obj, name)
+        if isinstance(own, Wrapped):
+            bound = Bound(own.func, obj) if own.kind == "classmethod" else own.func
+            return [(state, bound)]
+        if own is None:
+            own = dataclasses.attribute(state, obj, obj, name)
+        if own is not None:
+            return [(state, own)]
+    if isinstance(held, LayerObj) and name in held.attrs:
+        computed = dispatch.parametrized(machine, state, obj, held, name, span)
+        return [(state, held.attrs[name] if computed is None else computed)]
+    return [(state, dispatch.attribute(machine, state, obj, name, span))]
+
+
+def _lacks(state: State, obj: Value, name: str) -> bool:
+    """Whether it is sure that Python finds no such attribute: that of a tensor on None, a number, a tuple, a list."""
+    if isinstance(obj, Const):
+        return not hasattr(obj.value, name)
+    if isinstance(obj, Tuple):
+        return name not in obj.names and not hasattr((), name)
+    return isinstance(state.get(obj), DictObj | ListObj) and name in ("backward", "detach", "item")
+
+
+def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, name: str, span: Span) -> Results:
+    found = find(state, obj, name)
+    if isinstance(found, Wrapped) and found.kind == "property":
+        return machine.call(state, found.func, Args((obj,), spans=(span,)), span)
+    if isinstance(found, Wrapped) and found.kind == "cached_property" and name not in held.attrs:
+        return _cached(machine, state, obj, found.func, name, span)
+    if name in held.attrs:
+        return [(state, _held(state, obj, held, name))]
+    if found is not None:
+        return _bound(machine, state, obj, found, span)
+    if name == "__class__":
+        return [(state, held.cls)]
+    if name == "__dict__":
+        return [(state, Method(obj, name))]
+    if (told := dataclasses.attribute(state, obj, held.cls, name)) is not None:
+        return [(state, told)]
+    if (content := classes.method(state, obj, name)) is not None:
+        return [(state, Method(content, name))]
+    if is_module(state, obj) and dispatch.is_module_method(name):
+        return [(state, dispatch.attribute(machine, state, obj, name, span))]
+    if dispatch.is_inherited(name) or dispatch.is_trainer(state, obj, name):
+        return [(state, Method(obj, name))]
+    getter = find(state, obj, "__getattr__")
+    if getter is not None:
+        return machine.call(state, Bound(getter, obj), Args((Const(name),)), span)
+    if (entry := classes.entry(state, obj, name)) is not None:
+        return [(state, entry)]
+    if name == "module" and is_module(state, obj) and not is_open(state, held.cls):
+        return [(state, obj)]  # what DataParallel and its kin wrap, and we don't
+    assert isinstance(obj, Ref)
+    called = name in conventions.LOOKS or classes.derives(state, obj)
+    hint = "submodule" if is_module(state, obj) and not called else ""
+    missing = layers.inherited(machine, state, ancestry(state, held.cls), name, span)
+    if missing is None:
+        missing = objects.same(machine, state, obj, name, UnknownObj(span, hint=hint, name=name))
+        machine.unset.add(missing.id)
+        if weights.is_frozen(state, obj):
+            weights.part(state, obj, missing)
+    state.set(obj, Instance(held.cls, {**held.attrs, name: missing}))
+    return [(state, missing)]
+
+
+def _held(state: State, obj: Value, held: Instance, name: str) -> Value:
+    """An attribute that lies on an object, unless this path's answers are those by which it was never set."""
+    if state.unless and isinstance(obj, Ref):
+        if merge_states.is_unbound(state, -obj.id, name):
+            state.flow = Flow("raise", Failure("AttributeError"))
+        else:
+            merge_states.learn(state, -obj.id, name)
+    return held.attrs[name]
+
+
+def _cached(machine: Machine, state: State, obj: Value, func: Value, name: str, span: Span) -> Results:
+    """The first read of a cached property runs it; the value then lies on the object."""
+    results = machine.call(state, func, Args((obj,), spans=(span,)), span)
+    for after, value in results:
+        write(machine, after, obj, name, value, span)
+    return results
+
+
+def _bound(machine: Machine, state: State, obj: Value, found: Value, span: Span) -> Results:
+    if isinstance(found, Closure):
+        return [(state, Bound(found, obj))]
+    if isinstance(found, Wrapped):
+        match found.kind:
+            case "property":
+                return machine.call(state, found.func, Args((obj,), spans=(span,)), span)
+            case "staticmethod":
+                return [(state, found.func)]
+            case "classmethod":
+                return [(state, Bound(found.func, class_of(state, obj) or obj))]
+        return [(state, Bound(found, obj))]
+    return [(state, found)]
+
+
+def write(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
+    """`obj.name = value`."""
+    if isinstance(obj, Module):
+        module_bodies.assign(machine, state, obj, name, value, span)
+        return [state]
+    held = state.get(obj)
+    assert held is None or isinstance(obj, Ref)
+    match held:
+        case Instance(cls=cls, attrs=attrs):
+            setter = find(state, obj, name)
+            if state.unless and isinstance(obj, Ref):
+                merge_states.bound(state, -obj.id, name)
+            objects.named(machine, state, value, name)
+            if is_module(state, obj):
+                modules.adopt_layer(state, value)
+            if not (isinstance(setter, Wrapped) and setter.kind == "property"):
+                state.set(obj, Instance(cls, {**attrs, name: value}))  # type: ignore[arg-type]
+        case ClassObj():
+            state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
+        case LayerObj():
+            submodules.put(state, obj, name, value)
+        case UnknownObj():
+            machine.waste.give(objects.edges_in(machine, state, (value,)))
+            if name == "grad":
+                gradient_order.zeroed(machine.waste, state, None, span, to_none=value == Const(None))
+            dispatch.set_unknown_attribute(machine, state, obj, held, name, value)
+        case _:
+            dispatch.set_attribute(machine, state, obj, name, value, span)
+    return [state]
+
+
+def delete(state: State, obj: Value, name: str) -> None:
+    """`del obj.name`."""
+    reflection.remove(state, obj, name)
+
+
+def fill_fields(machine: Machine, state: State, made: Ref, args: Args, span: Span) -> None:
+    """The generated `__init__` of a dataclass, or of a named tuple."""
+    held = state.heap[made.id]
+    assert isinstance(held, Instance)
+    names = dataclasses.names(state, held.cls) or ()
+    attrs = dict(zip(names, args.pos, strict=False)) | dict(args.named)
+    for name in names:
+        default = find(state, made, name)
+        if name not in attrs and default is not None:
+            attrs[name] = _default(machine, state, default, span)
+    state.set(made, Instance(held.cls, attrs))
+
+
+def _default(machine: Machine, state: State, value: Value, span: Span) -> Value:
+    """A field's default; `field(default_factory=...)` makes one anew."""
+    if not (isinstance(value, Partial) and value.func == External("dataclasses.field")):
+        return value
+    options = dict(value.kwargs)
+    if "default_factory" not in options:
+        return options.get("default") or objects.fresh(state, span)
+    results = machine.call(state, options["default_factory"], Args(), span)
+    return results[0][1] if len(results) == 1 else objects.fresh(state, span)

@@ -1,0 +1,565 @@
+"""Calls: functions and classes of the program are run inline, within limits; the rest is asked of the models."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from retainlint import ir
+from retainlint.symbolic.detectors import kept_graphs
+from retainlint.symbolic.interpreter import attributes
+from retainlint.symbolic.merging.merge_states import join
+from retainlint.symbolic.models import dispatch
+from retainlint.symbolic.models.python import dataclasses, iteration
+from retainlint.symbolic.models.torch import hooks, submodules
+from retainlint.symbolic.models.unknown import objects, weights
+from retainlint.symbolic.solver.constants import STUMBLES
+from retainlint.symbolic.state import classes
+from retainlint.symbolic.state.classes import find, is_module
+from retainlint.symbolic.state.code_text import OWN, said
+from retainlint.symbolic.state.protocol import Args, Machine, OutOfSteps, Results
+from retainlint.symbolic.state.state import Choice, Frame, State
+from retainlint.symbolic.state.values import (
+    NONE,
+    TRUE,
+    Bound,
+    ClassObj,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    GeneratorObj,
+    GradMode,
+    Instance,
+    IteratorObj,
+    LayerObj,
+    ListObj,
+    Method,
+    Partial,
+    Ref,
+    Tuple,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+from retainlint.text.source import Span
+
+ALLOWANCE = 8_000
+"""Steps that a call of another module may take before it is given up, unless it walks."""
+
+
+LEAST = 1_000
+"""A function that takes more is not tried again."""
+
+
+SHARE, SHARE_OF_FILE = 12_000, 50_000
+"""Steps that an entry, and all entries before it, may spend on calls of functions of other modules that hold no walk (an
+entry twice as many where the module holds one); those behind are not followed."""
+
+
+SHARE_OF_PLAIN = 6_000
+"""The same of an entry's calls of functions that are no network's: most read files, parse options, write logs."""
+
+
+BUDGET_WITH_IMPORTS = 40_000
+"""Steps that an entry may take once it has called such a function; it is run again without them if it takes more."""
+
+
+ALLOWANCE_BEYOND, SHARE_BEYOND = 1_000, 1_500
+"""The same where the program holds no walk itself: what counts are the calls that lead to one."""
+
+
+def crosses(machine: Machine, state: State, code: ir.Code) -> bool:
+    """Whether a call leads into another module; where no walk stands in the program, whether it leads about there."""
+    source, here = code.span.source, machine.program
+    return source is not here.source and (not here.module.walks or source is not state.frame.code.span.source)
+
+
+def followed(
+    machine: Machine,
+    state: State,
+    code: ir.Code,
+    enter: Callable[[State], Results],
+    leave: Callable[[State], Results],
+    span: Span,
+    *,
+    plain: bool,
+) -> Results:
+    """Call a function of another module: `enter` runs it, `leave` leaves it unseen. One that takes too long, and walks
+    nothing meanwhile, is left; one that is called by such a function may take half of the steps that its caller has left.
+    A `plain` one is no network's method."""
+    imports = machine.imports
+    if code.walks or (not machine.program.module.walks and _leads_to_walks(machine, code)):
+        return enter(state)
+    spent = imports.closed or (not imports.crossing and _is_spent(machine, state, code, plain=plain))
+    if code in imports.endless or (spent and not imports.is_cheap(code, machine.running)):
+        if code not in imports.told:
+            why = f"`{code.qualname}` was not followed: calls into other modules take too many steps"
+            machine.gap(span, why, spoils=False)
+        imports.told.add(code)
+        return leave(state)
+    outer, before, start, budget = imports.crossing, state.fork(), machine.steps, machine.budget
+    allowance, walks = (budget - start) // 2 if outer else imports.allowance, len(machine.waste.walks)
+    entered = None if outer else frozenset(machine.entered)
+    machine.budget = min(budget, start + allowance)
+    imports.crossing = True
+    try:
+        return enter(state)
+    except OutOfSteps:
+        if machine.steps > budget:
+            raise
+    finally:
+        machine.budget, imports.crossing = budget if outer else min(budget, BUDGET_WITH_IMPORTS), outer
+        if not (outer or imports.loading):
+            imports.spend(machine.steps - start, plain=plain)
+        imports.note(code, machine.steps - start, machine.running if spent else None)
+    if len(machine.waste.walks) > walks:
+        return enter(before)
+    if allowance >= LEAST:
+        imports.endless.add(code)
+    if entered is not None:
+        machine.entered.intersection_update(entered)  # what was left unseen covers nothing
+    imports.told.add(code)
+    machine.gap(span, f"`{code.qualname}` was not followed: it takes more than {allowance} steps", spoils=False)
+    return leave(before)
+
+
+def _is_spent(machine: Machine, state: State, code: ir.Code, *, plain: bool) -> bool:
+    """Whether an entry, and all before it, have spent their steps in functions of other modules."""
+    imports = machine.imports
+    if plain and imports.spent_on_plain > SHARE_OF_PLAIN:
+        return True
+    module = state.frames[imports.of[code.span.source]].code
+    return imports.spent > imports.share * (1 + module.walks) or imports.spent_before > SHARE_OF_FILE
+
+
+def _leads_to_walks(machine: Machine, code: ir.Code) -> bool:
+    """Whether a walk may be reached from a function of another module, by its name, or its class's where it has none."""
+    project = machine.imports.project
+    assert project is not None
+    return project.reaches(known_as(code))
+
+
+def known_as(code: ir.Code) -> str:
+    """The name by which a function is called: that of its class, for what has no other."""
+    *_, cls, name = ("", *code.qualname.rsplit(".", 2))
+    return cls if name == "forward" or name.startswith("__") else name
+
+
+_CUT = re.compile(r"\.detach_?\(|\bVariable\([^()]*\.data\b")
+
+
+def may_cut(state: State, obj: Value, forward: ir.Code) -> bool:
+    """As one does that begins each call with a detached state: by what its forward says, and the methods of its own that
+    this names."""
+    reached, waiting = {forward}, [forward]
+    while waiting:
+        code = waiting.pop()
+        if said(_CUT, code):
+            return True
+        for name in said(OWN, code):
+            found = find(state, obj, name)
+            if isinstance(found, Closure) and found.code not in reached:
+                reached.add(found.code)
+                waiting.append(found.code)
+    return False
+
+
+DEEPEST = 24
+"""So many different functions may stand on the stack."""
+
+
+RECURSION = 2
+"""So many calls of one function may stand on the stack; the next one is cut, unless it counts down (or up)."""
+
+
+COUNTED, COUNTED_CALLS = 50, 256
+"""A function whose numbers decide how deep it goes may call itself so deeply, and so often in all."""
+
+
+TIRESOME = 8_000
+"""A function that has called itself, leads to no walk, and has taken more steps in an entry is run along one way from then
+on, and not into itself, unless it counts its way: it walks through what it is given, and what that is nobody knows."""
+
+
+Size: TypeAlias = "tuple[str, int] | None"
+
+
+def too_deep(machine: Machine, state: State, code: ir.Code, sizes: tuple[Size, ...]) -> bool:
+    """Whether to cut a call: one of a function that calls itself, unless its own numbers bring that to an end."""
+    frames = [state.frames[id] for id in state.stack]
+    if len(frames) >= DEEPEST and len({frame.code for frame in frames}) >= DEEPEST:
+        return True
+    outer = [frame for frame in frames if frame.code is code]
+    if not outer:
+        return False
+    machine.efforts.setdefault(code, 0)
+    counts = sizes != outer[-1].sizes and state.choices == outer[-1].assumed
+    if len(outer) < RECURSION:
+        return not counts and _is_tiresome(machine, code)
+    machine.deep[code] = machine.deep.get(code, 0) + 1
+    return not counts or len(outer) >= COUNTED or machine.deep[code] > COUNTED_CALLS
+
+
+@contextmanager
+def paced(machine: Machine, code: ir.Code) -> Iterator[None]:
+    """While a function is run: note what it takes if it calls itself, and follow one way where that was much."""
+    chooser, beside, start = machine.chooser, machine.chooser.beside, machine.steps
+    if _is_tiresome(machine, code):
+        chooser.crowd()
+    try:
+        yield
+    finally:
+        chooser.beside = beside
+        if code in machine.efforts:
+            machine.efforts[code] += machine.steps - start
+
+
+def _is_tiresome(machine: Machine, code: ir.Code) -> bool:
+    return machine.efforts.get(code, 0) > TIRESOME and not code.walks and code not in machine.leading
+
+
+def size(state: State, value: Value) -> Size:
+    """A known number, the length of a known sequence, or which of the program's objects it is, or of its modules."""
+    if type(value) is Ref:
+        held = state.heap[value.id]
+        if isinstance(held, Instance | LayerObj):
+            return "object", value.id
+        if isinstance(held, DictObj):
+            return size(state, held.of) if held.of is not None else None
+        return ("length", len(held.items)) if isinstance(held, ListObj) and not held.open else None
+    if isinstance(value, Const):
+        return ("number", value.value) if type(value.value) is int else None
+    return ("length", len(value.items)) if isinstance(value, Tuple) else None
+
+
+BUILTINS = frozenset(dir(builtins)) | {"__file__", "reveal_type", "ExceptionGroup", "BaseExceptionGroup"}
+
+
+_SAYING = (ir.Const, ir.Load, ir.GetAttr, ir.Call, ir.Build)
+
+
+def arguments(machine: Machine, state: State, instr: ir.Call) -> Args:
+    """Evaluate the arguments of a call, with `*` and `**` spread where they are known."""
+    pos: list[Value] = []
+    spans: list[Span | None] = []
+    named: dict[str, Value] = {}
+    open_ = False
+    places: list[tuple[str, Span]] = []
+    frame = state.frame
+    for arg in instr.args:
+        value = frame.registers[arg.value]
+        if arg.star == 1:
+            spread = _spread(machine, state, value, instr.span)
+            open_ |= spread is None
+            pos += spread or ()
+            spans += [None] * len(spread or ())
+        elif arg.star == 2:
+            obj = state.get(classes.of(state, value))
+            if isinstance(obj, DictObj) and not obj.open:
+                named |= {str(k.value): v for k, v in obj.items.items() if isinstance(k, Const)}
+            else:
+                open_ = True
+        elif arg.name is not None:
+            named[arg.name] = value
+            if (place := frame.spans.get(arg.value)) is not None:
+                places.append((arg.name, place))
+        else:
+            pos.append(value)
+            spans.append(frame.spans.get(arg.value))
+    return Args(tuple(pos), tuple(named.items()), open_, tuple(spans), instr.span, tuple(places))
+
+
+def _spread(machine: Machine, state: State, value: Value, span: Span) -> tuple[Value, ...] | None:
+    if isinstance(value, Tuple):
+        return value.items
+    obj = state.get(value)
+    if isinstance(obj, GeneratorObj | IteratorObj):
+        known = iteration.known_items(machine, state, value, span)
+        return tuple(known) if known is not None else None
+    return obj.items if isinstance(obj, ListObj) and not obj.open else None
+
+
+def call(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Results:
+    match func:
+        case Closure():
+            return run_closure(machine, state, func, args, span)
+        case Bound(func=inner, self=first):
+            return call(machine, state, inner, args.behind(first), span)
+        case Wrapped(kind=kind, func=inner, memo=memo):
+            return _wrapped(machine, state, kind, inner, memo, args, span)
+        case Partial(func=inner, args=more, kwargs=named):
+            merged = dict(named) | dict(args.named)
+            spans = (None,) * len(more) + args.spans
+            both = Args(more + args.pos, tuple(merged.items()), args.open, spans, args.span)
+            return call(machine, state, inner, both, span)
+        case Method() | External():
+            return _modelled(machine, state, func, args, span)
+        case GradMode():
+            return [(state, Wrapped("enable_grad" if func.enabled else "no_grad", args.get(0, "func")))]
+        case Ref():
+            return _call_object(machine, state, func, args, span)
+        case _:
+            return [(state, objects.called(machine, state, func, args, span))]
+
+
+def _modelled(machine: Machine, state: State, func: Method | External, args: Args, span: Span) -> Results:
+    """A call of what a model knows, or nobody. Operands that a model doesn't expect make the call one that nobody knows:
+    they are the program's, and end no file."""
+    try:
+        if isinstance(func, Method):
+            return dispatch.method(machine, state, func.obj, func.name, args, span)
+        return dispatch.external(machine, state, func.path, args, span)
+    except STUMBLES:
+        machine.gap(span, "a call whose arguments fit no form that is known")
+        return [(state, objects.called(machine, state, func, args, span))]
+
+
+def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Span) -> Results:
+    obj = state.heap[func.id]
+    match obj:
+        case ClassObj():
+            return instantiate(machine, state, func, args, span)
+        case LayerObj():
+            return _noted(machine, hooks.around(machine, state, func, args, span, dispatch.layer_call, func), span)
+        case Instance():
+            names = ("forward", "__call__") if is_module(state, func) else ("__call__",)
+            bound = next((Bound(found, func) for name in names if (found := find(state, func, name)) is not None), None)
+            if bound is not None:
+                return _noted(machine, hooks.around(machine, state, func, args, span, call, bound), span)
+            if classes.layer(state, func) is not None:
+                return _noted(machine, hooks.around(machine, state, func, args, span, dispatch.layer_call, func), span)
+            objects.forget(machine, state, func)
+            return [(state, objects.called(machine, state, func, args, span))]
+        case UnknownObj() if (scaled := dispatch.unknown_call(machine, state, obj, args, span)) is not None:
+            return scaled
+        case _:
+            return [(state, objects.called(machine, state, func, args, span))]
+
+
+def _noted(machine: Machine, results: Results, span: Span) -> Results:
+    """Remember what a module's call built: somebody should walk it."""
+    for state, value in results:
+        kept_graphs.called(machine.waste, state, value, span)
+    return results
+
+
+def _memoised(machine: Machine, state: State, inner: Value, memo: Value, args: Args, span: Span) -> Results:
+    """A cached function: the same arguments give the same value, graph and all."""
+    key = Tuple(args.all)
+    held = state.get(memo)
+    if isinstance(held, DictObj) and key in held.items:
+        return [(state, held.items[key])]
+    results = call(machine, state, inner, args, span)
+    for after, value in results:
+        known = after.get(memo)
+        if isinstance(known, DictObj) and isinstance(memo, Ref):
+            after.set(memo, DictObj({**known.items, key: value}))
+    return results
+
+
+def _wrapped(
+    machine: Machine, state: State, kind: str, inner: Value, memo: Value | None, args: Args, span: Span
+) -> Results:
+    if memo is not None:
+        return _memoised(machine, state, inner, memo, args, span)
+    if kind == "abstract" and args.pos and isinstance(inner, Closure):
+        return _left_to_others(machine, state, inner.code, args, span)
+    if kind not in ("no_grad", "enable_grad"):
+        return call(machine, state, inner, args, span)
+    before, state.grad = state.grad, kind == "enable_grad"
+    results = call(machine, state, inner, args, span)
+    for after, _ in results:
+        after.grad = before
+    return results
+
+
+def run_closure(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
+    code = func.code
+    if code.is_generator:
+        machine.entered.add(code)
+        return [(state, state.new(GeneratorObj(func, args.pos, args.named)))]
+    if args.pos and not state.guards and is_left_to_others(code):
+        return _left_to_others(machine, state, code, args, span)
+    return run_body(machine, state, func, args, span)
+
+
+def _left_to_others(machine: Machine, state: State, code: ir.Code, args: Args, span: Span) -> Results:
+    """A call of a method that a class derived from this one has to define."""
+    rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
+    return [(state, objects.called(machine, state, Method(args.pos[0], code.name), rest, span))]
+
+
+def is_left_to_others(code: ir.Code) -> bool:
+    """Whether a method says no more than that a class derived from this one has to define it."""
+    at = next((index for index, each in enumerate(code.body) if type(each) not in _SAYING), len(code.body))
+    ended = code.body[at : at + 1]
+    return bool(ended) and isinstance(ended[0], ir.Raise) and "NotImplementedError" in ended[0].span.text
+
+
+def run_body(
+    machine: Machine,
+    state: State,
+    func: Closure,
+    args: Args,
+    span: Span,
+    consumer: Callable[[State, Value], list[State]] | None = None,
+) -> Results:
+    """Run a function's body in a frame of its own; `consumer` is what each yielded value is given to."""
+    code = func.code
+    sizes = tuple([size(state, value) for value in args.all])
+    if too_deep(machine, state, code, sizes):
+        machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed", spoils=False)
+        _leave_unseen(machine, state, code, args)
+        return [(state, objects.called(machine, state, func, args, span))]
+    if consumer is not None or not crosses(machine, state, code):
+        return _joined(machine, _entered(machine, state, func, args, span, consumer))
+
+    def enter(state: State) -> Results:
+        return _entered(machine, state, func, args, span)
+
+    def leave(state: State) -> Results:
+        return _unseen(machine, state, func, args, span)
+
+    plain = not (args.pos and is_module(state, args.pos[0]))
+    since = state.choices
+    return _joined(machine, followed(machine, state, code, enter, leave, span, plain=plain), since)
+
+
+def _leave_unseen(machine: Machine, state: State, code: ir.Code, args: Args) -> None:
+    """A function of the program is not followed: it may walk, if its name leads to a walk, or keep what it is given, also
+    in its object."""
+    held = [each for each in map(state.get, args.all) if isinstance(each, Instance)]
+    around = (*args.all, *(value for each in held for value in each.attrs.values()))
+    machine.waste.leave_unseen(known_as(code), objects.edges_in(machine, state, around))
+
+
+def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
+    """A call that we could run, and don't."""
+    _leave_unseen(machine, state, func.code, args)
+    made = args.pos[0] if args.pos else NONE
+    submodules.forget_set(state, made, func.code)
+    if func.code.name in ("forward", "__call__") and is_module(state, made):
+        rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
+        states = hooks.of_parts(machine, state, made, span)
+        cuts = may_cut(state, made, func.code)
+        return [(each, objects.called(machine, each, made, rest, span, cuts=cuts)) for each in states]
+    value = objects.called(machine, state, func, args, span)
+    if func.code.name == "__init__":
+        objects.keep(state, made, args.all[1:])
+        weights.made(machine, state, made, args.named)
+    return [(state, value)]
+
+
+def _entered(
+    machine: Machine,
+    state: State,
+    func: Closure,
+    args: Args,
+    span: Span,
+    consumer: Callable[[State, Value], list[State]] | None = None,
+) -> Results:
+    """Run a function's body, and leave it."""
+    code = func.code
+    if not _is_refused(func, args):
+        machine.entered.add(code)
+    frame_id = state.push(code, func.frame, span)
+    frame = state.frames[frame_id]
+    frame.cls = func.owner
+    frame.consumer = consumer
+    frame.sizes, frame.assumed = tuple([size(state, value) for value in args.all]), state.choices
+    _bind(state, frame, func, args, span)
+    with paced(machine, code):
+        return [(after, _leave(after, frame_id, code, span)) for after in machine.run(code.body, [state])]
+
+
+def _leave(state: State, frame_id: int, code: ir.Code, span: Span) -> Value:
+    """Leave a call; its value."""
+    frame = state.frames[frame_id]
+    value: Value = NONE
+    if state.flow is not None and state.flow.kind == "return":
+        value = state.flow.value or NONE
+        state.flow = None
+    if code.is_generator and frame.consumer is None:
+        value = state.new(ListObj(frame.yielded))
+    state.pop(span)
+    if not code.captured:
+        state.frames.pop(frame_id, None)  # the base has it, where what was imported meanwhile might have asked for it
+    elif frame.registers:
+        frame = state.writable(frame_id)
+        frame.registers.clear()
+        frame.spans.clear()
+    return value
+
+
+def _joined(machine: Machine, results: Results, since: tuple[Choice, ...] | None = None) -> Results:
+    """Merge the ways through a call that ended alike; `since` is what was chosen before a call of another module."""
+    if len(results) < 2:
+        return results
+    for state, value in results:
+        if state.flow is None:
+            state.writable().registers[-1] = value
+    joined = join(machine.graphs, [state for state, _ in results], since, beside=machine.chooser.beside)
+    return [(state, state.writable().registers.pop(-1, NONE)) for state in joined]
+
+
+def _bind(state: State, frame: Frame, func: Closure, args: Args, span: Span) -> None:
+    """Give the parameters their values; those that we don't know are unknown."""
+    pos, named = list(args.pos), dict(args.named)
+    defaults = dict(func.defaults)
+    names = frame.names
+    for param in func.code.params:
+        if param.kind == "star":
+            names[param.name] = state.new(ListObj((), True)) if args.open else Tuple(tuple(pos))
+            pos = []
+        elif param.kind == "doublestar":
+            rest: Mapping[Value, Value] = {Const(key): value for key, value in named.items()}
+            names[param.name] = state.new(DictObj(rest, args.open))
+        elif pos and param.kind != "keyword":
+            names[param.name] = pos.pop(0)
+        elif param.name in named and param.kind != "positional":
+            names[param.name] = named.pop(param.name)
+        elif param.name in defaults and (not args.open or _is_optimiser(defaults[param.name])):
+            names[param.name] = defaults[param.name]
+        else:
+            names[param.name] = objects.fresh(state, param.span or span, name=param.name)
+    first = next(iter(func.code.params), None)
+    frame.receiver = names[first.name] if first is not None else None
+
+
+def _is_refused(func: Closure, args: Args) -> bool:
+    """Whether Python refuses a call for want of an argument; what it would have run is then run with unknown ones."""
+    if args.span is None or args.open:
+        return False
+    named, defaults = {name for name, _ in args.named}, {name for name, _ in func.defaults}
+    needed = [each for each in func.code.params if each.kind not in ("star", "doublestar")]
+    return any(each.name not in named and each.name not in defaults for each in needed[len(args.pos) :])
+
+
+def _is_optimiser(default: Value) -> bool:
+    """Whether a parameter's default is a class of torch's optimisers: whatever is given in its place steps as that does."""
+    return isinstance(default, External) and default.path.startswith("torch.optim.")
+
+
+def instantiate(machine: Machine, state: State, cls: Ref, args: Args, span: Span) -> Results:
+    """Make an object and run its `__init__`."""
+    obj = state.heap[cls.id]
+    assert isinstance(obj, ClassObj)
+    if args.pos and classes.is_enum(state, cls):
+        return [(state, classes.member(state, cls, args.pos[0]) or objects.fresh(state, span))]
+    made = state.new(Instance(cls, {}))
+    if not args.open and is_module(state, made):  # who makes one with arguments that we don't know may have changed it
+        state.set(made, Instance(cls, {"training": TRUE}))
+    if (kind := classes.kind(state, cls)) is not None:
+        classes.hold_content(state, made, state.new(DictObj({}) if kind == "dict" else ListObj(())))
+    init = find(state, made, "__init__")
+    if init is not None:
+        return [(after, made) for after, _ in call(machine, state, Bound(init, made), args, span)]
+    elif dataclasses.names(state, cls) is not None:
+        attributes.fill_fields(machine, state, made, args, span)
+    elif kind is not None or classes.derives(state, made) or dispatch.is_trainer(state, made, "__init__"):
+        dispatch.method(machine, state, made, "__init__", args, span)
+    return [(state, made)]

@@ -1,0 +1,107 @@
+"""Contexts: `with` blocks, of torch, of the program, and of others."""
+
+from __future__ import annotations
+
+from retainlint import ir
+from retainlint.symbolic.interpreter.generators import with_generator
+from retainlint.symbolic.merging.merge_states import settled
+from retainlint.symbolic.models.python import library
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state.protocol import Args, Machine
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import (
+    ClassObj,
+    Const,
+    DictObj,
+    External,
+    GeneratorObj,
+    GradMode,
+    Instance,
+    ListObj,
+    Partial,
+    Ref,
+    UnknownObj,
+    Value,
+)
+
+CACHED = External("torch.nn.utils.parametrize.cached")
+
+
+def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
+    context = state.read(instr.context)
+    obj = state.get(context)
+    if isinstance(context, GradMode):
+        return _with_mode(machine, instr, state, context)
+    if isinstance(context, Partial) and context.func == CACHED:
+        return _with_cache(machine, instr, state)
+    if isinstance(obj, GeneratorObj):
+        return with_generator(machine, instr, state, obj)
+    if isinstance(obj, Instance) and _defines(state, obj, "__enter__"):
+        return _with_instance(machine, instr, state, context)
+    if isinstance(context, Ref) and isinstance(obj, ListObj) and obj.kind == library.KIND:
+        return _with_stack(machine, instr, state, context)
+    entered: Value = context
+    if isinstance(obj, UnknownObj):
+        entered = objects.derived(machine, state, context, "__enter__", instr.span)
+    state.write(instr.dst, entered, instr.span)
+    return settled(machine, machine.run(instr.body, [state]), instr.live)
+
+
+def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -> list[State]:
+    before = state.grad if mode.restores is None else mode.restores
+    state.grad = before if mode.guards else mode.enabled
+    state.guards += mode.guards
+    state.expects += mode.expects
+    state.write(instr.dst, mode, instr.span)
+    after = machine.run(instr.body, [state])
+    for each in after:
+        each.grad = before
+        each.guards -= mode.guards
+        each.expects -= mode.expects
+        if mode.guards and each.flow is not None and each.flow.kind == "raise":
+            each.flow = None
+    return settled(machine, after, instr.live)
+
+
+def _with_cache(machine: Machine, instr: ir.With, state: State) -> list[State]:
+    """`parametrize.cached()`: a parametrized weight is computed once inside."""
+    before = state.cache
+    state.cache = state.new(DictObj({}))
+    state.write(instr.dst, Const(None), instr.span)
+    after = machine.run(instr.body, [state])
+    for each in after:
+        each.cache = before
+    return settled(machine, after, instr.live)
+
+
+def _with_stack(machine: Machine, instr: ir.With, state: State, stack: Ref) -> list[State]:
+    state.write(instr.dst, stack, instr.span)
+    after = machine.run(instr.body, [state])
+    return settled(
+        machine, [each for one in after for each in library.left(machine, one, stack, instr.span)], instr.live
+    )
+
+
+def _with_instance(machine: Machine, instr: ir.With, state: State, context: Value) -> list[State]:
+    after: list[State] = []
+    for found, method in machine.attribute(state, context, "__enter__", instr.span):
+        for entered, value in machine.call(found, method, Args(), instr.span):
+            if entered.flow is None:
+                entered.write(instr.dst, value, instr.span)
+                after += machine.run(instr.body, [entered])
+            else:
+                after.append(entered)
+    left: list[State] = []
+    for each in after:
+        flow, each.flow = each.flow, None
+        for found, method in machine.attribute(each, context, "__exit__", instr.span):
+            none = Const(None)
+            for gone, _ in machine.call(found, method, Args((none, none, none)), instr.span):
+                gone.flow = gone.flow or flow
+                left.append(gone)
+    return settled(machine, left, instr.live)
+
+
+def _defines(state: State, obj: Instance, name: str) -> bool:
+    cls = state.get(obj.cls)
+    return isinstance(cls, ClassObj) and (name in cls.attrs or bool(cls.bases))

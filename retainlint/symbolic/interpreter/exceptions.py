@@ -1,0 +1,356 @@
+"""Exceptions: which instructions may raise, of what class, and `try` statements with the handlers that are run."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from functools import cache
+
+from retainlint import ir
+from retainlint.incident import Condition
+from retainlint.startup.records import replace
+from retainlint.symbolic.merging.merge_states import settled
+from retainlint.symbolic.solver import terms
+from retainlint.symbolic.state import coverage
+from retainlint.symbolic.state.classes import ancestry
+from retainlint.symbolic.state.path_condition import Truths
+from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.state import Choice, Flow, State, ticket
+from retainlint.symbolic.state.values import (
+    Bound,
+    ClassObj,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    Failure,
+    GeneratorObj,
+    GradMode,
+    Instance,
+    IteratorObj,
+    LayerObj,
+    ListObj,
+    Method,
+    OptimizerObj,
+    Partial,
+    Ref,
+    Slice,
+    Symbol,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+
+HANDLED = -2
+"""The register that holds what a running handler has caught, for a `raise` alone."""
+
+
+def failure(state: State, raised: int | None) -> Failure:
+    """The exception that a `raise` throws, as far as its class is known."""
+    value = state.frame.registers.get(HANDLED) if raised is None else state.read(raised)
+    if isinstance(value, Failure):
+        return value
+    if value is None or isinstance(value, External):
+        return _foreign(value)
+    obj = state.get(value)
+    cls = obj.cls if isinstance(obj, Instance) else value
+    held = state.get(cls)
+    if not isinstance(held, ClassObj):
+        return Failure("")
+    above = list(ancestry(state, cls))[1:]
+    bases = tuple(_class_name(state, base) for base in above)
+    is_open = any(not isinstance(state.get(base), ClassObj) and not is_builtin(base) for base in above)
+    return Failure(held.name, bases, is_open)
+
+
+def _foreign(cls: External | None) -> Failure:
+    """An exception of a class that is not the program's."""
+    name = "" if cls is None else cls.path.rpartition(".")[2]
+    return Failure(name, open=not is_builtin(cls))
+
+
+def _class_name(state: State, cls: Value) -> str:
+    held = state.get(cls)
+    return held.name if isinstance(held, ClassObj) else cls.path.rpartition(".")[2] if isinstance(cls, External) else ""
+
+
+def is_builtin(cls: Value | None) -> bool:
+    """Whether a class is one of Python's own exceptions; to make an object of it can't fail."""
+    root, _, name = cls.path.partition(".") if isinstance(cls, External) else ("", "", "")
+    return root == "builtins" and bool(_lineage(name))
+
+
+@cache
+def _lineage(name: str) -> tuple[str, ...]:
+    """The names of one of Python's own exceptions and of all that it derives from; empty if it is none."""
+    found = getattr(builtins, name, None)
+    if not (isinstance(found, type) and issubclass(found, BaseException)):
+        return ()
+    return tuple(each.__name__ for each in found.__mro__[:-1])
+
+
+def is_taken(raised: Value | None, names: list[str] | None) -> bool | None:
+    """Whether a handler of these classes (None: of any) takes an exception; None if nobody knows."""
+    if names is None or not isinstance(raised, Failure):
+        return True
+    is_open = raised.open or not raised.type
+    kinds = {kind for name in (raised.type, *raised.bases) for kind in (_lineage(name) or (name,))}
+    wanted = {_lineage(name)[0] if _lineage(name) else name for name in names}  # IOError is OSError
+    if kinds & wanted or "BaseException" in wanted or (is_open and "Exception" in wanted):
+        return True
+    return None if is_open else False
+
+
+def caught(state: State, handler: ir.Handler) -> list[str] | None:
+    """The names of the classes that a handler catches; None if unknown or all."""
+    if handler.type is None:
+        return None
+    value = state.frame.registers.get(handler.type)
+    values = value.items if isinstance(value, Tuple) else (value,)
+    names: list[str] = []
+    for each in values:
+        if isinstance(each, External):
+            names.append(each.path.rpartition(".")[2])
+        elif each is not None and isinstance(cls := state.get(each), ClassObj):
+            names.append(cls.name)
+        else:
+            return None
+    return names
+
+
+_FILLED = re.compile(r"\b(\w+)\.(?:append|extend|insert|add)\(")
+
+EXPECTED = ("RuntimeError", "Exception", "BaseException", "GraphError")
+
+
+def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
+    entry = state.fork() if instr.handlers and _may_matter(instr) else None
+    catches = not machine.tells_caught and any(_may_catch(handler) for handler in instr.handlers)
+    state.guards += catches
+    after: list[State] = []
+    ended, risky = _watched(machine, instr.body, state)
+    for each in ended:
+        each.guards -= catches
+        if each.flow is not None and each.flow.kind == "raise" and instr.handlers:
+            after += _handle(machine, instr, each)
+        elif each.flow is None:
+            after += machine.run(instr.orelse, [each])
+        else:
+            after.append(each)
+    if entry is not None and risky:
+        entry.truths = Truths(entry.truths)
+        entry.choices += (Choice(Condition(instr.handlers[0].span, True), Symbol(ticket())),)
+        _fill(entry, instr.body)
+        after += _enter(machine, instr.handlers[0], entry, Failure(GROUPS[0] if instr.is_group else ""))
+    return settled(machine, _finally(machine, instr, after), instr.live)
+
+
+def _fill(state: State, body: ir.Block) -> None:
+    """What raised may have done so behind some turns: the lists that are filled before it may hold more."""
+    spans = list(coverage.spans(body))
+    text = spans[0].source.text[spans[0].start : max(each.end for each in spans)]
+    for name in set(_FILLED.findall(text)):
+        value = state.frame.names.get(name)
+        held = state.get(value) if value is not None else None
+        if isinstance(held, ListObj) and isinstance(value, Ref):
+            state.set(value, replace(held, open=True))
+
+
+def _watched(machine: Machine, body: ir.Block, state: State) -> tuple[list[State], bool]:
+    """Run what a `try` guards; and whether anything in it may have raised for a reason that we don't see."""
+    before = machine.risks
+    machine.watching += 1
+    try:
+        ended = machine.run(body, [state])
+    finally:
+        machine.watching -= 1
+    return ended, machine.risks > before
+
+
+def _finally(machine: Machine, instr: ir.Try, states: list[State]) -> list[State]:
+    if not instr.final:
+        return states
+    after: list[State] = []
+    for state in states:
+        flow, state.flow = state.flow, None
+        for each in machine.run(instr.final, [state]):
+            each.flow = each.flow or flow
+            after.append(each)
+    return after
+
+
+def _may_matter(instr: ir.Try) -> bool:
+    """Whether the first handler is worth running though nothing was seen to raise: it does not give up, and what it
+    guards is more than an import."""
+    handler = instr.handlers[0].body
+    if any(isinstance(i, ir.Raise | ir.Return | ir.Break | ir.Continue) for i in handler):
+        return False
+    return any(isinstance(i, ir.Call | ir.For | ir.If | ir.While | ir.With) for i in instr.body)
+
+
+def _may_catch(handler: ir.Handler) -> bool:
+    """Whether the handler takes what autograd raises. Its test was not run yet, so names are read off it."""
+    if handler.type is None:
+        return True
+    names = {instr.name for instr in handler.test if isinstance(instr, ir.Load | ir.GetAttr)}
+    builtin = {name for name in names if name.endswith(("Error", "Exception", "Interrupt", "Exit", "Iteration"))}
+    return bool(names & set(EXPECTED)) or not builtin
+
+
+def _handle(machine: Machine, instr: ir.Try, state: State) -> list[State]:
+    """Send a raised exception to the handlers."""
+    assert state.flow is not None
+    raised = state.flow.value
+    state.flow = None
+    if instr.is_group:
+        return _handle_group(machine, instr.handlers, state, raised or Failure(""))
+    after: list[State] = []
+    for handler in instr.handlers:
+        for tested in machine.run(handler.test, [state]):
+            state = tested
+            takes = is_taken(raised, caught(tested, handler))
+            if takes:
+                return after + _enter(machine, handler, tested, raised or Failure(""), tested=True)
+            if takes is None:
+                state = tested.fork()
+                tested.choices += (Choice(Condition(handler.span, True), Symbol(ticket())),)
+                after += _enter(machine, handler, tested, raised or Failure(""), tested=True)
+    state.flow = Flow("raise", raised)
+    return [*after, state]
+
+
+GROUPS = ("ExceptionGroup", "BaseExceptionGroup")
+
+
+def _handle_group(machine: Machine, handlers: tuple[ir.Handler, ...], state: State, raised: Value) -> list[State]:
+    """Send what was raised to `except*` handlers: one exception to the first that takes it, one that we don't know to
+    each of them, a group to some, one after the other; what none takes is raised on."""
+    kind = raised.type if isinstance(raised, Failure) else ""
+    if kind in GROUPS:
+        return _some_of(machine, handlers, state)
+    if not kind:
+        forks = [*(state.fork() for _ in handlers[1:]), state]
+        return [
+            after
+            for handler, each in zip(handlers, forks)
+            for after in _enter(machine, handler, _chosen(each, handler, handlers), Failure(GROUPS[0]))
+        ]
+    for handler in handlers:
+        (state,) = machine.run(handler.test, [state])[:1]
+        if is_taken(raised, caught(state, handler)):
+            return _enter(machine, handler, state, Failure(GROUPS[0]), tested=True)
+    state.flow = Flow("raise", raised)
+    return [state]
+
+
+def _some_of(machine: Machine, handlers: tuple[ir.Handler, ...], state: State) -> list[State]:
+    """Run every choice of `except*` handlers but none; what one raises goes on behind the last."""
+    paths: list[tuple[State, bool, Flow | None]] = [(state, False, None)]
+    for number, handler in enumerate(handlers):
+        behind: list[tuple[State, bool, Flow | None]] = []
+        for each, taken, flow in paths:
+            if taken or number + 1 < len(handlers):
+                behind.append((each.fork(), taken, flow))
+            for after in _enter(machine, handler, _chosen(each, handler, handlers), Failure(GROUPS[0])):
+                behind.append((after, True, after.flow or flow))
+                after.flow = None
+        paths = behind
+    for each, _, flow in paths:
+        each.flow = flow
+    return [each for each, _, _ in paths]
+
+
+def _chosen(state: State, handler: ir.Handler, handlers: tuple[ir.Handler, ...]) -> State:
+    """Note that the path takes this handler, where it might have taken another."""
+    if len(handlers) > 1:
+        state.choices += (Choice(Condition(handler.span, True), Symbol(ticket())),)
+    return state
+
+
+def _enter(machine: Machine, handler: ir.Handler, state: State, raised: Value, *, tested: bool = False) -> list[State]:
+    states = [state] if tested else machine.run(handler.test, [state])
+    before = [each.frame.registers.get(HANDLED) for each in states]
+    after: list[State] = []
+    for each, outer in zip(states, before, strict=True):
+        each.write(handler.dst, raised, handler.span)
+        each.write(HANDLED, raised, handler.span)
+        for ended in machine.run(handler.body, [each]):
+            registers = ended.writable().registers
+            registers.pop(HANDLED, None)
+            if outer is not None:
+                registers[HANDLED] = outer
+            after.append(ended)
+    return after
+
+
+_SAFE_BUILTINS = frozenset(
+    """print range enumerate zip len list tuple dict set frozenset sorted sum isinstance issubclass type id reversed super
+    str repr bool hasattr callable max min map filter abs round any all object iter""".split()
+)
+
+_SAFE_ROOTS = ("torch", "collections", "functools", "itertools", "contextlib", "copy", "math", "time")
+
+_RISKY = ("torch.load", "torch.save", "torch.compile", "torch.jit", "torch.distributed", "torch.cuda", "torch.hub")
+
+_RISKY_METHODS = {"pop", "popleft", "remove", "index", "load_state_dict", "get_submodule"}
+
+
+def may_raise(state: State, instr: ir.Instr) -> bool:
+    """Operations on tensors that we know can't; a walk is judged where it runs."""
+    match instr:
+        case ir.Import() | ir.Opaque() | ir.Await():
+            return True
+        case ir.Call(func=func):
+            return _call(state, state.read(func))
+        case ir.GetAttr(obj=obj) | ir.SetItem(obj=obj) | ir.DelItem(obj=obj):
+            return isinstance(state.get(state.read(obj)), UnknownObj)
+        case ir.GetItem(obj=obj, index=index):
+            return _item(state, state.read(obj), state.read(index))
+        case ir.Unpack(src=src) | ir.For(iterable=src):
+            held = state.get(state.read(src))
+            return isinstance(held, UnknownObj) or (isinstance(held, ListObj) and held.open)
+        case ir.With(context=context):
+            value = state.read(context)
+            known = isinstance(value, GradMode | Partial) or isinstance(state.get(value), Instance | GeneratorObj)
+            return not known
+    return False
+
+
+def _call(state: State, func: Value) -> bool:
+    """Whether what is called may raise by itself; what it runs of the program is asked instruction by instruction."""
+    match func:
+        case Closure() | GradMode():
+            return False
+        case Bound(func=inner) | Wrapped(func=inner) | Partial(func=inner):
+            return _call(state, inner)
+        case External(path=path):
+            root, _, name = path.partition(".")
+            if root == "builtins":
+                return name not in _SAFE_BUILTINS and not is_builtin(func)
+            return root not in _SAFE_ROOTS or path.startswith(_RISKY)
+        case Method(obj=obj, name=name):
+            return name in _RISKY_METHODS or not _is_known(state, obj)
+        case Ref():
+            return not isinstance(state.get(func), ClassObj | LayerObj | Instance)
+    return True
+
+
+def _is_known(state: State, obj: Value) -> bool:
+    held = state.get(obj)
+    known = TensorObj | ListObj | DictObj | LayerObj | OptimizerObj | IteratorObj | GeneratorObj | Instance | ClassObj
+    return isinstance(held, known) or terms.is_scalar(obj) or isinstance(obj, Tuple)
+
+
+def _item(state: State, obj: Value, index: Value) -> bool:
+    """Whether an item may be missing."""
+    held = state.get(obj)
+    if isinstance(held, TensorObj) or isinstance(obj, External):
+        return False
+    if isinstance(held, DictObj):
+        return index not in held.items
+    items = obj.items if isinstance(obj, Tuple) else held.items if isinstance(held, ListObj) and not held.open else ()
+    if isinstance(index, Slice):
+        return not items
+    return not (isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items))

@@ -1,0 +1,211 @@
+"""Generators: the consumer runs where the function yields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from retainlint import ir
+from retainlint.incident import Turn
+from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, settled, sort_turn
+from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.solver import terms
+from retainlint.symbolic.state.classes import find
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import (
+    GUESS,
+    Closure,
+    Const,
+    GeneratorObj,
+    Instance,
+    IteratorObj,
+    ListObj,
+    Symbol,
+    Tuple,
+    Value,
+)
+from retainlint.text.source import Span
+
+
+def run_yield(machine: Machine, instr: ir.Yield, state: State) -> list[State]:
+    """Hand a value to the loop that runs over this generator, or collect it."""
+    value, consumer = state.read(instr.src), state.frame.consumer
+    if machine.trying:
+        machine.yielding.add(state.frame.code)
+    held = state.get(value)
+    if instr.delegates and isinstance(held, GeneratorObj):
+        given = Args(held.pos, held.named)
+        results = calls.run_body(machine, state, held.func, given, instr.span, consumer)
+        states = [each for each, _ in results]
+        if consumer is None:
+            for each, inner in results:
+                collect(each, inner, delegates=True)
+    elif consumer is None:
+        collect(state, value, delegates=instr.delegates)
+        states = [state]
+    elif instr.delegates:
+        states = _each(machine, state, value, consumer, instr.span)
+    else:
+        states = consumer(state, value)
+    for each in states:
+        if each.flow is None:
+            each.write(instr.dst, objects.fresh(each, instr.span, plain=True), instr.span)
+    return states
+
+
+def _each(
+    machine: Machine, state: State, source: Value, consumer: Callable[[State, Value], list[State]], span: Span
+) -> list[State]:
+    """`yield from` something that isn't a generator's call: its items are handed on one by one."""
+    known = iteration.known_items(machine, state, source, span)
+    states = [state]
+    for item in known if known is not None else [iteration.any_item(machine, state, source, span)] * 2:
+        states = [after for each in states for after in (consumer(each, item) if each.flow is None else [each])]
+    return states
+
+
+def collect(state: State, value: Value, *, delegates: bool) -> None:
+    held = state.get(value)
+    more = held.items if delegates and isinstance(held, ListObj) else (value,)
+    frame = state.writable()
+    frame.yielded = (*frame.yielded, *more)[-64:]
+
+
+def drain(machine: Machine, state: State, generator: Value) -> Value:
+    """Run a generator to its end on this state; where it forks, only its first way is followed."""
+    held = state.get(generator)
+    assert isinstance(held, GeneratorObj)
+    span = held.func.code.span
+    results = calls.run_body(machine, state.fork(), held.func, Args(held.pos, held.named), span)
+    ended = [(each, value) for each, value in results if each.flow is None]
+    if not ended:
+        return state.new(ListObj((), True))
+    first, value = ended[0]
+    state.become(first)
+    if state.get(value) == ListObj(()) and held.func.code in machine.yielding:
+        return state.new(ListObj((), True))
+    return value
+
+
+Around: TypeAlias = "Callable[[State, int, Value], Results | None]"
+"""What a loop gets in the turn of a number, counted from 1, for which a generator yields a value; None: it ends before."""
+
+
+def within(machine: Machine, state: State, iterable: Value, span: Span) -> tuple[GeneratorObj, Around] | None:
+    """The generator that something runs over: alone, counted, or beside others."""
+    held = state.get(iterable)
+    if isinstance(held, Instance) and isinstance(made := find(state, iterable, "__iter__"), Closure):
+        held = GeneratorObj(made, (iterable,), ()) if made.code.is_generator else held
+    if isinstance(held, GeneratorObj):
+        return held, lambda each, number, value: [(each, value)]
+    if not isinstance(held, IteratorObj) or held.kind not in ("enumerate", "zip"):
+        return None
+    found = {at: each for at, part in enumerate(held.parts) if (each := within(machine, state, part, span)) is not None}
+    chosen = next((at for at in found if _yields_graphs(machine, state.fork(), found[at][0])), None)
+    if chosen is None:
+        return None
+    generator, inner = found[chosen]
+    beside = {at: iteration.source_of(machine, state, part, span) for at, part in enumerate(held.parts) if at != chosen}
+
+    def around(state: State, number: int, value: Value) -> Results | None:
+        if any(source.length is not None and source.length < number for source in beside.values()):
+            return None
+        index = Const(number - 1) if number <= iteration.EXACT else Symbol(ticket(), iteration.EXACT)
+        counted = (terms.sum_of("+", index, held.start),) if held.kind == "enumerate" else ()
+        rows: list[tuple[State, tuple[Value, ...]]] = [(state, counted)]
+        for at in range(len(held.parts)):
+            longer: list[tuple[State, tuple[Value, ...]]] = []
+            for each, row in rows:
+                given = inner(each, number, value) if at == chosen else beside[at].at(each, index)
+                if given is None:
+                    return None
+                longer += [(after, (*row, item)) for after, item in given if after.flow is None]
+            rows = longer
+        return [(each, Tuple(row)) for each, row in rows]
+
+    return generator, around
+
+
+def _yields_graphs(machine: Machine, state: State, generator: GeneratorObj) -> bool:
+    """Whether what a generator yields was computed with a graph."""
+    edges = objects.edges_in(machine, state, (drain(machine, state, state.new(generator)),))
+    return any(not edge.node.is_leaf and machine.graphs.exists(edge) < GUESS for edge in edges)
+
+
+def over_generator(
+    machine: Machine, instr: ir.For, state: State, generator: GeneratorObj, around: Around
+) -> list[State] | None:
+    """The loop's body runs at each `yield`, in the loop's own frame; None if no path came to one, since
+    its own loop gathers more before than the turns that are run."""
+    outer, stack, called = state.turns, state.stack, state.calls
+    ended: list[State] = []
+    exhausted: list[State] = []
+    yielded: list[Span] = []
+    trying = machine.trying
+
+    def consume(each: State, item: Value) -> list[State]:
+        if machine.trying and not trying:
+            return []  # it is known now that it yields
+        inner, waiting = (each.stack, each.calls, each.turns), each.suspended
+        yielded.append(instr.span)
+        collect(each, Const(None), delegates=False)
+        number = len(each.frame.yielded)
+        each.stack, each.calls, each.suspended = stack, called, (*each.suspended, *inner[0])
+        each.turns = (*outer, Turn(instr.span, number, depth=len(called)))
+        begun = around(each, number, item)
+        if begun is None:
+            exhausted.append(each)
+            return []
+        for one, value in begun:
+            one.write(instr.item, value, instr.span)
+        going, left = sort_turn(machine.run(instr.body, [one for one, _ in begun]))
+        ended.extend(left)
+        for one in going:
+            forget_dead(one, instr.live_turn)
+            one.stack, one.calls, one.turns = inner
+            one.suspended = waiting
+        return going
+
+    given = Args(generator.pos, generator.named)
+    results = calls.run_body(machine, state, generator.func, given, instr.span, consume)
+    if not yielded and generator.func.code in machine.yielding:
+        return None
+    finished = [each for each, _ in results if each.flow is None]
+    ended += [each for each, _ in results if each.flow is not None]
+    finished += exhausted
+    for each in ended + exhausted:
+        each.stack, each.calls, each.suspended = stack, called, state.suspended
+    for each in finished:
+        each.turns = outer
+    after = machine.run(instr.orelse, finished)
+    return settled(machine, leave_loop(ended, outer) + after, instr.live)
+
+
+def with_generator(machine: Machine, instr: ir.With, state: State, generator: GeneratorObj) -> list[State]:
+    """`@contextmanager`: the body runs where the function yields."""
+    stack, called = state.stack, state.calls
+    ended: list[State] = []
+
+    def consume(each: State, value: Value) -> list[State]:
+        inner, waiting = (each.stack, each.calls), each.suspended
+        each.stack, each.calls, each.suspended = stack, called, (*waiting, *inner[0])
+        each.write(instr.dst, value, instr.span)
+        going: list[State] = []
+        for one in machine.run(instr.body, [each]):
+            one.pending, one.flow = (*one.pending, one.flow), None
+            one.stack, one.calls = inner
+            one.suspended = waiting
+            going.append(one)
+        return going
+
+    given = Args(generator.pos, generator.named)
+    depth = len(state.pending)
+    for each, _ in calls.run_body(machine, state, generator.func, given, instr.span, consume):
+        if len(each.pending) > depth:
+            each.flow = each.flow or each.pending[depth]
+            each.pending = each.pending[:depth]
+        ended.append(each)
+    return settled(machine, ended, instr.live)

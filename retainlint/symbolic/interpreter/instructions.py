@@ -1,0 +1,507 @@
+"""What each instruction does to a state: one function a kind, in one table; names, branches and definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from retainlint import ir
+from retainlint.startup.records import replace
+from retainlint.symbolic.interpreter import (
+    attributes,
+    calls,
+    context_managers,
+    exceptions,
+    generators,
+    loops,
+    module_bodies,
+    subscripts,
+)
+from retainlint.symbolic.interpreter.calls import call
+from retainlint.symbolic.interpreter.module_bodies import resolve, waits
+from retainlint.symbolic.merging import merge_states
+from retainlint.symbolic.merging.merge_states import settled
+from retainlint.symbolic.models.python import containers
+from retainlint.symbolic.models.torch import operations
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.solver import decisions, loop_periods
+from retainlint.symbolic.state import classes, code_text
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import Flow, Frame, State
+from retainlint.symbolic.state.values import (
+    Bound,
+    ClassObj,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    Failure,
+    GradMode,
+    Imported,
+    Instance,
+    ListObj,
+    Method,
+    Partial,
+    Ref,
+    Term,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+from retainlint.text.source import Span
+
+
+def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
+    cond = state.read(instr.cond)
+    truth = decisions.decide(state, cond)
+    if truth is None and not state.guards and (only_raises(instr.then) or only_raises(instr.orelse)):
+        truth = not only_raises(instr.then)
+        settle(state, cond, truth)
+    elif truth is False and not state.guards and is_assertion(instr.orelse):
+        truth = True  # others, whom we didn't see, have seen to it
+    elif truth is not None and not state.guards and _gives_up(machine, instr, state, truth):
+        truth = not truth
+    if truth is not None:
+        machine.waste.arms.take(instr, truth)
+        return machine.run(instr.then if truth else instr.orelse, [state])
+    loop_periods.note(machine, instr, cond)
+    after: list[State] = []
+    for arm, taken in machine.part(state, cond, instr.span):
+        machine.waste.arms.take(instr, taken)
+        after += machine.run(instr.then if taken else instr.orelse, [arm])
+    return settled(machine, after, instr.live)
+
+
+def _gives_up(machine: Machine, instr: ir.If, state: State, truth: bool) -> bool:
+    """Whether a path would end here in what only raises, for a reason that need not hold: a list is asked for what some
+    turns have put into it that may have had none, which it then hasn't; or no path has come to the walks behind, and this
+    one to none so far."""
+    taken, other = (instr.then, instr.orelse) if truth else (instr.orelse, instr.then)
+    if not only_raises(taken) or only_raises(other):
+        return False
+    sampled = [each for name in code_text.WORD.findall(instr.span.text) if (each := _sampled(state, name)) is not None]
+    for ref, held in sampled:
+        state.set(ref, replace(held, items=(), sampled=False, size=None))
+    return bool(sampled) or (machine.anyhow and not state.ledger.freed)
+
+
+def _sampled(state: State, name: str) -> tuple[Ref, ListObj] | None:
+    value = state.frame.names.get(name)
+    held = state.get(value) if isinstance(value, Ref) else None
+    return (value, held) if isinstance(value, Ref) and isinstance(held, ListObj) and held.sampled else None
+
+
+def settle(state: State, cond: Value, truth: bool) -> None:
+    """Take for granted what the program itself insists on, by raising otherwise."""
+    while isinstance(cond, Term) and cond.op == "not":
+        cond, truth = cond.args[0], not truth
+    state.truths[cond] = truth
+
+
+def only_raises(block: ir.Block) -> bool:
+    """Whether a block does nothing but raise."""
+    return bool(block) and isinstance(block[-1], ir.Raise) and not any(isinstance(i, ir.If | ir.For) for i in block)
+
+
+def is_assertion(block: ir.Block) -> bool:
+    """Whether a block is what an `assert` does if it fails."""
+    return only_raises(block) and block[-1].span.text.startswith("assert")
+
+
+ALLOWANCE = 1_000
+"""Steps that a decorator of another module may take before it is given up, unless it walks: what takes more writes docs."""
+
+
+def make_function(state: State, code: ir.Code) -> Closure:
+    registers = state.frame.registers
+    defaults = tuple((p.name, registers[p.default]) for p in code.params if p.default is not None)
+    return Closure(code, state.stack[-1], defaults)
+
+
+_WRAPPERS = {
+    "builtins.property": "property", "functools.cached_property": "cached_property", "builtins.staticmethod": "staticmethod",
+    "builtins.classmethod": "classmethod", "functools.cache": "cache", "functools.lru_cache": "cache",
+    "contextlib.contextmanager": "context",
+    "torch.no_grad": "no_grad", "torch.inference_mode": "no_grad", "torch.enable_grad": "enable_grad",
+    "torch.autograd.no_grad": "no_grad", "torch.jit.script": "", "torch.compile": "",
+}  # fmt: skip
+
+
+def decorate(machine: Machine, state: State, decorator: Value, target: Value, span: Span) -> Results:
+    """`@decorator`: the known ones are understood, the program's own are run, any other is taken to keep the thing."""
+    if isinstance(decorator, GradMode):
+        return [(state, Wrapped("enable_grad" if decorator.enabled else "no_grad", target))]
+    if isinstance(decorator, Partial) and isinstance(decorator.func, External):
+        decorator = decorator.func
+    if isinstance(decorator, External):
+        if decorator.path == "abc.abstractmethod" and isinstance(target, Closure) and _says_nothing(target.code):
+            return [(state, Wrapped("abstract", target))]
+        kind = _WRAPPERS.get(decorator.path)
+        if kind == "cache":
+            return [(state, Wrapped(kind, target, state.new(DictObj({}))))]
+        if kind:
+            return [(state, Wrapped(kind, target))]
+        if decorator.path.startswith("dataclasses."):
+            _mark_dataclass(state, target)
+        return [(state, target)]
+    obj = state.get(decorator)
+    if waits(machine, state, decorator, target, span):
+        return [(state, target)]
+    if isinstance(decorator, Closure | Bound | Partial) or isinstance(obj, Instance | ClassObj):
+        imports, allowance = machine.imports, machine.imports.allowance
+        imports.allowance = min(allowance, ALLOWANCE)
+        try:
+            return call(machine, state, decorator, Args((target,), spans=(span,)), span)
+        finally:
+            imports.allowance = allowance
+    if isinstance(decorator, Method) and isinstance(decorator.obj, Wrapped):
+        return [(state, decorator.obj)]  # @x.setter keeps the getter
+    if isinstance(obj, UnknownObj) and obj.name.startswith("dataclass"):
+        _mark_dataclass(state, target)
+    return [(state, target)]
+
+
+def _says_nothing(code: ir.Code) -> bool:
+    """Whether a body holds no more than `pass`, `...` or a result."""
+    return all(isinstance(each, ir.Const | ir.Return) for each in code.body)
+
+
+def _mark_dataclass(state: State, target: Value) -> None:
+    obj = state.get(target)
+    if isinstance(obj, ClassObj) and isinstance(target, Ref):
+        state.set(target, ClassObj(obj.name, obj.bases, obj.attrs, obj.code, dataclass=True))
+
+
+def make_class(machine: Machine, state: State, instr: ir.MakeClass) -> list[State]:
+    """Run the class body; its names become the attributes."""
+    registers = state.frame.registers
+    bases = tuple(registers[arg.value] for arg in instr.bases if arg.name is None and not arg.star)
+    frame_id = state.push(instr.code, state.stack[-1], None)
+    done: list[State] = []
+    for after in machine.run(instr.code.body, [state]):
+        frame = after.frames[frame_id]
+        ref = after.new(ClassObj(instr.code.name, bases, {}, instr.code))
+        names = {name: resolve(machine, after, value, instr.span) for name, value in frame.names.items()}
+        attrs = {name: _owned(value, ref) for name, value in names.items()}
+        after.set(ref, ClassObj(instr.code.name, bases, attrs, instr.code))
+        classes.make_members(after, ref)
+        after.pop(None)
+        if after.flow is None:
+            after.write(instr.dst, ref, instr.span)
+        done.append(after)
+    return done
+
+
+def _owned(value: Value, owner: Ref) -> Value:
+    if isinstance(value, Closure):
+        return Closure(value.code, value.frame, value.defaults, owner)
+    if isinstance(value, Wrapped):
+        return Wrapped(value.kind, _owned(value.func, owner), value.memo)
+    return value
+
+
+_BUILTINS = {name: External(f"builtins.{name}") for name in calls.BUILTINS}
+
+_LOCAL_SCOPE, _GLOBAL, _ENCLOSING = ir.Scope.LOCAL, ir.Scope.GLOBAL, ir.Scope.ENCLOSING  # asked for in each step
+
+
+def frame_of(machine: Machine, state: State, name: str, scope: ir.Scope) -> Frame:
+    """The frame that a write to `name` goes to."""
+    if scope is _LOCAL_SCOPE:
+        return state.writable()
+    if scope is _GLOBAL:
+        return state.writable(_module(machine, state))
+    holder = _holder(state, name)
+    return state.writable(holder if holder is not None else _module(machine, state))
+
+
+def load(machine: Machine, state: State, name: str, scope: ir.Scope, span: Span) -> Value | None:
+    """The value of a name; None where this path has not bound a name of its own, and so can't come here."""
+    if state.unless:
+        if merge_states.is_unbound(state, state.stack[-1], name):
+            return None
+        merge_states.learn(state, state.stack[-1], name)
+    found = _bound(machine, state, name, scope, span)
+    return module_bodies.resolve(machine, state, found, span) if type(found) is Imported else found
+
+
+def bound_elsewhere(instr: ir.Load, lost: list[State], done: list[State]) -> tuple[list[State], list[State]]:
+    """Where no path has bound a name, and the program works, a turn has that wasn't run: `lost` go on with anything.
+    Those that go on, and those that don't."""
+    failure = Failure("NameError")
+    for state in lost:
+        if state.flow is not None and state.flow.value == failure and not state.guards:
+            state.flow = None
+            state.write(instr.dst, objects.fresh(state, instr.span, name=instr.name), instr.span)
+    return [state for state in lost if state.flow is None], [state for state in done if state.flow is not None]
+
+
+def bind(machine: Machine, state: State, name: str, scope: ir.Scope, value: Value) -> None:
+    frame_of(machine, state, name, scope).names[name] = value
+    if state.unless:
+        merge_states.bound(state, state.stack[-1], name)
+
+
+def _module(machine: Machine, state: State) -> int:
+    """The frame of the module in whose text the running code stands."""
+    return machine.imports.of[state.frame.code.span.source]
+
+
+def _holder(state: State, name: str) -> int | None:
+    """The nearest frame around the running one that has `name` as a local."""
+    at = state.frame.parent
+    while at is not None and at in state.frames:
+        frame = state.frames[at]
+        if name in frame.code.local_names and not isinstance(frame.cls, str):
+            return at
+        at = frame.parent
+    return None
+
+
+def _bound(machine: Machine, state: State, name: str, scope: ir.Scope, span: Span) -> Value | None:
+    """What a name is bound to."""
+    if scope is _LOCAL_SCOPE:
+        found = state.frame.names.get(name)
+        if found is not None:
+            return found
+    elif scope is _ENCLOSING:
+        holder = _holder(state, name)
+        if holder is not None and (found := state.frames[holder].names.get(name)) is not None:
+            return found
+    module = _module(machine, state)
+    found = module_bodies.named(machine, state, module, name, own=True)
+    if found is not None:
+        return found
+    if name in calls.BUILTINS:
+        return _BUILTINS[name]
+    if (starred := module_bodies.from_star(machine, state, module, name, span)) is not None:
+        return starred
+    machine.slips.add(span)
+    if scope is not _ENCLOSING and name in state.frame.code.local_names:
+        return None
+    missing = objects.fresh(state, span, name=name)
+    frame_of(machine, state, name, scope).names[name] = missing
+    return missing
+
+
+_LOCAL = ir.Scope.LOCAL
+
+
+Step: TypeAlias = Callable[[Machine, Any, State], "list[State] | None"]
+"""Runs one instruction; the states that come out of it, None if that is the one that went in."""
+
+
+def _put(results: Results, instr: Any, before: State) -> list[State] | None:
+    """Write each result into its state's register; the states, as a step gives them."""
+    dst, span = instr.dst, instr.span
+    if len(results) == 1 and results[0][0] is before:
+        if before.flow is None:
+            before.write(dst, results[0][1], span)
+        return None
+    states: list[State] = []
+    for state, value in results:
+        if state.flow is None:
+            state.write(dst, value, span)
+        states.append(state)
+    return states
+
+
+# -- values -------------------------------------------------------------------------------------------------------
+
+
+def _const(machine: Machine, instr: ir.Const, state: State) -> None:
+    known: Const | None = vars(instr).get(_MADE)
+    if known is None:
+        known = vars(instr)[_MADE] = Const(instr.value)
+    state.write(instr.dst, known, instr.span)
+
+
+_MADE = " made"
+"""Under this name a constant is noted on its instruction."""
+
+
+def _move(machine: Machine, instr: ir.Move, state: State) -> None:
+    state.write(instr.dst, state.read(instr.src), state.frame.spans.get(instr.src, instr.span))
+
+
+def _load(machine: Machine, instr: ir.Load, state: State) -> None:
+    if instr.scope is _LOCAL and not state.unless:
+        frame = state.frames[state.stack[-1]]
+        found = frame.names.get(instr.name)
+        if found is not None and type(found) is not Imported:
+            if frame.owner != state.me:
+                frame = state.writable()
+            frame.registers[instr.dst] = found
+            frame.spans[instr.dst] = instr.span
+            return
+    loaded = load(machine, state, instr.name, instr.scope, instr.span)
+    if loaded is None:
+        state.flow = Flow("raise", Failure("NameError"))
+    else:
+        state.write(instr.dst, loaded, instr.span)
+
+
+def _store(machine: Machine, instr: ir.Store, state: State) -> None:
+    value = state.read(instr.src)
+    objects.named(machine, state, value, instr.name)
+    bind(machine, state, instr.name, instr.scope, value)
+
+
+def _delete(machine: Machine, instr: ir.Delete, state: State) -> None:
+    frame_of(machine, state, instr.name, instr.scope).names.pop(instr.name, None)
+
+
+def _unary(machine: Machine, instr: ir.Unary, state: State) -> None:
+    value = operations.unary(machine, state, instr.op, state.read(instr.operand), instr.span)
+    state.write(instr.dst, value, instr.span)
+
+
+def _binary(machine: Machine, instr: ir.Binary, state: State) -> list[State] | None:
+    return _put(operations.binary(machine, state, instr), instr, state)
+
+
+def _compare(machine: Machine, instr: ir.Compare, state: State) -> list[State] | None:
+    return _put(operations.compare(machine, state, instr), instr, state)
+
+
+def _build(machine: Machine, instr: ir.Build, state: State) -> None:
+    state.write(instr.dst, containers.build(machine, state, instr), instr.span)
+
+
+def _append(machine: Machine, instr: ir.Append, state: State) -> None:
+    item = instr.item
+    key = None if item.key is None else state.read(item.key)
+    containers.append(state, state.read(instr.container), state.read(item.value), key)
+
+
+def _unpack(machine: Machine, instr: ir.Unpack, state: State) -> None:
+    for dst, value in zip(instr.dsts, subscripts.unpack(machine, state, instr), strict=True):
+        state.write(dst, value, instr.span)
+
+
+def _await(machine: Machine, instr: ir.Await, state: State) -> None:
+    state.write(instr.dst, state.read(instr.src), instr.span)
+
+
+def _opaque(machine: Machine, instr: ir.Opaque, state: State) -> None:
+    machine.gap(instr.span, instr.reason)
+    if instr.dst is not None:
+        state.write(instr.dst, objects.fresh(state, instr.span), instr.span)
+
+
+# -- calls, attributes, items -------------------------------------------------------------------------------------
+
+
+def _call(machine: Machine, instr: ir.Call, state: State) -> list[State] | None:
+    args = calls.arguments(machine, state, instr)
+    return _put(calls.call(machine, state, state.read(instr.func), args, instr.span), instr, state)
+
+
+def _get_attr(machine: Machine, instr: ir.GetAttr, state: State) -> list[State] | None:
+    return _put(attributes.read(machine, state, state.read(instr.obj), instr.name, instr.span), instr, state)
+
+
+def _set_attr(machine: Machine, instr: ir.SetAttr, state: State) -> list[State]:
+    obj, value = state.read(instr.obj), state.read(instr.src)
+    return attributes.write(machine, state, obj, instr.name, value, instr.span)
+
+
+def _del_attr(machine: Machine, instr: ir.DelAttr, state: State) -> None:
+    attributes.delete(state, state.read(instr.obj), instr.name)
+
+
+def _get_item(machine: Machine, instr: ir.GetItem, state: State) -> list[State] | None:
+    return _put(
+        subscripts.read(machine, state, state.read(instr.obj), state.read(instr.index), instr.span), instr, state
+    )
+
+
+def _set_item(machine: Machine, instr: ir.SetItem, state: State) -> list[State]:
+    obj, index, value = state.read(instr.obj), state.read(instr.index), state.read(instr.src)
+    return subscripts.write(machine, state, obj, index, value, instr.span)
+
+
+def _del_item(machine: Machine, instr: ir.DelItem, state: State) -> None:
+    subscripts.delete(state, state.read(instr.obj), state.read(instr.index))
+
+
+# -- definitions --------------------------------------------------------------------------------------------------
+
+
+def _import(machine: Machine, instr: ir.Import, state: State) -> None:
+    state.write(instr.dst, module_bodies.imported(machine, state, instr), instr.span)
+
+
+def _make_function(machine: Machine, instr: ir.MakeFunction, state: State) -> None:
+    state.write(instr.dst, make_function(state, instr.code), instr.span)
+
+
+def _make_class(machine: Machine, instr: ir.MakeClass, state: State) -> list[State]:
+    return make_class(machine, state, instr)
+
+
+def _make_type(machine: Machine, instr: ir.MakeType, state: State) -> None:
+    state.write(instr.dst, External(f"typing.{instr.name}"), instr.span)
+
+
+def _decorate(machine: Machine, instr: ir.Decorate, state: State) -> list[State] | None:
+    decorator, target = state.read(instr.decorator), state.read(instr.target)
+    return _put(decorate(machine, state, decorator, target, instr.span), instr, state)
+
+
+# -- control flow -------------------------------------------------------------------------------------------------
+
+
+def _break(machine: Machine, instr: ir.Break, state: State) -> None:
+    state.flow = Flow("break")
+
+
+def _continue(machine: Machine, instr: ir.Continue, state: State) -> None:
+    state.flow = Flow("continue")
+
+
+def _return(machine: Machine, instr: ir.Return, state: State) -> None:
+    state.flow = Flow("return", state.read(instr.src))
+
+
+def _raise(machine: Machine, instr: ir.Raise, state: State) -> None:
+    state.flow = Flow("raise", exceptions.failure(state, instr.src))
+
+
+STEPS: dict[type[ir.Instr], Step] = {
+    ir.Const: _const,
+    ir.Move: _move,
+    ir.Load: _load,
+    ir.Store: _store,
+    ir.Delete: _delete,
+    ir.GetAttr: _get_attr,
+    ir.SetAttr: _set_attr,
+    ir.DelAttr: _del_attr,
+    ir.GetItem: _get_item,
+    ir.SetItem: _set_item,
+    ir.DelItem: _del_item,
+    ir.Unary: _unary,
+    ir.Binary: _binary,
+    ir.Compare: _compare,
+    ir.Call: _call,
+    ir.Build: _build,
+    ir.Append: _append,
+    ir.Unpack: _unpack,
+    ir.Import: _import,
+    ir.MakeFunction: _make_function,
+    ir.Decorate: _decorate,
+    ir.MakeClass: _make_class,
+    ir.MakeType: _make_type,
+    ir.Yield: generators.run_yield,
+    ir.Await: _await,
+    ir.Opaque: _opaque,
+    ir.If: run_if,
+    ir.For: loops.run_for,
+    ir.While: loops.run_while,
+    ir.With: context_managers.run_with,
+    ir.Try: exceptions.run_try,
+    ir.Break: _break,
+    ir.Continue: _continue,
+    ir.Return: _return,
+    ir.Raise: _raise,
+}

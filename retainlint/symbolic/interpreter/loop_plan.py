@@ -1,0 +1,256 @@
+"""How a loop is run: which of its iterations, what a path knows of where they stand, and what grows from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+from typing import TypeAlias
+
+from retainlint.startup.records import record, replace
+from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.solver import congruences, decisions, intervals, terms
+from retainlint.symbolic.state.classes import find
+from retainlint.symbolic.state.path_condition import linear
+from retainlint.symbolic.state.protocol import Machine, Results
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Symbol, Term, Value
+from retainlint.text.source import Span
+
+TURNS = 4
+
+PARTS = 2_000
+"""A loop over layers, objects or weights takes every one of them in turn, as long as it takes no more steps than this
+without those of its calls: each turn may change another of them."""
+
+
+@record
+class Plan:
+    """`turns` at most; `exact`: these are all the turns there are. `at` gives the item at an index, known or not."""
+
+    turns: int
+    exact: bool
+    at: Callable[[State, Value], Results]
+    loop: int  # marks what is computed from the turn number
+    indexed: bool  # whether items differ by what they are
+    sure: bool = True  # false for a count that we can't read: it may be one
+    size: Value | None = None  # of a loop of which only some turns are run
+    middle: Symbol | None = None  # the index of some turn between the second and the last
+    last: Value | None = None  # the index of the last turn
+    span: tuple[Value, Value] | None = None  # from where to where a range counts, one by one
+    presumed: set[Value] = field(default_factory=set)
+    whole: Value | None = None  # that all its items are those that are known
+    sizes: tuple[Value, ...] = ()  # what else the program may compare with for the size
+
+    def index(self, number: int) -> Value:
+        """Where in the iterable the turn stands that is run as this one."""
+        if self.middle is None or number <= 2:
+            return Const(number - 1, (self.loop,))
+        return self.middle if number == 3 or self.last is None else self.last
+
+    def lacks(self, state: State, number: int) -> bool:
+        """Whether the path has chosen that the loop is too short for this turn, and for any after it."""
+        if number < 2:
+            return False
+        number = min(number, 3)
+        most = self.most(state)
+        if most is None and self.span is not None:
+            begun = terms.sum_of("+", self.span[0], Const(number - 1))
+            return decisions.decide(state, decisions.compare(state, "<", begun, self.span[1])) is False
+        return most is not None and most < number
+
+    def skips(self, state: State, number: int) -> bool:
+        """Whether the path has chosen that the loop has no turn in its middle."""
+        most = self.most(state) if number == 3 else None
+        return most is not None and most < 4
+
+    def most(self, state: State) -> int | None:
+        """So many turns there are at most, as far as the path has chosen."""
+        if self.size is None:
+            return None
+        found = [intervals.at_most(state, size) for size in (self.size, *self.sizes)]
+        return min([most for most in found if most is not None], default=None)
+
+    def is_last(self, state: State, index: Value) -> bool:
+        """Whether the path has chosen that a turn which was run as one between the others is the last."""
+        if not self._is_asked(state, linear(index)[0]):
+            return False
+        known = self.loop in state.deciding
+        behind = terms.sum_of("+", index, Const(1))
+        sizes = () if self.size is None else (self.size, *self.sizes)
+        found = any(
+            decisions.decide(state, decisions.compare(state, "==", behind, size)) is True
+            or decisions.decide(state, decisions.compare(state, "<", behind, size)) is False
+            for size in sizes
+        )
+        if not known:
+            state.deciding.discard(self.loop)
+        return found
+
+    def _is_asked(self, state: State, turn: Value | None) -> bool:
+        """Whether more may be known of how many turns there are, or of the number of one, than was presumed."""
+        for size in (self.size, *self.sizes):
+            if size is None or decisions.total(state, size) is not size or congruences.has_remainder(size):
+                return True
+            base, _ = linear(size)
+            if base is None or decisions.loops_of(size):
+                return True
+            for term, _ in state.truths.about(base, turn):
+                if term not in self.presumed:
+                    return True
+        return False
+
+    def presume(self, state: State, number: int, index: Value) -> None:
+        """Note, while the loop runs, how long it must be for this turn to come, and what else is as long."""
+        if number == 1 and isinstance(self.whole, Term) and decisions.decide(state, self.whole) is None:
+            self.presumed.add(self.whole)
+            state.truths[self.whole] = True
+        if not isinstance(self.size, Term | Ref):
+            return
+        at = index.value if isinstance(index, Const) and isinstance(index.value, int) else 0
+        least = at or {3: 3, 4: 2}.get(number)
+        sizes = () if least is None else (self.size, *self.sizes)
+        begun = Const(least or 0)
+        known = [decisions.compare(state, "<", begun, size) for size in sizes]
+        if number == 1:
+            known += [decisions.compare(state, "==", each, self.size) for each in self.sizes]
+        for asked in known:
+            if isinstance(asked, Term) and decisions.decide(state, asked) is None:
+                self.presumed.add(asked)
+                state.truths[asked] = True
+
+    def forget(self, states: list[State]) -> None:
+        """Behind the loop, any number of turns may have been run."""
+        for state in states:
+            for term in self.presumed & state.truths.keys():
+                del state.truths[term]
+
+    def may_end(self, state: State, number: int) -> bool:
+        """Whether a state that repeats an earlier turn's tells that all further turns are alike."""
+        if self.indexed or number < 2:
+            return False
+        return self.loop not in state.deciding or (not self.exact and number >= self.turns)
+
+
+def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int = 1) -> Plan:
+    """How to run a loop over `iterable`; `body` is how many instructions a turn runs."""
+    source = iteration.source_of(machine, state, iterable, span)
+    length = source.length
+    loop = ticket()
+    if length is not None and (length <= iteration.EXACT or (source.parts and length * body <= PARTS)):
+        whole = None if source.whole is None else decisions.compare(state, "==", source.whole, Const(length))
+        return Plan(length, True, source.at, loop, source.indexed, whole=whole)
+    size: Value = Const(length) if length is not None else source.size or Term("len", (iterable,))
+    middle = Symbol(ticket(), 2, terms.sum_of("-", size, Const(2)), loop)
+    last = terms.sum_of("-", size, Const(1))
+    sure = length is not None or not source.counted
+    return Plan(
+        TURNS, False, source.at, loop, source.indexed, sure, size, middle, last, source.span, sizes=source.sizes
+    )
+
+
+Place: TypeAlias = "str | int | tuple[int, str]"
+"""A variable of the running function, a list by its record, or an object's by its name there."""
+
+Sizes: TypeAlias = "dict[Place, int]"
+
+
+def of_names(state: State) -> Sizes:
+    """The variables of the running function that hold numbers, or lists, with their lengths."""
+    found: Sizes = {}
+    heap = state.heap
+    for name, held in state.frame.names.items():
+        if type(held) is Const:
+            if type(held.value) is int:
+                found[name] = held.value
+        elif type(held) is Ref and type(gathered := heap[held.id]) is ListObj and not gathered.open:
+            found[name] = len(gathered.items)
+    return found
+
+
+def of_objects(state: State) -> Sizes:
+    """The lists on the heap, and the numbers that objects hold."""
+    found: Sizes = {}
+    for id, held in state.heap.items():
+        if type(held) is ListObj:
+            if not held.open:
+                found[id] = len(held.items)
+        elif type(held) is Instance:
+            for name, value in held.attrs.items():
+                if type(value) is Const and type(value.value) is int:
+                    found[id, name] = value.value
+    return found
+
+
+def grown(state: State, before: Sizes, now: Sizes) -> set[Place]:
+    """What has grown since; a number that an object didn't have was its class's."""
+    return {place for place, size in now.items() if size > before.get(place, _begun(state, place, size))}
+
+
+def _begun(state: State, place: Place, size: int) -> int:
+    if isinstance(place, tuple):
+        held = state.heap[place[0]]
+        first = find(state, held.cls, place[1]) if isinstance(held, Instance) else None
+        if isinstance(first, Const) and type(first.value) is int:
+            return first.value
+    return size
+
+
+def reset(state: State, places: set[Place]) -> set[Place]:
+    """Those that a turn has set to a known number, though it began with none."""
+    found: set[Place] = set()
+    for place in places:
+        held = state.frame.names.get(place) if isinstance(place, str) else None
+        owner = state.heap.get(place[0]) if isinstance(place, tuple) else None
+        value = owner.attrs.get(place[1]) if isinstance(owner, Instance) and isinstance(place, tuple) else held
+        if isinstance(value, Const):
+            found.add(place)
+    return found
+
+
+def widen(state: State, places: set[Place]) -> None:
+    """Let each be as large as it is, or larger by any number."""
+    for place in places:
+        match place:
+            case str():
+                held = state.frame.names.get(place)
+                if isinstance(held, Ref):
+                    _open(state, held)
+                elif (number := _larger(held)) is not None:
+                    state.writable().names[place] = number
+            case int():
+                _open(state, Ref(place))
+            case (id, name):
+                owner = state.heap[id]
+                if isinstance(owner, Instance) and (number := _larger(owner.attrs.get(name))) is not None:
+                    state.set(Ref(id), Instance(owner.cls, {**owner.attrs, name: number}))
+
+
+def of_lists(state: State) -> dict[int, int]:
+    """How long each list is."""
+    return {id: len(held.items) for id, held in state.heap.items() if type(held) is ListObj}
+
+
+def sample(state: State, before: dict[int, int], turns: int, size: Value | None) -> None:
+    """Lists that have grown since, in a loop of which only some turns were run, are of unknown length; one that began
+    empty, and took an item in each of these, is as long as what the loop runs over."""
+    lists = [(id, held) for id, held in state.heap.items() if type(held) is ListObj and not held.sampled]
+    for id, held in lists:
+        if len(held.items) > before.get(id, 0):
+            is_whole = not held.open and not before.get(id, 0) and len(held.items) == turns
+            state.set(Ref(id), replace(held, sampled=True, size=size if is_whole else held.size))
+
+
+def _open(state: State, ref: Ref) -> None:
+    held = state.get(ref)
+    if isinstance(held, ListObj):
+        state.set(ref, replace(held, open=True))
+
+
+def _larger(value: Value | None) -> Symbol | None:
+    """A number that nobody knows, at least as large as one that is known, or was at least so large."""
+    match value:
+        case Const(int(number)) if not isinstance(number, bool):
+            return Symbol(ticket(), number)
+        case Symbol(low=low):
+            return Symbol(ticket(), low)
+    return None

@@ -1,0 +1,213 @@
+"""Loops: turn by turn, until the state repeats."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from retainlint import ir
+from retainlint.incident import Turn
+from retainlint.startup.records import replace
+from retainlint.symbolic.interpreter import loop_acceleration, loop_plan
+from retainlint.symbolic.interpreter.generators import over_generator, within
+from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, new_states, settled, sort_turn
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.solver import decisions
+from retainlint.symbolic.state.classes import find
+from retainlint.symbolic.state.protocol import Args, Machine
+from retainlint.symbolic.state.reachability import sweep
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import Bound, GeneratorObj, Instance, Value
+from retainlint.text.source import Span
+
+KNOWN_TURNS = 12
+"""While its condition is known, a `while` runs so many turns at most."""
+
+
+UNKNOWN_TURNS = 4
+
+
+COUNTERS = 3
+"""From this turn on, a state that differs from an earlier one only by numbers and texts counts as repeated."""
+
+
+def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
+    after: list[State] = []
+    for each, iterable in _iterated(machine, state, state.read(instr.iterable), instr.span):
+        if each.flow is not None:
+            after.append(each)
+        elif (found := within(machine, each, iterable, instr.span)) is not None:
+            begun = each.fork()
+            ways = over_generator(machine, instr, each, *found)
+            if ways is None and isinstance(begun.get(iterable), GeneratorObj):
+                iterable = objects.fresh(begun, instr.span)
+            after += _over(machine, instr, begun, iterable) if ways is None else ways
+        else:
+            after += _over(machine, instr, each, iterable)
+    return after
+
+
+class _Turns:
+    """The turns of one loop; `ended` are the states that left it otherwise than by its end."""
+
+    def __init__(self, machine: Machine, instr: ir.For, state: State, iterable: Value) -> None:
+        self.machine, self.instr, self.outer = machine, instr, state.turns
+        self.plan = loop_plan.plan(machine, state, iterable, instr.span, len(instr.body))
+        self.ended: list[State] = []
+        self.over: list[State] = []
+        self.lists = {} if self.plan.exact else loop_plan.of_lists(state)
+
+    def begin(self, states: list[State], index: Value, number: int = 1) -> list[State]:
+        """Take the item at an index, for a turn of at least that number."""
+        plan, span, outer = self.plan, self.instr.span, self.outer
+        begun: list[State] = []
+        for each in states:
+            before = each.turns[len(outer)].number if len(each.turns) > len(outer) else 0
+            turn = max(number, before + 1)
+            here = Turn(span, turn, depth=len(each.calls), sure=plan.sure, few=plan.exact, begun=plan.loop)
+            each.turns = (*outer, here)
+            plan.presume(each, number, index)
+            for current, item in plan.at(each, index):
+                if current.flow is None:
+                    current.write(self.instr.item, item, span)
+                    begun.append(current)
+                else:
+                    self.ended.append(current)
+        return begun
+
+    def run(self, begun: list[State], last: Value | None = None) -> list[State]:
+        """Those that go on behind a turn; not those for which the one at `last` was the last."""
+        live, left = sort_turn(self.machine.run(self.instr.body, begun))
+        self.ended += left
+        if last is not None and self.plan.size is not None:
+            over = [self.plan.is_last(each, last) for each in live]
+            self.over += self.settle([each for each, is_over in zip(live, over) if is_over])
+            live = [each for each, is_over in zip(live, over) if not is_over]
+        return self.settle(live)
+
+    def settle(self, live: list[State]) -> list[State]:
+        """What is told apart at the end of a turn."""
+        for each in live:
+            forget_dead(each, self.instr.live_turn)
+            sweep(each)
+        return self.machine.thin(live, self.instr.span)
+
+    def take(self, states: list[State], index: Value) -> list[State]:
+        """Run one turn more."""
+        return self.run(self.begin(states, index))
+
+    def leave(self, exhausted: list[State]) -> list[State]:
+        """What comes behind the loop."""
+        self.plan.forget(exhausted + self.ended)
+        if not self.plan.exact:
+            for each in exhausted + self.ended:
+                at = len(self.outer)
+                loop_plan.sample(each, self.lists, each.turns[at].number if len(each.turns) > at else 0, self.plan.size)
+        for each in exhausted:
+            each.turns = self.outer
+        after = self.machine.run(self.instr.orelse, exhausted)
+        return settled(self.machine, leave_loop(self.ended, self.outer) + after, self.instr.live)
+
+
+def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
+    turns = _Turns(machine, instr, state, iterable)
+    plan, deep = turns.plan, _is_deep(machine, turns.outer)
+    seen: list[State] = []
+    live = [state]
+    exhausted: list[State] = []
+    first: State | None = None
+    counting = loop_acceleration.Counting(machine, instr)
+    for number in range(1, plan.turns + 1):
+        exhausted += [each for each in live if plan.lacks(each, number)]
+        live = [each for each in live if not plan.lacks(each, number)]
+        if number > 2 and first is not None:
+            live, gone = loop_acceleration.cross(machine, instr, plan, live, first, number, turns.take)
+            exhausted += gone
+        skipping = [each for each in live if plan.skips(each, number)]
+        begun = turns.begin([each for each in live if not plan.skips(each, number)], plan.index(number), number)
+        if not plan.exact:
+            known = len(turns.ended)
+            counting.turn(number, begun, lambda each: turns.begin([each], plan.index(3)))
+            del turns.ended[known:]
+        live = skipping + turns.run(begun, plan.index(number) if number < plan.turns else None)
+        if live and plan.may_end(live[0], number):
+            live, repeated = new_states(
+                machine, live, seen, lenient=number >= COUNTERS and not plan.exact, grown=not plan.exact
+            )
+            exhausted += repeated
+        if not live or (deep and number >= 2 and not plan.exact and plan.loop not in live[0].deciding):
+            break
+        if number == 1 and not plan.exact:
+            first = live[0].fork()
+        if not plan.indexed:
+            seen += [each.fork() for each in live]
+    return turns.leave(exhausted + turns.over + live)
+
+
+def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
+    outer, begin = state.turns, ticket()
+    presumed: set[Value] = set()
+    ended: list[State] = []
+    finished: list[State] = []
+    seen: list[State] = []
+    live = [state]
+    decided = True
+    number = 0
+    unknown_turns = 2 if _is_deep(machine, outer) else UNKNOWN_TURNS
+    is_endless = all(isinstance(each, ir.Const) for each in instr.test)
+    counting = loop_acceleration.Counting(machine, instr)
+    while live and number < (KNOWN_TURNS if decided else unknown_turns):
+        number += 1
+        begun: list[State] = []
+        for each in live:
+            each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls), begun=begin))
+        for tested in machine.run(instr.test, live):
+            if tested.flow is not None:
+                ended.append(tested)
+                continue
+            truth = decisions.decide(tested, tested.read(instr.cond))
+            if truth is None:
+                decided = False
+                if number > 2:
+                    finished.append(tested.fork())
+                truth = True
+                presumed |= decisions.presume(tested, tested.read(instr.cond))
+            (begun if truth else finished).append(tested)
+        if number == 1 or not decided or is_endless or number == KNOWN_TURNS:
+            counting.turn(number, begun, partial(_again, machine, instr, outer))
+        live, left = sort_turn(machine.run(instr.body, begun))
+        ended += left
+        for each in live:
+            forget_dead(each, instr.live_turn)
+            sweep(each)
+        live = machine.thin(live, instr.span)
+        live, repeated = new_states(machine, live, seen, grown=True)
+        finished += [] if decided else repeated
+        seen += [each.fork() for each in live]
+    finished += live
+    for each in finished + ended:
+        each.turns = outer
+        for term in presumed & each.truths.keys():
+            del each.truths[term]
+    after = machine.run(instr.orelse, finished)
+    return settled(machine, leave_loop(ended, outer) + after, instr.live)
+
+
+def _again(machine: Machine, instr: ir.While, outer: tuple[Turn, ...], state: State) -> list[State]:
+    """Begin a turn behind the one that was tried."""
+    before = state.turns[len(outer)]
+    state.turns = (*outer, replace(before, number=before.number + 1, depth=len(state.calls)))
+    tested = [each for each in machine.run(instr.test, [state]) if each.flow is None]
+    return [each for each in tested if decisions.decide(each, each.read(instr.cond)) is not False]
+
+
+def _is_deep(machine: Machine, outer: tuple[Turn, ...]) -> bool:
+    """Whether a loop stands within so many others that its turns count."""
+    return sum(not turn.is_call for turn in outer) >= machine.chooser.breadth.nested
+
+
+def _iterated(machine: Machine, state: State, iterable: Value, span: Span) -> list[tuple[State, Value]]:
+    """What a loop really runs over: an object's own `__iter__` is asked first."""
+    held = state.get(iterable)
+    if isinstance(held, Instance) and (method := find(state, iterable, "__iter__")) is not None:
+        return machine.call(state, Bound(method, iterable), Args(), span)
+    return [(state, iterable)]

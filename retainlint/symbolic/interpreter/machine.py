@@ -1,0 +1,230 @@
+"""Runs one block of instructions on a set of states; every instruction is one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from retainlint import ir, program
+from retainlint.autograd.graph import Node
+from retainlint.incident import Gap, Incident, Witness
+from retainlint.startup.records import record
+from retainlint.symbolic.detectors.claims import Account
+from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions
+from retainlint.symbolic.interpreter.instructions import STEPS
+from retainlint.symbolic.merging.dead_registers import spent
+from retainlint.symbolic.merging.equivalence import Hint
+from retainlint.symbolic.merging.merge_states import forget_dead, forget_spent, join
+from retainlint.symbolic.solver import decisions
+from retainlint.symbolic.state.coverage import Sites
+from retainlint.symbolic.state.graphs import Graphs
+from retainlint.symbolic.state.imports import Imports, Project
+from retainlint.symbolic.state.path_choice import BEYOND, ONE, Chooser
+from retainlint.symbolic.state.protocol import Args, OutOfSteps, Results
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import Term, Value
+from retainlint.text.source import Span
+
+BRANCHING = (ir.If, ir.For, ir.While, ir.With, ir.Try)
+"""Instructions that tell what is alive behind them."""
+
+DEFINING = 8_000
+"""A module's body that has taken more steps and walked nothing only defines things: few ways through it are followed."""
+
+
+@record
+class Report:
+    """An incident, and how to prove it."""
+
+    incident: Incident
+    proof: Callable[[], Witness | None] | None
+
+
+class Interpreter:
+    """The machine. One for each exploration; states carry all that differs between paths."""
+
+    def __init__(
+        self, program: program.Program, budget: int, project: Project | None = None, *, tells_caught: bool = False
+    ) -> None:
+        self.program = program
+        self.tells_caught = tells_caught
+        self.imports = Imports(project)
+        self.graphs = Graphs()
+        self.waste = Account(self.graphs)
+        self.full = self.budget = budget  # the steps that an entry may take, and those that what runs now may
+        self.steps = 0
+        self.reports: list[Report] = []
+        self.gaps: dict[Gap, None] = {}
+        self.walked: set[Span] = set()
+        self.leading: set[ir.Code] = set()
+        self.passed: set[Node] = set()
+        self.trained: set[Node] = set()
+        self.slips: set[Span] = set()
+        self.entered: set[ir.Code] = set()
+        self.running = program.module  # the entry
+        self.unset: set[int] = set()
+        self.rounds: dict[Span, frozenset[str]] = {}
+        self.deep: dict[ir.Code, int] = {}
+        self.efforts: dict[ir.Code, int] = {}
+        self.watching = 0
+        self.risks = 0
+        self.chooser = Chooser()
+        self.unreached = Sites(program)
+        self.yielding: set[ir.Code] = set()
+        self.gpu_asked = self.gpu_open = self.anyhow = False
+        self.thinned = self.trying = False
+
+    # -- what models ask for --------------------------------------------------------------------------------------
+
+    def call(self, state: State, func: Value, args: Args, span: Span) -> Results:
+        return calls.call(self, state, func, args, span)
+
+    def attribute(self, state: State, obj: Value, name: str, span: Span) -> Results:
+        return attributes.read(self, state, obj, name, span)
+
+    def drain(self, state: State, generator: Value) -> Value:
+        return generators.drain(self, state, generator)
+
+    def gap(self, span: Span, reason: str, *, spoils: bool = True) -> None:
+        """What was not followed may raise; and it `spoils` what is said of waste, if it may use any graph."""
+        self.gaps[Gap(span, reason)] = None
+        self.risks += 1
+        if spoils:
+            self.waste.spoil()
+
+    def covered(self, state: State, span: Span) -> None:
+        self.walked.add(span)
+        self.leading.update(state.frames[each].code for each in state.stack)
+
+    def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
+        if not self.imports.loading:
+            self.reports.append(Report(incident, proof))
+
+    @contextmanager
+    def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:
+        """Try a path that nothing may be concluded from, but the failures that count."""
+        known, waste, passed, trained = len(self.reports), self.waste, self.passed, self.trained
+        self.trying, self.waste, self.passed, self.trained = True, Account(self.graphs), set(passed), set(trained)
+        try:
+            yield lambda: len(self.reports) > known
+        finally:
+            self.trying, self.waste, self.passed, self.trained = False, waste, passed, trained
+            self.reports[known:] = [report for report in self.reports[known:] if counts(report.incident)]
+
+    def set_attribute(self, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
+        return attributes.write(self, state, obj, name, value, span)
+
+    def branch(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
+        truth = decisions.decide(state, value)
+        return [(state, truth)] if truth is not None else self.part(state, value, span)
+
+    def part(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
+        negated = False
+        while isinstance(value, Term) and (value.op == "not" or decisions.is_cast(value)):
+            negated ^= value.op == "not"
+            value = value.args[0]
+        other = state.fork()
+        state.assume(value, not negated, span, True)
+        other.assume(value, negated, span, False)
+        decisions.follow(state, value, not negated)
+        decisions.follow(other, value, negated)
+        return [(state, True), (other, False)]
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:
+        """Run a block on each state; what ended early (`flow`) comes back with the rest."""
+        live = list(states)
+        done: list[State] = []
+        chooser = self.chooser
+        beside = chooser.beside
+        hints: list[Hint] = []
+        try:
+            for index, instr in enumerate(block):
+                step = STEPS[type(instr)]
+                if len(live) == 1:
+                    state = live[0]
+                    self.steps += 1
+                    if self.steps > self.budget:
+                        raise OutOfSteps
+                    if self.watching:
+                        self.risks += exceptions.may_raise(state, instr)
+                    after = step(self, instr, state)
+                    if after is None and state.flow is None:
+                        continue
+                    chooser.beside = beside
+                    live = self.behind(instr, state, live if after is None else after, done)
+                    if not live:
+                        break
+                    continue
+                chooser.beside = beside * len(live)
+                following: list[State] = []
+                before = self.steps
+                for state in live:
+                    self.steps += 1
+                    if self.steps > self.budget:
+                        raise OutOfSteps
+                    if self.watching:
+                        self.risks += exceptions.may_raise(state, instr)
+                    after = step(self, instr, state)
+                    if after is None:
+                        (following if state.flow is None else done).append(state)
+                        continue
+                    for each in after:
+                        (following if each.flow is None else done).append(each)
+                chooser.beside = beside
+                if not following and type(instr) is ir.Load:
+                    following, done = instructions.bound_elsewhere(instr, live, done)
+                if len(following) > 1 and self.steps - before > len(live):
+                    following = self.together(following, block, index, hints)
+                if len(following) > 1 and len(following) > self.room:
+                    following = self.thin(following, instr.span)
+                live = following
+                if not live:
+                    break
+        finally:
+            chooser.beside = beside
+        return done + live
+
+    def behind(self, instr: ir.Instr, state: State, after: list[State], done: list[State]) -> list[State]:
+        """Those that go on behind an instruction that one state was run through; the others are put to what is `done`."""
+        live: list[State] = []
+        for each in after:
+            (live if each.flow is None else done).append(each)
+        if not live and type(instr) is ir.Load:
+            live, done[:] = instructions.bound_elsewhere(instr, [state], done)
+        return self.thin(live, instr.span) if len(live) > 1 and len(live) > self.room else live
+
+    def together(self, states: list[State], block: ir.Block, index: int, hints: list[Hint]) -> list[State]:
+        """Merge those that come out of one instruction side by side, and are alike: what told them apart before it may be
+        dead by now."""
+        instr = block[index]
+        if isinstance(instr, BRANCHING):
+            for each in states:
+                forget_dead(each, instr.live)
+        else:
+            gone = spent(states[0].frame.code).behind(block, index)
+            for each in states:
+                forget_spent(each, gone)
+        return join(self.graphs, states, beside=self.chooser.beside, hints=hints, exact=True)
+
+    @property
+    def room(self) -> int:
+        """How many states may run side by side in the block that is being run."""
+        room = self.chooser.room(self.steps / self.full)
+        defines = self.running is self.program.module and self.steps > DEFINING and not self.walked
+        return min(room, BEYOND.widest) if defines else room
+
+    def thin(self, states: list[State], span: Span) -> list[State]:
+        """Merge what can be merged, and drop what is too much."""
+        states = join(self.graphs, states, beside=self.chooser.beside)
+        room = self.room
+        if len(states) <= room:
+            return states
+        self.thinned = True
+        few, whole = self.chooser.few(states, room, span)
+        if self.chooser.breadth is ONE:
+            return few
+        self.gap(span, "too many combinations of conditions: not all were followed", spoils=False)
+        self.waste.thin(whole)
+        return few

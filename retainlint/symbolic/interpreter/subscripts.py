@@ -1,0 +1,266 @@
+"""Items: `obj[index]`, its assignment and deletion, and the unpacking of a value into several."""
+
+from __future__ import annotations
+
+import operator
+
+from retainlint import ir
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import kept_graphs
+from retainlint.symbolic.models.python import containers, dataclasses, iteration, reflection
+from retainlint.symbolic.models.torch import data, operations, submodules
+from retainlint.symbolic.models.unknown import objects, weights
+from retainlint.symbolic.solver import decisions, terms
+from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.state import classes
+from retainlint.symbolic.state.classes import find
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import (
+    NONE,
+    Bound,
+    ClassObj,
+    Const,
+    DictObj,
+    External,
+    Instance,
+    IteratorObj,
+    LayerObj,
+    ListObj,
+    Method,
+    Ref,
+    Slice,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+_MOST = 8
+"""Of so many places of a list it is remembered what was put there."""
+_MODULES = External("sys.modules")
+"""A module that is asked for by its name is anything."""
+
+
+def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -> Results:
+    """`obj[index]`."""
+    if isinstance(obj, Tuple):
+        if iteration.may_tell(index, obj.items):
+            return iteration.index_choices(state, index, iteration.numbered(obj.items))
+        return [(state, _from_sequence(state, obj.items, index, span, tuple_=True))]
+    if isinstance(obj, Const) and isinstance(obj.value, str | bytes):
+        return [(state, _letter(obj, obj.value, index))]
+    if isinstance(obj, Term) and obj.op == "shape" and terms.is_scalar(index):
+        return [(state, iteration.along(machine, state, obj.args[0], index, span))]
+    if isinstance(obj, Term) and terms.is_scalar(index):
+        return [(state, Term("item", (obj, index)))]
+    if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
+        return machine.attribute(state, obj.obj, str(index.value), span)
+    if obj == _MODULES:
+        return [(state, objects.fresh(state, span))]
+    if isinstance(obj, External):
+        return [(state, obj)]  # list[int], Tensor["b c"], ...
+    held = state.get(obj)
+    match held:
+        case ListObj(items=items, open=open_):
+            if open_ and any(weights.network_of(state, each) is not None for each in items):
+                return [(state, weights.some(state, items[-1]))]
+            if open_ and _is_behind(state, obj, held, index):
+                return [(state, state.new(ListObj(())))]
+            if open_ and (placed := _at_place(state, held, index, span)) is not None:
+                return [(state, placed)]
+            if open_ and not (isinstance(index, Const) and index.value == -1 and items):
+                return [(state, items[-1] if items else objects.item(machine, state, obj, span))]
+            if iteration.may_tell(index, items):
+                return iteration.index_choices(state, index, iteration.numbered(items))
+            if isinstance(index, Term):  # any of them may be read, beside the one that is
+                machine.waste.give(objects.edges_in(machine, state, items))
+            return [(state, _from_sequence(state, items, index, span))]
+        case DictObj():
+            return containers.lookup(machine, state, obj, held, index, span)
+        case LayerObj(children=children) if children:
+            if isinstance(index, Const) and isinstance(index.value, str):
+                return machine.attribute(state, obj, index.value, span)
+            return [(state, _from_sequence(state, children, index, span))]
+        case TensorObj():
+            return [(state, operations.index(machine, state, obj, index, span))]
+        case IteratorObj(kind=data.TENSORS | data.SUBSET):
+            return data.sample(machine, state, obj, index, span)
+        case ClassObj() if classes.is_enum(state, obj):
+            return [(state, classes.named(state, obj, index) or objects.fresh(state, span, plain=True))]
+        case ClassObj():
+            return [(state, obj)]  # Box[int]
+        case Instance():
+            getter = find(state, obj, "__getitem__")
+            if getter is not None:
+                return machine.call(state, Bound(getter, obj), Args((index,)), span)
+            if (content := classes.of(state, obj)) != obj:
+                return read(machine, state, content, index, span)
+            if parts := classes.children(state, obj) or dataclasses.items(state, obj):
+                return [(state, _from_sequence(state, parts, index, span))]
+        case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple) or isinstance(state.get(index), TensorObj):
+            return [(state, operations.index(machine, state, obj, index, span))]
+        case UnknownObj():
+            return [(state, objects.item(machine, state, obj, span, index))]
+    return [(state, objects.fresh(state, span, plain=True))]
+
+
+def _letter(obj: Const, text: str | bytes, index: Value) -> Value:
+    """An item of a text, or of bytes: a text or a number, never a tensor."""
+    if isinstance(index, Const) and isinstance(index.value, int) and -len(text) <= index.value < len(text):
+        return Const(text[index.value])
+    return Term("item", (obj, index))
+
+
+def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: Span, *, tuple_: bool = False) -> Value:
+    if isinstance(index, Const) and isinstance(index.value, int):
+        at = int(index.value)
+        state.deciding.update(index.loops)
+        if -len(items) <= at < len(items):
+            return items[at]
+        return objects.fresh(state, span)
+    if isinstance(index, Slice):
+        bounds = [_bound(state, part, len(items)) for part in index.parts]
+        try:
+            if "?" not in bounds:
+                part: tuple[Value, ...] = worked_out(operator.getitem, items, slice(*bounds))
+                return Tuple(part) if tuple_ else state.new(ListObj(part))
+        except NotWorkedOut:
+            pass
+        return state.new(ListObj(items, True))
+    return items[-1] if items else objects.fresh(state, span)
+
+
+def _at_place(state: State, held: ListObj, index: Value, span: Span) -> Value | None:
+    """What an open list holds at the place of a loop's turn, where items were put by such numbers: in each turn that is
+    another item, and not the one that was put last. The number of a loop's last turn is computed from its size."""
+    for place, item in held.places:
+        if place == index:
+            return item
+    loops = set(decisions.loops_of(index))
+    if not held.places or not (loops or isinstance(index, Term)):
+        return None
+    if isinstance(index, Term) or not any(loops.issubset(decisions.loops_of(place)) for place, _ in held.places):
+        return objects.fresh(state, span)
+    put = [item for _, item in held.places]
+    return next((item for item in reversed(held.items) if item not in put), None) or objects.fresh(state, span)
+
+
+def _is_behind(state: State, obj: Value, held: ListObj, index: Value) -> bool:
+    """Whether a slice surely begins where a list ends, of which only some items are known."""
+    if not isinstance(index, Slice) or index.parts[0] == NONE:
+        return False
+    size = held.size or Term("len", (obj,))
+    return decisions.decide(state, decisions.compare(state, "==", index.parts[0], size)) is True
+
+
+def _bound(state: State, part: Value, most: int) -> ir.Literal:
+    """A slice's bound, by what the path has chosen of it; "?" if nobody knows."""
+    if isinstance(part, Const):
+        return part.value
+    if not (terms.is_count(state, part) or isinstance(state.get(part), UnknownObj)):
+        return "?"
+    numbers = (n for n in range(1, most + 1) if decisions.decide(state, decisions.compare(state, "==", part, Const(n))))
+    return next(numbers, "?")
+
+
+def write(machine: Machine, state: State, obj: Value, index: Value, value: Value, span: Span) -> list[State]:
+    """`obj[index] = value`."""
+    held = state.get(obj)
+    if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
+        return machine.set_attribute(state, obj.obj, str(index.value), value, span)
+    if not isinstance(obj, Ref):
+        return [state]
+    match held:
+        case ListObj(items=items, open=open_, kind=kind, limit=limit):
+            most = 0 if open_ else len(items)  # of an open one the last items are known, and not where they stand
+            if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < most:
+                changed = list(items)
+                changed[index.value] = value
+                state.set(obj, ListObj(tuple(changed), open_, kind, limit))
+            elif isinstance(index, Slice) and all(part == NONE for part in index.parts):
+                known = iteration.known_items(machine, state, value, span)
+                state.set(obj, ListObj(tuple(known or ()), known is None, kind, limit))
+            else:
+                places = (*(each for each in held.places if each[0] != index), (index, value))
+                state.set(obj, ListObj((*items, value), True, kind, limit, places=places[-_MOST:]))
+        case DictObj():
+            if isinstance(index, Const) and index not in held.items:
+                text = span.text.partition("[")[0]
+                kept_graphs.put(machine.waste, state, obj.id, held, value, span, None, text)
+            containers.store(state, obj, held, index, value)
+        case TensorObj():
+            operations.set_item(machine, state, obj, index, value, span)
+        case Instance():
+            setter = find(state, obj, "__setitem__")
+            if setter is not None:
+                return [s for s, _ in machine.call(state, Bound(setter, obj), Args((index, value)), span)]
+            if (content := classes.of(state, obj)) != obj:
+                return write(machine, state, content, index, value, span)
+            submodules.at(state, obj, index, value, span)
+        case LayerObj():
+            submodules.at(state, obj, index, value, span)
+        case UnknownObj():
+            machine.waste.give(objects.edges_in(machine, state, (value,)))
+            objects.set_item(state, obj, index, value)
+    return [state]
+
+
+def delete(state: State, obj: Value, index: Value) -> None:
+    """`del obj[index]`."""
+    obj = classes.of(state, obj)
+    held = state.get(obj)
+    if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
+        reflection.remove(state, obj.obj, str(index.value))
+    if isinstance(held, ListObj) and isinstance(obj, Ref):
+        if isinstance(index, Slice) and all(part == Const(None) for part in index.parts):
+            state.set(obj, ListObj((), False, held.kind, held.limit))
+        elif isinstance(index, Const) and isinstance(index.value, int) and held.items and not held.open:
+            kept = list(held.items)
+            if -len(kept) <= index.value < len(kept):
+                del kept[index.value]
+            state.set(obj, ListObj(tuple(kept), False, held.kind, held.limit))
+        else:
+            rest = () if isinstance(index, Slice) else held.items
+            state.set(obj, ListObj(rest, True, held.kind, held.limit))
+    elif isinstance(held, DictObj) and isinstance(obj, Ref):
+        if held.of is not None and isinstance(index, Const):
+            reflection.remove(state, held.of, str(index.value))
+        state.set(obj, replace(held, items={k: v for k, v in held.items.items() if k != index}))
+    elif isinstance(held, LayerObj | Instance) and isinstance(obj, Ref):
+        submodules.remove(state, obj, index)
+
+
+def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
+    """The values of `a, *b, c = src`."""
+    src, count = state.read(instr.src), len(instr.dsts)
+    known = src.items if isinstance(src, Tuple) else _known(machine, state, src, instr.span)
+    if known is not None:
+        if instr.star is None and len(known) == count:
+            return list(known)
+        if instr.star is not None and len(known) >= count - 1:
+            head, tail = instr.star, count - instr.star - 1
+            middle = known[head : len(known) - tail]
+            return [*known[:head], state.new(ListObj(tuple(middle))), *known[len(known) - tail :]]
+    behind = count if instr.star is None else instr.star
+    places = [i if i <= behind else i - count for i in range(count)]
+    values: list[Value] = [objects.item(machine, state, src, instr.span, Const(i)) for i in places]
+    if isinstance(src, Term) and src.op == "shape":
+        values = [iteration.along(machine, state, src.args[0], Const(i), instr.span) for i in range(count)]
+    if isinstance(state.get(src), TensorObj):
+        values = [operations.row_of(machine, state, src, instr.span) for _ in range(count)]
+    if instr.star is not None:
+        values[instr.star] = state.new(ListObj((values[instr.star],), True))
+    return values
+
+
+def _known(machine: Machine, state: State, src: Value, span: Span) -> tuple[Value, ...] | None:
+    held = state.get(src)
+    if isinstance(held, UnknownObj | TensorObj):
+        return None
+    if isinstance(held, Instance) and find(state, src, "__iter__") is None and dataclasses.items(state, src) is None:
+        return None
+    found = iteration.known_items(machine, state, src, span)
+    return None if found is None else tuple(found)

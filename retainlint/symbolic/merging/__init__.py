@@ -1,0 +1,1 @@
+"""When two states are one, and what is forgotten where paths join."""

@@ -1,0 +1,411 @@
+"""Joins: what is dead is forgotten, and of states that mean the same one goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import TypeAlias
+
+from retainlint import ir
+from retainlint.incident import Turn
+from retainlint.ir import Code, Live
+from retainlint.symbolic.detectors import gradient_order
+from retainlint.symbolic.merging.equivalence import Hint, equivalent
+from retainlint.symbolic.solver import congruences, feasibility, finite_domains
+from retainlint.symbolic.solver.decisions import negate
+from retainlint.symbolic.solver.intervals import latest
+from retainlint.symbolic.state.graphs import Graphs
+from retainlint.symbolic.state.path_condition import Truths, begun_alike
+from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.state import MIXED, Choice, State, Unbound, replaced
+from retainlint.symbolic.state.values import TOTAL, Const, Instance, Term, UnknownObj, Value, symbols
+
+
+def merged(winner: State, other: State, its: dict[Value, bool]) -> tuple[Unbound, ...]:
+    """Which names the path that two go on as has only by some answers: who gives the others can't read them. `its` are
+    the answers that only the other gave."""
+    here, there = winner.frame, other.frame
+    missing = () if here is there else list(here.names.keys() - there.names.keys())
+    truths, against = winner.truths, other.truths
+    otherwise = [term for term, truth in its.items() if truths.get(term, truth) is not truth]
+    option = next(filter(finite_domains.asks, otherwise), None)  # which is asked again
+    if not missing and option is None and winner.unless == other.unless:
+        return winner.unless
+    apart = option if option is not None else next(iter(otherwise), None)
+    found: list[Unbound] = []
+    lacking: dict[int, list[str]] = {winner.stack[-1]: [name for name in missing if name in here.code.local_names]}
+    if option is not None:
+        lacking |= _attributes(winner, other)
+    if apart is not None:
+        by = frozenset({(apart, against[apart])})
+        found = [Unbound(holder, name, by) for holder, names in lacking.items() for name in names]
+    for one, own, others in ((winner, truths, other), (other, against, winner)):
+        those = set(others.unless)
+        for each in one.unless:
+            if not _is_there(winner, each.frame):
+                continue  # it has been left
+            known = each in those or (one is winner and each.name in lacking.get(each.frame, ()))
+            if known or any(others.truths.get(term, truth) is not truth for term, truth in each.answers):
+                found.append(each)
+            elif apart is not None:
+                found.append(Unbound(each.frame, each.name, each.answers | {(apart, own[apart])}))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_there(state: State, holder: int) -> bool:
+    return holder in state.frames if holder > 0 else -holder in state.heap
+
+
+def _attributes(winner: State, other: State) -> dict[int, list[str]]:
+    """The attributes of objects that one path has set, and the other at most read; an object goes by its number below
+    zero."""
+    found: dict[int, list[str]] = {}
+    for id in sorted(replaced(winner, other)):
+        here, there = winner.heap.get(id), other.heap.get(id)
+        if isinstance(here, Instance) and isinstance(there, Instance) and here.attrs is not there.attrs:
+            names = [name for name, value in here.attrs.items() if not _is_read(winner, name, value)]
+            lacks = (name for name in names if (its := there.attrs.get(name)) is None or _is_read(other, name, its))
+            found[-id] = list(lacks)
+    return found
+
+
+def _is_read(state: State, name: str, value: Value) -> bool:
+    """Whether an object has an attribute only since that was read."""
+    held = state.get(value)
+    return isinstance(held, UnknownObj) and held.name == name and held.made.text.partition(".")[2] == name
+
+
+def _of(state: State, holder: int, name: str) -> list[Unbound]:
+    return [each for each in state.unless if each.name == name and each.frame == holder]
+
+
+def is_unbound(state: State, holder: int, name: str) -> bool:
+    """Whether this path's answers are those by which others came here without the name. The holder is a frame, or an
+    object by its number below zero."""
+    truths, known = state.truths, _of(state, holder, name)
+    return bool(known) and any(all(truths.get(term) is truth for term, truth in each.answers) for each in known)
+
+
+def learn(state: State, holder: int, name: str) -> None:
+    """Where a name is read that only some answers leave unbound, others were given."""
+    for each in _of(state, holder, name):
+        left = sorted(((term, truth) for term, truth in each.answers if term not in state.truths), key=repr)
+        if not left or any(state.truths.get(term, truth) is not truth for term, truth in each.answers):
+            continue
+        if len(left) == 1:
+            state.truths[left[0][0]] = not left[0][1]
+        else:
+            state.truths[Term("any", tuple(negate(term) if truth else term for term, truth in left))] = True
+
+
+def bound(state: State, holder: int, name: str) -> None:
+    """Note that a name has been bound on this path."""
+    state.unless = tuple(each for each in state.unless if each.name != name or each.frame != holder)
+
+
+def forget_dead(state: State, live: Live) -> None:
+    """Drop what can't be read any more in the running call."""
+    frame = state.frame
+    mortal = _mortal(frame.code, live)
+    dead_names = () if mortal.isdisjoint(frame.names) else frame.names.keys() & mortal
+    dead_registers = frame.registers.keys() - live.registers
+    if dead_names or dead_registers:
+        frame = state.writable()
+        for name in dead_names:
+            del frame.names[name]
+        if len(dead_registers) == len(frame.registers):
+            frame.registers.clear()
+            frame.spans.clear()
+        else:
+            for register in dead_registers:
+                del frame.registers[register]
+                frame.spans.pop(register, None)
+    if state.unless:
+        id, kept = state.stack[-1], live.names | frame.code.captured
+        state.unless = tuple(each for each in state.unless if each.frame != id or each.name in kept)
+
+
+def _mortal(code: Code, live: Live) -> frozenset[str]:
+    """The names of a code that are dead there; the last answer is noted on what is alive, of which many codes may hold one."""
+    found: tuple[Code, frozenset[str]] | None = vars(live).get(_MORTAL)
+    if found is None or found[0] is not code:
+        found = vars(live)[_MORTAL] = code, code.local_names - live.names - code.captured
+    return found[1]
+
+
+_MORTAL = " mortal"
+
+
+def forget_spent(state: State, registers: frozenset[int]) -> None:
+    """Drop registers that nobody reads any more."""
+    gone = state.frame.registers.keys() & registers
+    if gone:
+        frame = state.writable()
+        for register in gone:
+            del frame.registers[register]
+            frame.spans.pop(register, None)
+
+
+Known: TypeAlias = "dict[Value, bool]"
+"""Conditions and their answers."""
+
+
+PRESSURE = 2
+"""From so many states on, those that differ only in numbers, texts and plain lists count as alike."""
+
+MOST = 6
+"""Where two paths merge of which each has chosen no more conditions than this, what each has chosen is kept as one."""
+
+CROWDED = 6
+"""The same where others wait that will run as these do."""
+
+
+def join(
+    graphs: Graphs,
+    states: list[State],
+    since: tuple[Choice, ...] | None = None,
+    *,
+    beside: int = 1,
+    hints: list[Hint] | None = None,
+    exact: bool = False,
+) -> list[State]:
+    """Merge what is equivalent; a merged state forgets the condition that told its halves apart. `beside` tells how
+    many others run as these do.
+
+    With `since`, the choices before a call into another module, its flags count as little as its numbers where there are
+    many states, and what it chose is forgotten where they merge. `hints` tells where states like these differed.
+    `exact` ones are merged only where a condition drops out: else the conditions of one would stand for both.
+    """
+    if len(states) < 2:
+        return states
+    kept: list[list[State]] = []
+    merged: set[int] = set()
+    lenient = len(states) > PRESSURE or len(states) * beside > CROWDED
+    blind = lenient and since is not None
+    for state in states:
+        for group in kept:
+            if equivalent(graphs, group[0], state, lenient=lenient, blind=blind, hints=hints):
+                merged |= {id(state), *map(id, group)}
+                _add(group, state, exact=exact)
+                break
+        else:
+            kept.append([state])
+    if len(kept) == len(states):
+        return states
+    if exact:
+        left = {id(each) for group in kept for each in group}
+        return [state for state in states if id(state) in left]
+    found = [reduce(_merged, group) for group in kept]
+    if blind and since is not None:
+        for each in (each for each in found if id(each) in merged and each.choices is not since):
+            gone = set(map(id, _without(each.choices, since)))
+            each.choices = tuple(choice for choice in each.choices if id(choice) not in gone)
+    return found
+
+
+def _add(group: list[State], state: State, *, exact: bool) -> None:
+    """Merge a state first with those from which one answer tells it apart: together they need none."""
+    place = len(group)
+    while True:
+        for index, other in enumerate(group):
+            if resolve(other.choices, state.choices) is not None and not (exact and _know_more(other, state)):
+                place, state = index, _merged(group.pop(index), state)
+                break
+        else:
+            group.insert(place, state)
+            return
+
+
+def _know_more(a: State, b: State) -> bool:
+    """Whether two paths that become one would forget more than the answers to one condition."""
+    ours, theirs = a.truths.apart(b.truths)
+    return not _is_one_answer(ours, theirs)
+
+
+def _is_one_answer(ours: Known, theirs: Known) -> bool:
+    """Whether two paths are told apart by the answer to one condition, or by none."""
+    return len(ours) < 2 and ours.keys() == theirs.keys()
+
+
+def _merged(a: State, b: State) -> State:
+    choices = resolve(a.choices, b.choices)
+    ours, theirs = a.truths.apart(b.truths)
+    first, second = ((len(s.frame.names), len(s.ledger.graded), -len(s.choices)) for s in (a, b))
+    winner = b if second > first or (second == first and (ours or theirs) and _is_cut_short(a, b)) else a
+    other = b if winner is a else a
+    winner.unless = merged(winner, other, theirs if winner is a else ours)
+    winner.vague = a.vague | b.vague
+    if ours or theirs:
+        unlike = _unlike(winner.frame.names, other.frame.names)
+        winner.vague |= _blurred(ours, theirs) | _mixed(unlike)
+        known = _shared(a, b, ours, theirs)
+        known.update(_about(winner, _computed_apart(winner, unlike)))
+        winner.truths = Truths(known)
+    winner.choices = choices if choices is not None else winner.choices
+    winner.retained = tuple(dict.fromkeys(a.retained + b.retained)) if a.retained != b.retained else a.retained
+    winner.deeds = gradient_order.merged(a.deeds, b.deeds)
+    return winner
+
+
+def _is_cut_short(a: State, b: State) -> bool:
+    """Whether one path holds under some name what another name holds too, and the other doesn't, as behind `end = n` where
+    `end > n`: it is in its last turn."""
+    here, there = a.frame.names, b.frame.names
+    for name, value in here.items():
+        against = there.get(name, value)
+        if value is not against and value != against and not isinstance(value, Const):
+            copies = [list(names.values()).count(each) > 1 for names, each in ((here, value), (there, against))]
+            if copies != [False, False]:
+                return copies == [True, False]
+    return False
+
+
+def _shared(a: State, b: State, ours: Known, theirs: Known) -> Known:
+    """What both know; one of them may only imply it, of a remainder."""
+    found: Known = dict(a.truths)
+    for term in ours:
+        del found[term]
+    for alone, other in ((ours, b), (theirs, a)):
+        for term, truth in alone.items():
+            if term not in other.truths and isinstance(term, Term) and congruences.decide(other, term) is truth:
+                found[term] = truth
+    for more in (latest(ours, theirs), finite_domains.shared(a, b), _either(ours, theirs)):
+        found.update(more)
+    return found
+
+
+def _unlike(here: Mapping[str, Value], there: Mapping[str, Value]) -> list[Value]:
+    """What one path holds under names under which the other holds something else."""
+    return [
+        value for name, value in here.items() if value is not (against := there.get(name, value)) and value != against
+    ]
+
+
+def _mixed(unlike: list[Value]) -> frozenset[int]:
+    """Whether a known number goes with what only the path has chosen in which it is another one."""
+    differ = any(isinstance(value, Const) and type(value.value) is int for value in unlike)
+    return frozenset((MIXED,)) if differ else frozenset()
+
+
+def _computed_apart(winner: State, unlike: list[Value]) -> set[Value]:
+    """The unknowns from which numbers are computed that two paths hold under one name, and differ in: the path goes on
+    with one of these, so what it has chosen of them still holds."""
+    found: set[Value] = set()
+    for value in unlike:
+        held = winner.get(value)
+        number = held.attrs.get(TOTAL) if isinstance(held, UnknownObj) else value
+        if isinstance(number, Term):
+            found.update(feasibility.leaves(number))
+    return found
+
+
+def _about(state: State, unknowns: set[Value]) -> dict[Value, bool]:
+    """What a path has chosen of some unknown numbers."""
+    if not unknowns:
+        return {}
+    truths = state.truths.items()
+    return {
+        term: truth
+        for term, truth in truths
+        if isinstance(term, Term) and not unknowns.isdisjoint(feasibility.leaves(term))
+    }
+
+
+def _either(ours: Known, theirs: Known) -> Known:
+    """That all holds which only one of both knows, or all that only the other does."""
+    if _is_one_answer(ours, theirs):
+        return {}
+    sides = [_alone(ours), _alone(theirs)]
+    if not all(0 < len(side) <= MOST for side in sides) or sides[0] == [negate(each) for each in sides[1][:2]]:
+        return {}
+    return {Term("any", tuple(Term("all", tuple(side)) for side in sides)): True}
+
+
+def _alone(known: Known) -> list[Value]:
+    """The comparisons and flags among what only one path has chosen."""
+    return [
+        term if truth else negate(term)
+        for term, truth in known.items()
+        if not (isinstance(term, Term) and term.op in ("any", "all"))
+    ]
+
+
+def _blurred(ours: Known, theirs: Known) -> frozenset[int]:
+    """The symbols of which a merged state knows less than its halves: the answers to one condition are no loss."""
+    if _is_one_answer(ours, theirs):
+        return frozenset()
+    return frozenset[int]().union(*map(symbols, ours), *map(symbols, theirs))
+
+
+def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] | None:
+    """The choices without the one in which both differ only by its answer; None if they differ by more."""
+    shared = begun_alike(a, b)
+    ours, theirs = a[shared:], b[shared:]
+    left = _without(ours, theirs)
+    if len(left) > 1:
+        return None
+    right = _without(theirs, ours)
+    if not left and len(right) <= 1:
+        return a
+    if not right:
+        return b
+    if len(left) == len(right) == 1 and left[0].term == right[0].term:
+        gone, start = left[0], left[0].condition.span.start  # which is cheap to ask
+        return tuple([choice for choice in a if choice.condition.span.start != start or choice != gone])
+    return None
+
+
+def _without(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> list[Choice]:
+    """Those of `a` that aren't in `b`; many are the same object in both, which is cheap to tell."""
+    shared = set(map(id, b))
+    left = [choice for choice in a if id(choice) not in shared]
+    if not left:
+        return left
+    starts = {choice.condition.span.start for choice in left}  # whose hashes cost next to nothing
+    others = {choice for choice in b if choice.condition.span.start in starts}
+    return [choice for choice in left if choice not in others]
+
+
+def settled(machine: Machine, states: list[State], live: ir.Live) -> list[State]:
+    """At a join: forget what is dead, merge what is alike."""
+    if len(states) < 2:
+        return states
+    for state in states:
+        if state.flow is None:
+            forget_dead(state, live)
+        elif state.flow.kind == "return" and state.frame.registers:
+            state.writable().registers.clear()
+    return join(machine.graphs, states, beside=machine.chooser.beside)
+
+
+def new_states(
+    machine: Machine, states: list[State], seen: list[State], *, lenient: bool = False, grown: bool = False
+) -> tuple[list[State], list[State]]:
+    """Tell states that were not there at an earlier turn's end from those that were."""
+    new: list[State] = []
+    old: list[State] = []
+    for state in states:
+        known = any(equivalent(machine.graphs, before, state, lenient=lenient, grown=grown) for before in seen)
+        (old if known else new).append(state)
+    return new, old
+
+
+def sort_turn(states: list[State]) -> tuple[list[State], list[State]]:
+    """Those that go on with the next turn, and those that left the loop."""
+    going: list[State] = []
+    left: list[State] = []
+    for state in states:
+        if state.flow is None or state.flow.kind == "continue":
+            state.flow = None
+            going.append(state)
+        else:
+            left.append(state)
+    return going, left
+
+
+def leave_loop(states: list[State], outer: tuple[Turn, ...]) -> list[State]:
+    for state in states:
+        state.turns = outer
+        if state.flow is not None and state.flow.kind == "break":
+            state.flow = None
+    return states

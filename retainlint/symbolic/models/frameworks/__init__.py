@@ -1,0 +1,1 @@
+"""What libraries around torch do to values, and whom they call."""

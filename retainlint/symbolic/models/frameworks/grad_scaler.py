@@ -1,0 +1,79 @@
+"""Frameworks that walk for you: accelerators, engines, gradient scalers."""
+
+from __future__ import annotations
+
+import re
+
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import gradient_order
+from retainlint.symbolic.models.torch import backward_calls, optimizers
+from retainlint.symbolic.models.torch.operations import operate
+from retainlint.symbolic.models.unknown import conventions, objects, weights
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import (
+    CONVENTIONAL,
+    FALSE,
+    NONE,
+    TRUE,
+    GradMode,
+    OptimizerObj,
+    Ref,
+    TensorObj,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+INHERITED = {"manual_backward", "optimizers", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"}
+METHODS = {"backward", "scale", "step", "zero_grad", "unscale_", "prepare", "raises"} | INHERITED
+_TRAINER = re.compile(r"(^|_)(accelerator|fabric|engine|trainer|strategy|scaler)(\d*|_|$)", re.IGNORECASE)
+_GUARDS = {"pytest.raises", "unittest.TestCase.assertRaises", "contextlib.suppress"}
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Contexts of libraries that matter here."""
+    if path in _GUARDS:
+        return [(state, GradMode(True, guards=True, expects=not path.endswith("suppress")))]
+    if path.startswith("torch.amp.") or path.endswith("GradScaler"):
+        return [(state, objects.fresh(state, span, name="scaler", hint="trainer"))]
+    return None
+
+
+def unknown_method(
+    machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
+) -> Results | None:
+    """`accelerator.backward(loss)`, `self.manual_backward(loss)`, `scaler.scale(loss)`, ..."""
+    if name in ("assertRaises", "assertRaisesRegex", "raises"):
+        return [(state, GradMode(True, guards=True, expects=True))]
+    named = held.hint == "trainer" or bool(_TRAINER.search(held.name))
+    if name in ("backward", "manual_backward") and args.pos and (named or name == "manual_backward"):
+        rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span)
+        root = args.pos[0]
+        return backward_calls.walk_for(machine, state, root, rest, span)
+    if name == "scale" and len(args.pos) == 1 and named:
+        return [(state, _scaled(machine, state, args, span))]
+    if name == "zero_grad":
+        if not conventions.is_network(held):
+            state.set(obj, replace(held, attrs={**held.attrs, optimizers.ZEROES: TRUE}))
+        to_none = args.get(0, "set_to_none", TRUE) != FALSE
+        gradient_order.zeroed(machine.waste, state, obj, span, to_none=to_none)
+        if to_none:
+            weights.clear(machine, state, [obj] if weights.WEIGHTS in held.attrs else None)
+        return [(state, NONE)]
+    moved = args.get(0, "optimizer", obj)
+    if name == "step" and named and isinstance(moved, Ref) and isinstance(state.get(moved), OptimizerObj):
+        return optimizers.method(machine, state, moved, "step", Args(span=span), span)  # `scaler.step(optimizer)`
+    if name == "step" and (not args.pos or named):
+        gradient_order.stepped(machine.waste, state, moved, span)
+        optimizers.stepped(machine, state, moved, span)
+    if name in ("step", "unscale_", "update") and (named or held.hint == "optimizer"):
+        return [(state, NONE)]
+    return None
+
+
+def _scaled(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    if isinstance(state.get(args.pos[0]), TensorObj):
+        assumed = "the gradient scaler multiplies the loss"
+        return operate(machine, state, "mul", args.pos, span, spans=args.spans, doubt=CONVENTIONAL, assumed=assumed)
+    return args.pos[0]

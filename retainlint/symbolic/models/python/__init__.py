@@ -1,0 +1,1 @@
+"""What Python's builtins and standard library do to values."""

@@ -1,0 +1,385 @@
+"""Python's builtins, as far as they carry graphs around."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from retainlint.symbolic.models.python import containers, dataclasses, iteration, reflection, sequences
+from retainlint.symbolic.models.torch import operations
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.solver import decisions, terms
+from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.state import classes
+from retainlint.symbolic.state.classes import find
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import Flow, State
+from retainlint.symbolic.state.values import (
+    NONE,
+    Bound,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    Failure,
+    Instance,
+    IteratorObj,
+    ListObj,
+    Method,
+    Ref,
+    Super,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+
+def total(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """`sum(losses)`: a chain of additions, which save nothing."""
+    source = args.get(0, "iterable")
+    known = iteration.known_items(machine, state, source, span)
+    if known is None:
+        held = state.get(source)
+        known = list(held.items) if isinstance(held, ListObj) else [iteration.any_item(machine, state, source, span)]
+        if isinstance(held, UnknownObj):
+            return [(state, objects.called(machine, state, External("builtins.sum"), args, span))]
+    start = args.get(1, "start", Const(0))
+    if any(isinstance(state.get(each), Instance) for each in (start, *known)):
+        return _added(machine, state, (start, *known), span)
+    known = known if terms.is_scalar(start) else [start, *known]
+    if not known:
+        return [(state, start)]
+    if (whole := sequences.chained(state, known)) is not None:
+        return [(state, whole)]
+    if all(map(terms.is_scalar, known)):
+        return [(state, Term("sum", tuple(known)[:4]))]
+    made = operations.operate(machine, state, "add", known, span, spans=args.spans[:1] * len(known))
+    return [(state, made)]
+
+
+def _added(machine: Machine, state: State, values: Sequence[Value], span: Span) -> Results:
+    """The sum of objects that say themselves how they are added."""
+    results: Results = [(state, values[0])]
+    for value in values[1:]:
+        ways: Results = []
+        for each, total in results:
+            for obj, other, name in ((total, value, "__add__"), (value, total, "__radd__")):
+                method = find(each, obj, name) if isinstance(each.get(obj), Instance) else None
+                if method is not None:
+                    ways += machine.call(each, Bound(method, obj), Args((other,)), span)
+                    break
+            else:
+                ways.append((each, objects.fresh(each, span)))
+        results = ways
+    return results
+
+
+_PLAIN = {
+    "len", "int", "float", "bool", "str", "bytes", "repr", "format", "id", "hash", "type", "print", "input", "open",
+    "round", "ord", "chr", "bin", "hex", "divmod", "callable", "isinstance", "issubclass", "any", "all", "hasattr",
+    "delattr", "dir", "compile", "help", "breakpoint", "slice", "complex",
+}  # fmt: skip
+
+
+_CASTS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str, "bool": bool}
+
+_COPIES = {"list", "tuple", "set", "frozenset", "sorted"}
+
+
+FILTERED, CHOSEN = "(filtered)", "(chosen)"
+"""Under these a filter holds what it is given: one for what requires a gradient, and any other."""
+
+_ASKS = re.compile(r"^lambda (\w+): \1\.requires_grad$")
+
+
+LONGEST_TEXT = 1_000_000
+"""Characters, in a text and what replaces a part of it, multiplied: beyond, the result is not worked out."""
+
+
+_LAZY = {"enumerate", "zip", "reversed", "map", "filter", "iter", "range"}
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
+    """Call something built in, or of the standard library."""
+    whole, _, name = path.rpartition(".")
+    if whole in ("builtins.dict", "builtins.list") and args.pos:
+        rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
+        return of_container(machine, state, args.pos[0], name, rest, span)
+    if name in _LAZY:
+        return [(state, lazy(state, name, args, span))]
+    if name in _COPIES:
+        return [(state, _copied(machine, state, name, args, span))]
+    match name:
+        case "dict":
+            return [(state, make_dict(machine, state, args, span))]
+        case "type" if (cls := _class(machine, state, args)) is not None:
+            return [(state, cls)]
+        case "len":
+            return [(state, iteration.length(machine, state, args.get(0, "obj"), span))]
+        case "sum":
+            return total(machine, state, args, span)
+        case "min" | "max":
+            return [(state, _extreme(machine, state, name, args, span))]
+        case "any" | "all" if args.pos and (found := _many(machine, state, name, args.pos[0], span)) is not None:
+            return [(state, found)]
+        case "bool" if args.pos and (truth := decisions.decide(state, args.pos[0])) is not None:
+            return [(state, Const(truth))]
+        case "divmod" if len(args.pos) == 2 and all(map(terms.is_scalar, args.pos[:1])):
+            parts = (terms.binary(op, *args.pos) or Term(op, args.pos) for op in ("//", "%"))
+            return [(state, Tuple(tuple(parts)))]
+        case "abs":
+            return _abs(machine, state, args, span)
+        case "next":
+            source = args.get(0, "iterator")
+            return [(state, iteration.any_item(machine, state, source, span))]
+        case "super":
+            return [(state, _super(state, args))]
+        case "isinstance":
+            return [(state, reflection.isinstance_(state, args))]
+        case "hasattr":
+            return [(state, reflection.hasattr_(state, args))]
+        case "getattr":
+            return reflection.getattr_(machine, state, args, span)
+        case "setattr":
+            return reflection.setattr_(machine, state, args, span)
+        case "callable":
+            return [(state, Const(True) if isinstance(args.get(0, "obj"), Closure | Bound) else Term(name, args.pos))]
+        case "exec" if len(args.all) == 1 and not isinstance(args.all[0], Const):
+            _rebound(state, span)
+        case "exit" | "quit":
+            state.flow = Flow("raise", Failure("SystemExit"))
+            return [(state, NONE)]
+        case "vars" if len(args.pos) == 1 and (shown := dataclasses.shown(state, args.pos[0])) is not None:
+            return [(state, shown)]
+        case "record_of" if (known := iteration.known_items(machine, state, args.get(1, "iterable"), span)) is not None:
+            return machine.call(state, args.pos[0], Args(tuple(known)), span)
+        case "namedtuple":
+            return [(state, _named_tuple(state, args, span))]
+        case "object":
+            return [(state, objects.fresh(state, span, plain=True))]
+    if name.endswith(("Error", "Exception", "Warning", "Interrupt", "Iteration", "Exit", "ExceptionGroup")):
+        return [(state, Failure(name))]
+    if name in ("int", "float", "str", "bool") and args.pos and _is_number(state, args.pos[0]):
+        return [(state, _cast(name, args.pos[0]))]
+    if name in _PLAIN:
+        return [(state, Term(name, args.pos) if all(map(terms.is_scalar, args.pos)) and args.pos else
+                 objects.fresh(state, span, plain=True))]  # fmt: skip
+    return [(state, objects.called(machine, state, External(path), args, span))]
+
+
+def of_container(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """A method that an object has from dict or list."""
+    content = classes.of(state, obj)
+    held = state.get(content)
+    if name == "__init__" and isinstance(obj, Ref):
+        made = (
+            make_dict(machine, state, args, span)
+            if isinstance(held, DictObj)
+            else _copied(machine, state, "list", args, span)
+        )
+        classes.hold_content(state, obj, made)
+        return [(state, NONE)]
+    if name == "__getitem__" and args.pos and isinstance(held, DictObj):
+        return containers.lookup(machine, state, content, held, args.pos[0], span)
+    if name == "__setitem__" and len(args.pos) == 2 and isinstance(content, Ref) and isinstance(held, DictObj):
+        containers.store(state, content, held, *args.pos)
+        return [(state, NONE)]
+    return machine.call(state, Method(content, name), args, span)
+
+
+def _many(machine: Machine, state: State, name: str, value: Value, span: Span) -> Value | None:
+    """Whether any, or all, of some known truths hold; None if the answer is not theirs alone."""
+    known = iteration.known_items(machine, state, value, span)
+    if known is None or not all(terms.is_scalar(each) or isinstance(each, Ref) for each in known):
+        return None
+    found = Term(name, tuple(known))
+    truth = decisions.decide(state, found)
+    return found if truth is None else Const(truth)
+
+
+def _rebound(state: State, span: Span) -> None:
+    """A text that nobody sees was executed: it may have set the options of the module."""
+    names = state.writable().names
+    for name, value in tuple(names.items()):
+        if isinstance(value, Const) and not name.startswith("__") and not state.calls:
+            names[name] = objects.fresh(state, span, name=name, plain=True)
+
+
+def _class(machine: Machine, state: State, args: Args) -> Value | None:
+    """The class of an object, where it is known. That of which an entry is a method may be one of an heir."""
+    if len(args.pos) != 1 or args.open:
+        return None
+    if machine.running is not machine.program.module and len(state.stack) > 1:
+        if state.frames[state.stack[1]].receiver == args.pos[0]:
+            return None
+    return decisions.kind(state, args.pos[0])
+
+
+def _named_tuple(state: State, args: Args, span: Span) -> Value:
+    """Call a class that namedtuple made: its field names come first."""
+    fields, given = args.pos[0], args.pos[1:]
+    assert isinstance(fields, Tuple)
+    names = tuple(str(name.value) for name in fields.items if isinstance(name, Const))
+    named = dict(args.named)
+    values = [given[i] if i < len(given) else named.get(name) for i, name in enumerate(names)]
+    return Tuple(tuple(value or objects.fresh(state, span) for value in values), names)
+
+
+def _is_number(state: State, value: Value) -> bool:
+    """Whether a value is a number or a text, or an option that was read somewhere: each time it is the same."""
+    held = state.get(value)
+    return terms.is_scalar(value) or (isinstance(held, UnknownObj) and held.edge is None and held.hint == "")
+
+
+def _cast(name: str, value: Value) -> Value:
+    if isinstance(value, Const):
+        try:
+            return Const(worked_out(_CASTS[name], value.value))
+        except NotWorkedOut:
+            return Term(name, (value,))
+    return value if name == "int" and terms.is_scalar(value) else Term(name, (value,))
+
+
+def lazy(state: State, name: str, args: Args, span: Span) -> Value:
+    if args.open and name in ("zip", "map"):  # `zip(*loaders)`: of how many each item is made, nobody knows
+        return objects.fresh(state, span)
+    match name:
+        case "range":
+            ends = tuple(objects.counted(state, value) for value in args.pos)
+            bounds = {1: (Const(0), *ends, Const(1)), 2: (*ends, Const(1)), 3: ends}.get(len(ends))
+            return state.new(IteratorObj("range", bounds)) if bounds else objects.fresh(state, span)
+        case "enumerate":
+            return state.new(
+                IteratorObj("enumerate", args.pos[:1], objects.counted(state, args.get(1, "start", Const(0))))
+            )
+        case "map":
+            return state.new(IteratorObj("map", args.pos[1:], args.get(0, "func")))
+        case "filter":
+            asks = isinstance(func := args.get(0, "func"), Closure) and _ASKS.search(func.code.span.text) is not None
+            key = FILTERED if asks else CHOSEN
+            return state.new(UnknownObj(span, hint="iterator", attrs={key: args.get(1, "iterable")}))
+        case "iter":
+            return args.get(0, "iterable")
+    return state.new(IteratorObj(name, args.pos))
+
+
+def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
+    kind = "set" if name in ("set", "frozenset") else "list"
+    if not args.pos:
+        return Tuple(()) if name == "tuple" else state.new(ListObj((), kind=kind))
+    given = iteration.iterated(machine, state, args.pos[0], span)
+    held = state.get(given)
+    if isinstance(held, ListObj):
+        return state.new(ListObj(held.items, held.open, kind))
+    known = iteration.known_items(machine, state, given, span)
+    if known is None:
+        if isinstance(held, UnknownObj) and held.hint in ("", "iterator"):
+            attrs = {key: held.attrs[key] for key in (FILTERED, CHOSEN) if key in held.attrs}
+            return state.new(UnknownObj(span, name=held.name, attrs=attrs))
+        item = iteration.any_item(machine, state, given, span)
+        return state.new(ListObj((item,), True, kind))
+    return Tuple(tuple(known)) if name == "tuple" else state.new(ListObj(tuple(known), kind=kind))
+
+
+def make_dict(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    entries: dict[Value, Value] = {}
+    open_ = args.open
+    for value in args.pos[:1]:
+        held = state.get(classes.of(state, value))
+        if isinstance(held, DictObj):
+            entries |= held.items
+            open_ |= held.open
+            continue
+        pairs = iteration.known_items(machine, state, value, span)
+        open_ |= pairs is None
+        entries |= {p.items[0]: p.items[1] for p in pairs or () if isinstance(p, Tuple) and len(p.items) == 2}
+    entries |= {Const(key): value for key, value in args.named}
+    return state.new(DictObj(entries, open_))
+
+
+def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
+    values = list(args.pos)
+    if len(values) == 1:
+        values = iteration.known_items(machine, state, values[0], span) or []
+    numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, int | float)]
+    if values and len(numbers) == len(values):
+        return Const(max(numbers) if name == "max" else min(numbers))
+    values = [objects.number(state, each) for each in values]
+    counts = any(map(decisions.loops_of, values)) and all(_is_number(state, each) for each in values)
+    if values and (counts or all(map(terms.is_scalar, values))):
+        return Term(name, tuple(values))
+    return values[0] if values else objects.fresh(state, span)
+
+
+def _abs(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    value = args.get(0, "x")
+    if isinstance(state.get(value), TensorObj):
+        return [(state, operations.operate(machine, state, "abs", (value,), span, spans=args.spans))]
+    return [(state, Term("abs", (value,)) if terms.is_scalar(value) else objects.fresh(state, span))]
+
+
+def _super(state: State, args: Args) -> Value:
+    frame = state.frame
+    if len(args.pos) == 2:
+        return Super(args.pos[1], args.pos[0])
+    at: int | None = state.stack[-1]
+    while at is not None and at in state.frames:
+        frame = state.frames[at]
+        if frame.cls is not None and frame.receiver is not None:
+            return Super(frame.receiver, frame.cls)
+        at = frame.parent
+    return External("builtins.object")
+
+
+def scalar_method(state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """Methods of texts and numbers."""
+    if name in ("startswith", "endswith") and len(args.pos) == 1 and isinstance(args.pos[0], Tuple):
+        asked = [scalar_method(state, obj, name, Args((each,)), span)[0][1] for each in args.pos[0].items]
+        truth = decisions.decide(state, any_of := Term("any", tuple(asked)))
+        return [(state, any_of if truth is None else Const(truth))]
+    if isinstance(obj, Const) and isinstance(obj.value, str) and all(isinstance(a, Const) for a in args.pos):
+        if name in (
+            "lower",
+            "upper",
+            "strip",
+            "startswith",
+            "endswith",
+            "replace",
+            "title",
+            "find",
+            "count",
+            "isdigit",
+        ):
+            try:
+                values = [a.value for a in args.pos if isinstance(a, Const)]
+                if name != "replace" or len(obj.value) * len(str(values[-1])) < LONGEST_TEXT:
+                    return [(state, Const(worked_out(getattr(obj.value, name), *values)))]
+            except (NotWorkedOut, IndexError):
+                pass
+    if name in ("split", "rsplit", "splitlines") and isinstance(obj, Const) and isinstance(obj.value, str):
+        if all(isinstance(a, Const) for a in args.all):
+            try:
+                named = {key: a.value for key, a in args.named if isinstance(a, Const)}
+                values = [a.value for a in args.pos if isinstance(a, Const)]
+                parts = worked_out(getattr(obj.value, name), *values, **named)
+                return [(state, state.new(ListObj(tuple(map(Const, parts)))))]
+            except NotWorkedOut:
+                pass
+    if name == "item":
+        return [(state, obj)]
+    if name == "format" and isinstance(obj, Const) and all(isinstance(a, Const) for a in args.all):
+        try:
+            named = {key: a.value for key, a in args.named if isinstance(a, Const)}
+            values = [a.value for a in args.pos if isinstance(a, Const)]
+            if not terms.is_wide(text := str(obj.value), *values, *named.values()):
+                return [(state, Const(worked_out(text.format, *values, **named)))]
+        except NotWorkedOut:
+            pass
+        return [(state, Term(name, (obj, *args.pos)))]
+    if all(map(terms.is_scalar, args.pos)):
+        return [(state, Term(name, (obj, *args.pos)))]
+    return [(state, objects.fresh(state, span, plain=True))]

@@ -1,0 +1,262 @@
+"""Lists, dicts, sets, tuples, deques and texts: how they are built, and what their methods do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import NoneType
+
+from retainlint import ir
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import kept_graphs
+from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.models.torch import submodules
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import classes
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import NONE, Const, DictObj, ListObj, Ref, Slice, Term, Tuple, Value
+from retainlint.text.source import Span
+
+
+def build(machine: Machine, state: State, instr: ir.Build) -> Value:
+    """A display: `(a, b)`, `[a, *b]`, `{k: v}`, `a:b`, `f"{a}"`."""
+    if instr.kind is ir.Kind.SLICE:
+        return Slice(tuple(state.read(item.value) for item in instr.items))
+    if instr.kind is ir.Kind.STRING:
+        return _text(state, instr)
+    if instr.kind is ir.Kind.TEMPLATE:
+        return Term("text", tuple(state.read(item.value) for item in instr.items)[:4])
+    if instr.kind is ir.Kind.DICT:
+        return _build_dict(state, instr)
+    items: list[Value] = []
+    open_ = False
+    for item in instr.items:
+        value = state.read(item.value)
+        if item.starred:
+            known = iteration.known_items(machine, state, value, instr.span)
+            held = state.get(value)
+            items += held.items if known is None and isinstance(held, ListObj) else known or ()
+            open_ |= known is None
+        else:
+            items.append(value)
+    if instr.kind is ir.Kind.TUPLE and not open_:
+        return Tuple(tuple(items))
+    return state.new(ListObj(tuple(items), open_, "set" if instr.kind is ir.Kind.SET else "list"))
+
+
+LONGEST = 1000
+"""How long a text may be to be told letter by letter."""
+_MOVING = frozenset(("appendleft", "insert", "extendleft", "popleft", "clear", "remove", "reverse", "sort"))
+"""Methods behind which an item of a list stands at another place."""
+_ELSEWHERE = ((Tuple(()), NONE),)
+"""Places of a list of which nobody knows what stands there: something does, under no number."""
+
+
+def _text(state: State, instr: ir.Build) -> Value:
+    """An f-string: known where its parts are and nothing but their plain text is asked for."""
+    values = [state.read(item.value) for item in instr.items]
+    pieces = [instr.texts[0]]
+    for value, item, text in zip(values, instr.items, instr.texts[1:]):
+        plain = not item.spec and not item.conversion
+        if not (plain and isinstance(value, Const) and isinstance(value.value, (str, int, float, bool, NoneType))):
+            break
+        pieces += (str(value.value), text)
+    else:
+        if sum(map(len, pieces)) <= LONGEST:
+            return Const("".join(pieces))
+    shape = [f"{text}{{{item.conversion}:{item.spec}}}" for text, item in zip(instr.texts, instr.items)]
+    return Term("text", (Const("".join(shape) + instr.texts[-1]), *values[:4]))
+
+
+def _build_dict(state: State, instr: ir.Build) -> Value:
+    entries: dict[Value, Value] = {}
+    open_ = False
+    for item in instr.items:
+        value = state.read(item.value)
+        if item.key is not None:
+            entries[state.read(item.key)] = value
+            continue
+        held = state.get(classes.of(state, value))
+        if isinstance(held, DictObj):
+            entries |= held.items
+            open_ |= held.open
+        else:
+            open_ = True
+    return state.new(DictObj(entries, open_))
+
+
+def append(state: State, container: Value, value: Value, key: Value | None = None) -> None:
+    """Add an element at the end."""
+    held = state.get(container)
+    if not isinstance(container, Ref):
+        return
+    if isinstance(held, ListObj):
+        items = (*held.items, value)
+        if held.limit is not None and len(items) > held.limit:
+            items = items[len(items) - held.limit :]
+        if len(items) > 64:
+            items, held = items[-32:], replace(held, open=True)
+        state.set(container, replace(held, items=items))
+    elif isinstance(held, DictObj) and key is not None:
+        store(state, container, held, key, value)
+
+
+def lookup(
+    machine: Machine, state: State, ref: Value, held: DictObj, key: Value, span: Span, default: Value | None = None
+) -> Results:
+    """`d[key]`, or `d.get(key, default)`."""
+    if key in held.items:
+        if isinstance(key, Const) and isinstance(held.items[key], Const):
+            state.deciding.update(key.loops)
+        return [(state, held.items[key])]
+    if held.rest:
+        return [(state, held.rest[-1])]
+    if held.default is not None and isinstance(ref, Ref):
+        found: Results = []
+        for after, made in machine.call(state, held.default, Args(), span):
+            after.set(ref, replace(held, items={**held.items, key: made}))
+            found.append((after, made))
+        return found
+    if isinstance(key, Const) and not held.open and default is not None:
+        return [(state, default)]
+    if not isinstance(key, Const) and held.items and not held.open:
+        if iteration.may_tell(key, held.items.values()):
+            return iteration.index_choices(state, key, list(held.items.items()))
+        return [(state, list(held.items.values())[-1])]
+    made = objects.fresh(state, span, name=str(key.value) if isinstance(key, Const) else "")
+    if isinstance(ref, Ref) and (held.open or any(type(each) is Ref for each in held.items)):
+        state.set(ref, replace(held, items={**held.items, key: made}))  # one of the unknown keys may be this
+    return [(state, made)]
+
+
+def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> None:
+    if held.of is not None and isinstance(key, Const):
+        submodules.put(state, held.of, str(key.value), value)
+    if isinstance(key, Const | Tuple | Ref):
+        state.set(ref, replace(held, items={**held.items, key: value}))
+    else:
+        state.set(ref, replace(held, rest=(value,)))
+
+
+def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, span: Span) -> Results:
+    held = state.heap[ref.id]
+    assert isinstance(held, ListObj)
+    if held.places and (name in _MOVING or (name == "pop" and args.pos)):
+        held = replace(held, places=_ELSEWHERE)
+        state.set(ref, held)
+    match name:
+        case "append" | "add":
+            _stored(machine, state, ref, args, 0, span)
+            append(state, ref, args.get(0, "object"))
+        case "appendleft":
+            _stored(machine, state, ref, args, 0, span)
+            state.set(ref, replace(held, items=(args.get(0, "x"), *held.items)))
+        case "insert":
+            _stored(machine, state, ref, args, 1, span)
+            at = args.get(0, "index")
+            place = at.value if isinstance(at, Const) and isinstance(at.value, int) else len(held.items)
+            state.set(ref, replace(held, items=(*held.items[:place], args.get(1, "object"), *held.items[place:])))
+        case "extend" | "update" | "extendleft":
+            _stored(machine, state, ref, args, 0, span)
+            more = iteration.known_items(machine, state, args.get(0, "iterable"), span)
+            items = held.items + tuple(more or (iteration.any_item(machine, state, args.get(0, "iterable"), span),))
+            given = state.get(args.get(0, "iterable"))
+            sampled = held.sampled or (isinstance(given, ListObj) and given.sampled)
+            state.set(ref, replace(held, items=items, open=held.open or more is None, sampled=sampled))
+        case "pop" | "popleft":
+            machine.waste.shrunk.add(ref.id)
+            return [(state, _pop(state, ref, held, args, span, left=name == "popleft"))]
+        case "clear":
+            state.set(ref, replace(held, items=(), open=False))
+        case "remove" | "discard":
+            state.set(ref, replace(held, open=True))
+        case "reverse":
+            state.set(ref, replace(held, items=held.items[::-1]))
+        case "copy":
+            return [(state, state.new(held))]
+        case "index" | "count":
+            return [(state, Term(name, (ref, *args.pos)))]
+        case _:
+            return [(state, NONE if name == "sort" else objects.fresh(state, span))]
+    return [(state, NONE)]
+
+
+def _stored(machine: Machine, state: State, ref: Ref, args: Args, at: int, span: Span) -> None:
+    """Argument number `at` is put into a list."""
+    if len(args.pos) > at:
+        item = args.spans[at] if len(args.spans) > at else None
+        kept_graphs.stored(machine.waste, state, ref, args.pos[at], span, item)
+
+
+def _pop(state: State, ref: Ref, held: ListObj, args: Args, span: Span, *, left: bool) -> Value:
+    at = args.get(0, "index", Const(0 if left else -1))
+    if not held.items:
+        return objects.fresh(state, span)
+    place = at.value if isinstance(at, Const) and isinstance(at.value, int) else -1
+    if held.open and place >= 0:
+        return held.items[0]
+    place = place if -len(held.items) <= place < len(held.items) else -1
+    items = list(held.items)
+    value = items.pop(place)
+    in_loop = any(not turn.is_call for turn in state.turns)
+    # what filled it may have been a loop of which we ran few turns: its first part taken off, it isn't empty
+    state.set(ref, replace(held, items=tuple(items), open=held.open or not (items or in_loop)))
+    return value
+
+
+def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, span: Span) -> Results:
+    held = state.heap[ref.id]
+    assert isinstance(held, DictObj)
+    match name:
+        case "get":
+            return lookup(machine, state, ref, held, args.get(0, "key"), span, args.get(1, "default"))
+        case "keys":
+            return [(state, _listed(state, ref, held, tuple(held.items)))]
+        case "values":
+            return [(state, _listed(state, ref, held, (*held.items.values(), *held.rest)))]
+        case "items":
+            pairs = tuple(Tuple((key, value)) for key, value in held.items.items())
+            rest = tuple(Tuple((Term("key", (value,)), value)) for value in held.rest)
+            return [(state, _listed(state, ref, held, pairs + rest))]
+        case "update":
+            _update(state, ref, held, args)
+        case "setdefault":
+            key = args.get(0, "key")
+            if key not in held.items:
+                store(state, ref, held, key, args.get(1, "default"))
+            return [(state, state_item(state, ref, key, args.get(1, "default")))]
+        case "pop":
+            machine.waste.shrunk.add(ref.id)
+            value = held.items.get(args.get(0, "key"), args.get(1, "default", objects.fresh(state, span)))
+            state.set(ref, replace(held, items={k: v for k, v in held.items.items() if k != args.get(0, "key")}))
+            return [(state, value)]
+        case "clear":
+            state.set(ref, replace(held, items={}, open=False, rest=()))
+        case "copy":
+            return [(state, state.new(held))]
+        case _:
+            return [(state, objects.fresh(state, span))]
+    return [(state, NONE)]
+
+
+def state_item(state: State, ref: Ref, key: Value, default: Value) -> Value:
+    held = state.heap[ref.id]
+    return held.items.get(key, default) if isinstance(held, DictObj) else default
+
+
+def _listed(state: State, ref: Ref, held: DictObj, items: tuple[Value, ...]) -> Value:
+    is_open = held.open or bool(held.rest)
+    return state.new(ListObj(items, is_open, size=Term("len", (ref,)) if is_open else None))
+
+
+def _update(state: State, ref: Ref, held: DictObj, args: Args) -> None:
+    entries: Mapping[Value, Value] = {**held.items, **{Const(k): v for k, v in args.named}}
+    open_ = held.open
+    for value in args.pos:
+        other = state.get(value)
+        if isinstance(other, DictObj):
+            entries = {**entries, **other.items}
+            open_ |= other.open
+        else:
+            open_ = True
+    state.set(ref, replace(held, items=entries, open=open_))

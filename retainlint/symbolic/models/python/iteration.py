@@ -1,0 +1,427 @@
+"""What a loop runs over: how many items there are, which stands where, and how long things are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from retainlint.startup.records import record, replace
+from retainlint.symbolic.models.python import dataclasses, dict_views
+from retainlint.symbolic.models.torch import data, operations
+from retainlint.symbolic.models.unknown import objects, weights
+from retainlint.symbolic.solver import decisions, terms
+from retainlint.symbolic.solver.constants import STUMBLES, NotWorkedOut, worked_out
+from retainlint.symbolic.state import classes
+from retainlint.symbolic.state.classes import find
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import (
+    NONE,
+    Bound,
+    Closure,
+    Const,
+    DictObj,
+    GeneratorObj,
+    Instance,
+    IteratorObj,
+    LayerObj,
+    ListObj,
+    Method,
+    Ref,
+    Symbol,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+FEW_ITEMS = 4
+"""From so many items, each is taken on a path of its own; of more, one stands for all."""
+
+
+def index_choices(state: State, index: Value, items: Sequence[tuple[Value, Value]]) -> list[tuple[State, Value]]:
+    """Each item, or the one that is known to be meant, with the state in which it is; `items` come with their indices.
+    Every one has its turn, so nothing is taken for granted."""
+    found: list[tuple[State, Value]] = []
+    for number, (key, item) in enumerate(items, 1):
+        asked = decisions.compare(state, "==", index, key)
+        truth = decisions.decide(state, asked)
+        if truth is True or (truth is None and number == len(items)):
+            return [*found, (state, item)]
+        if truth is None:
+            other = state.fork()
+            state.truths[asked] = True
+            other.truths[asked] = False
+            found.append((state, item))
+            state = other
+    return found or [(state, items[-1][1])]
+
+
+def mirrored(index: Value, size: Value) -> Value:
+    """The index from the end of what has that many items: one between the second and the last stays between."""
+    last = terms.sum_of("-", size, Const(1))
+    if index == last:
+        return Const(0)
+    if isinstance(index, Symbol):
+        return Symbol(-index.id, 1, terms.sum_of("-", size, Const(3)), index.loop)
+    return terms.sum_of("-", last, index)
+
+
+def numbered(items: Iterable[Value]) -> list[tuple[Value, Value]]:
+    """The items of a sequence with their indices."""
+    return [(Const(number), item) for number, item in enumerate(items)]
+
+
+def may_tell(index: Value, items: Collection[Value]) -> bool:
+    """Whether it is worth it: a remainder that chooses between a few numbers, texts and the like, or functions."""
+    is_counted = isinstance(index, Term) and index.op in ("%", "-", "+") and isinstance(index.args[0], Symbol | Term)
+    return (
+        is_counted and 1 < len(items) <= FEW_ITEMS and all(isinstance(item, Const | Closure | Bound) for item in items)
+    )
+
+
+EXACT = 6
+"""So many turns are run as they are; of longer loops the first two, one or two in the middle, and the last."""
+
+FEW, MANY = 64, 4_096
+"""So many items are all looked at: where each is computed for that, and where they are there already."""
+
+
+@record
+class Source:
+    """One iterable: its length if known, and its item at an index (a number, known or not)."""
+
+    length: int | None
+    at: Callable[[State, Value], Results]
+    size: Value | None = None
+    span: tuple[Value, Value] | None = None  # the ends of a range that counts one by one
+    sizes: tuple[Value, ...] = ()  # other names of the size
+    endless: bool = False
+    counted: bool = False  # by a number of the program's, as `range(n)` is
+    indexed: bool = False  # items differ by what they are, not only by who they are
+    held: bool = False  # items are there already: nothing is run to get one
+    whole: Value | None = None  # how long a list really is that a loop has filled, of which only some turns were run
+    parts: bool = False  # items are layers, objects or weights, that differ by what is done to them
+
+
+def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> list[Value] | None:
+    """All items, if they are few and known, and getting them doesn't fork."""
+    source = source_of(machine, state, iterable, span)
+    if source.length is None or source.length > (MANY if source.held else FEW):
+        return None
+    after = state if source.held else state.fork()
+    found: list[Value] = []
+    for index in range(source.length):
+        results = source.at(after, Const(index))
+        if len(results) != 1 or results[0][0].flow is not None:
+            return None
+        after, item = results[0]
+        found.append(item)
+    if after is not state:
+        state.become(after)
+    return found
+
+
+def any_item(machine: Machine, state: State, iterable: Value, span: Span) -> Value:
+    """Some item of an iterable that we can't follow."""
+    source = source_of(machine, state, iterable, span)
+    results = [(after, item) for after, item in source.at(state.fork(), Symbol(ticket())) if after.flow is None]
+    if not results:
+        return objects.fresh(state, span)
+    after, item = results[0]
+    state.become(after)
+    return item
+
+
+def source_of(machine: Machine, state: State, value: Value, span: Span) -> Source:
+    """What is gone through, item by item. Of what a model stumbles over, a call without its arguments, nobody knows."""
+    try:
+        return _source_of(machine, state, value, span)
+    except STUMBLES:
+        machine.gap(span, "what is gone through can't be worked out")
+        return Source(None, lambda s, i: [(s, objects.fresh(s, span))])
+
+
+def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Source:
+    if isinstance(value, Tuple):
+        return _sequence(state, value.items, span)
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return _sequence(state, tuple(Const(c) for c in value.value[:99]), span)
+    if isinstance(value, Const) and not hasattr(value.value, "__iter__"):
+        machine.slips.add(span)
+    obj = state.get(value)
+    if isinstance(value, Method) and value.name == "__dict__" and isinstance(held := state.get(value.obj), Instance):
+        return _sequence(state, tuple(map(Const, held.attrs)), span)
+    match obj:
+        case ListObj(items=items, open=False):
+            return replace(_sequence(state, items, span), whole=obj.size if obj.sampled else None)
+        case DictObj(items=entries, open=False, rest=()):
+            return _sequence(state, tuple(entries), span)
+        case LayerObj(children=children) if children:
+            return _sequence(state, children, span)
+        case GeneratorObj():
+            return source_of(machine, state, machine.drain(state, value), span)
+        case ListObj(items=(Tuple(items=(name, *rest)),), open=True) if decisions.naming(state.get(name)) is not None:
+            run, others = decisions.hint(), tuple(rest)
+            return Source(None, lambda s, i: [(s, Tuple((decisions.another(s, name, run), *others)))])
+        case ListObj(items=items, open=True) if items:
+            return Source(None, lambda s, i: [(s, _placed(s, items, i))], obj.size)
+        case IteratorObj():
+            return _iterator(machine, state, obj, span)
+        case Instance():
+            if parts := classes.children(state, value):
+                return _sequence(state, parts, span)
+            if (row := dataclasses.items(state, value)) is not None:
+                return _sequence(state, row, span)
+            if (content := classes.of(state, value)) != value and find(state, value, "__iter__") is None:
+                return source_of(machine, state, content, span)
+            return _object(machine, state, value, span)
+        case TensorObj(length=length):
+            return Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
+    if (kind := decisions.naming(obj)) is not None:
+        run, paired = decisions.hint(), kind != "keys"
+        return Source(None, lambda s, i: [(s, _named(machine, s, _item(machine, s, value, i, span), run, paired))])
+    if dict_views.is_view(obj):
+        return Source(None, lambda s, i: [(s, _item(machine, s, value, i, span))])
+    return Source(None, lambda s, i: [(s, _fed(s, objects.item(machine, s, value, span)))])
+
+
+def _item(machine: Machine, state: State, view: Value, index: Value, span: Span) -> Value:
+    return dict_views.item(machine, state, view, index, span) or objects.item(machine, state, view, span)
+
+
+def _named(machine: Machine, state: State, item: Value, run: str, paired: bool) -> Value:
+    """An item of a dict that nobody sees: its name is another one in each turn."""
+    pair = state.get(item)
+    name = item
+    if paired and isinstance(pair, UnknownObj):
+        name = objects.derived(machine, state, item, "[0]", pair.made)
+        dict_views.part(machine, state, item)
+    decisions.mark(state, name, run)
+    return _fed(state, item)
+
+
+def _fed(state: State, item: Value) -> Value:
+    """An item of a loader, or of something else that nobody sees."""
+    held = state.get(item)
+    if isinstance(held, UnknownObj) and isinstance(item, Ref) and not held.fed:
+        state.set(item, replace(held, fed=True))
+    return item
+
+
+def _placed(state: State, items: tuple[Value, ...], index: Value) -> Value:
+    """The item at a turn of a list of which only some are known, its last ones. Before its last turn that is a tensor
+    like the last one, and not the same."""
+    if not isinstance(index, Const | Symbol):
+        return items[-1]
+    at = index.value if isinstance(index, Const) and isinstance(index.value, int) else len(items) // 2
+    at = min(max(at, 0), len(items) - 1)
+    held = state.get(items[at])
+    return state.new(held) if at == len(items) - 1 and isinstance(held, TensorObj) else items[at]
+
+
+def _sequence(state: State, items: tuple[Value, ...], span: Span) -> Source:
+    def at(state: State, index: Value) -> Results:
+        if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
+            return [(state, items[index.value])]
+        return [(state, items[len(items) // 2] if items else objects.fresh(state, span))]
+
+    parts = len(items) > EXACT and all(_is_part(state, item) for item in items)
+    return Source(len(items), at, indexed=True, held=True, parts=parts)
+
+
+def _is_part(state: State, item: Value) -> bool:
+    """Whether an item is a layer, an object or a weight, or a pair with one."""
+    if isinstance(item, Tuple):
+        return any(_is_part(state, each) for each in item.items)
+    held = state.get(item)
+    if isinstance(held, UnknownObj):
+        return weights.NETWORK in held.attrs
+    return isinstance(held, LayerObj | Instance) or (isinstance(held, TensorObj) and held.parameter)
+
+
+def iterated(machine: Machine, state: State, value: Value, span: Span) -> Value:
+    """What an object of the program gives that is iterated over; any other value is itself."""
+    if not isinstance(state.get(value), Instance) or (iterates := find(state, value, "__iter__")) is None:
+        return value
+    results = machine.call(state.fork(), Bound(iterates, value), Args(), span)
+    if len(results) != 1 or results[0][0].flow is not None:
+        return value
+    after, given = results[0]
+    state.become(after)
+    return given
+
+
+def _object(machine: Machine, state: State, value: Value, span: Span) -> Source:
+    """An object of the program: what its `__iter__` gives, or its items by their numbers."""
+    if (given := iterated(machine, state, value, span)) != value:
+        return source_of(machine, state, given, span)
+    getter = find(state, value, "__getitem__")
+    if getter is not None and find(state, value, "__iter__") is None:
+        return Source(None, lambda s, i: machine.call(s, Bound(getter, value), Args((i,)), span))
+    return Source(None, lambda s, i: [(s, objects.derived(machine, s, value, "item", span))])
+
+
+def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> Source:
+    if obj.kind == "range":
+        return _range(obj)
+    if obj.kind == "count":
+        return Source(None, lambda s, i: [(s, _counted(i, obj.start, obj.parts[0]))], endless=True)
+    if obj.kind == data.LOADER:
+        return Source(data.batches(state, obj), lambda s, i: data.batch(machine, s, obj, span))
+    if obj.kind in (data.TENSORS, data.SUBSET):
+        whole = state.new(obj)
+        return Source(data.samples(state, whole), lambda s, i: data.sample(machine, s, whole, i, span))
+    parts = [source_of(machine, state, part, span) for part in obj.parts]
+    match obj.kind:
+        case "enumerate":
+            inner = parts[0]
+            size = inner.size or Term("len", (obj.parts[0],))
+
+            def numbered(current: State, index: Value) -> Results:
+                number = terms.sum_of("+", index, obj.start)
+                return [(s, Tuple((number, item))) for s, item in inner.at(current, index)]
+
+            return replace(inner, at=numbered, size=size)
+        case "zip":
+            return _zip(parts, obj.parts)
+        case "reversed":
+            return _backwards(parts[0], obj.parts[0])
+        case "chain":
+            return _chain(parts, span)
+        case "cycle":
+            return _cycle(parts[0])
+        case "map" | "starmap":
+            func = obj.start
+            inner = _zip(parts, obj.parts) if len(parts) > 1 else parts[0]
+
+            def mapped(current: State, index: Value) -> Results:
+                found: Results = []
+                for s, item in inner.at(current, index):
+                    spread = len(parts) > 1 or obj.kind == "starmap"
+                    args = item.items if spread and isinstance(item, Tuple) else (item,)
+                    found += machine.call(s, func, Args(args), span)
+                return found
+
+            return Source(inner.length, mapped, inner.size, indexed=inner.indexed)
+        case _:
+            return parts[0] if parts else Source(None, lambda s, i: [(s, objects.fresh(s, span))])
+
+
+def _backwards(inner: Source, iterable: Value) -> Source:
+    """The same items from the last to the first."""
+    length = inner.length
+    if length is not None:
+        return replace(inner, at=lambda s, i: inner.at(s, terms.binary("-", Const(length - 1), i) or i), size=None)
+    size = inner.size or Term("len", (iterable,))
+    return replace(inner, at=lambda s, i: inner.at(s, mirrored(i, size)), size=size, span=None)
+
+
+def _zip(parts: list[Source], iterables: tuple[Value, ...]) -> Source:
+    """Several iterables side by side; of those whose length nobody knows, all are as long as the first."""
+    lengths = [part.length for part in parts if part.length is not None]
+    ending = [(of, part) for of, part in zip(iterables, parts) if part.length is None and not part.endless]
+    sizes = [part.size or Term("len", (of,)) for of, part in ending]
+    others = (*sizes[1:], Term("min", tuple(sizes)), Term("min", tuple(reversed(sizes)))) if len(sizes) > 1 else ()
+
+    def zipped(state: State, index: Value) -> Results:
+        found: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
+        for part in parts:
+            found = [(after, (*row, item)) for s, row in found for after, item in part.at(s, index)]
+        return [(s, Tuple(row)) for s, row in found]
+
+    length = min(lengths) if lengths else None
+    held, indexed = all(part.held for part in parts), any(part.indexed for part in parts)
+    whole = any(part.parts for part in parts)
+    size = sizes[0] if sizes else None
+    filled = next((part.whole for part in parts if part.whole is not None and part.length == length), None)
+    return Source(length, zipped, size, sizes=others, indexed=indexed, held=held, whole=filled, parts=whole)
+
+
+def _chain(parts: list[Source], span: Span) -> Source:
+    if any(part.length is None for part in parts):
+        return next(part for part in parts if part.length is None)
+
+    def at(state: State, index: Value) -> Results:
+        left = index.value if isinstance(index, Const) and isinstance(index.value, int) else 0
+        for part in parts:
+            assert part.length is not None
+            if left < part.length:
+                return part.at(state, Const(left))
+            left -= part.length
+        return [(state, objects.fresh(state, span))]
+
+    held, whole = all(part.held for part in parts), any(part.parts for part in parts)
+    return Source(sum(part.length or 0 for part in parts), at, indexed=True, held=held, parts=whole)
+
+
+def _cycle(inner: Source) -> Source:
+    """The same items over and over: of a few, each turn takes one that may be its."""
+    length = inner.length
+    if length is None or not 0 < length <= FEW_ITEMS:
+        return replace(inner, length=None, size=None, endless=True)
+
+    def at(state: State, index: Value) -> Results:
+        within = terms.binary("%", index, Const(length)) or index
+        ways = index_choices(state, within, numbered(map(Const, range(length))))
+        return [found for each, number in ways for found in inner.at(each, number)]
+
+    return replace(inner, length=None, size=None, at=at, endless=True)
+
+
+def _counted(index: Value, start: Value, step: Value) -> Value:
+    scaled = index if step == Const(1) else terms.product(index, step)
+    return terms.sum_of("+", scaled, start)
+
+
+def _turns(start: int, stop: int, step: int) -> int | None:
+    """How many turns a range makes; None for more than Python can count by."""
+    try:
+        return worked_out(len, range(start, stop, step))
+    except NotWorkedOut:
+        return None
+
+
+def _range(obj: IteratorObj) -> Source:
+    start, stop, step = obj.parts
+    if step == Const(-1) and not (isinstance(start, Const) and isinstance(stop, Const)):
+        up = (terms.sum_of("+", stop, Const(1)), terms.sum_of("+", start, Const(1)), Const(1))
+        return _backwards(_range(IteratorObj("range", up)), NONE)
+    numbers = [part.value for part in obj.parts if isinstance(part, Const) and isinstance(part.value, int)]
+    length: int | None = None
+    if len(numbers) == 3 and numbers[2] != 0:
+        length = _turns(*numbers)
+    size = terms.sum_of("-", stop, start) if step == Const(1) else terms.strides(start, stop, step)
+    by_one = step == Const(1) and length is None and size is not None
+    last = terms.sum_of("-", size, Const(1)) if size is not None and by_one else None
+    before_stop = terms.sum_of("-", stop, Const(1))
+
+    def at(state: State, index: Value) -> Results:
+        return [(state, before_stop if index == last else _counted(index, start, step))]
+
+    return Source(length, at, size, None if last is None else (start, stop), counted=True)
+
+
+def length(machine: Machine, state: State, value: Value, span: Span) -> Value:
+    """`len(value)`."""
+    value = classes.of(state, value)
+    held = state.get(value)
+    if isinstance(held, TensorObj) and held.length is not None:
+        return Const(held.length)
+    if isinstance(held, UnknownObj | TensorObj | Instance) and not classes.children(state, value):
+        return Term("len", (value,))
+    if isinstance(held, IteratorObj):  # a loader: none else has a length
+        number = source_of(machine, state, value, span).length
+        return Const(number) if number is not None else Term("len", (value,))
+    known = known_items(machine, state, value, span)
+    if known is None and isinstance(held, ListObj) and held.size is not None:
+        return held.size
+    return Const(len(known)) if known is not None else Term("len", (value,))
+
+
+def along(machine: Machine, state: State, value: Value, dimension: Value, span: Span) -> Value:
+    """`value.size(dimension)`, or `value.shape[dimension]`: along the first it is what `len` tells."""
+    if dimension == Const(0):
+        return length(machine, state, value, span)
+    return Term("item", (Term("shape", (value,)), dimension))

@@ -1,0 +1,368 @@
+"""The standard library's containers, contexts and helpers, as far as they carry graphs around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from retainlint.startup.records import replace
+from retainlint.symbolic.models.python import dataclasses, iteration
+from retainlint.symbolic.models.python.builtins import lazy, make_dict
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.solver import terms
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import Flow, State, ticket
+from retainlint.symbolic.state.values import (
+    NONE,
+    Const,
+    DictObj,
+    External,
+    Failure,
+    GeneratorObj,
+    GradMode,
+    HeapObj,
+    Instance,
+    IteratorObj,
+    LayerObj,
+    ListObj,
+    Method,
+    Partial,
+    Ref,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+KIND = "exitstack"
+
+
+def made(state: State) -> Value:
+    return state.new(ListObj((), kind=KIND))
+
+
+def method(machine: Machine, state: State, stack: Ref, name: str, args: Args, span: Span) -> Results:
+    held = state.get(stack)
+    assert isinstance(held, ListObj)
+    match name:
+        case "enter_context" | "enter_async_context":
+            return _enter(machine, state, stack, args.get(0, "cm"), span)
+        case "callback" | "push_async_callback":
+            _put(state, stack, Partial(args.get(0, "callback"), args.pos[1:], args.named))
+            return [(state, args.get(0, "callback"))]
+        case "push" | "push_async_exit":
+            exits = args.get(0, "exit")
+            if not isinstance(state.get(exits), Instance):
+                return [(state, exits)]
+            found = machine.attribute(state, exits, "__exit__", span)
+            for each, method in found:
+                _put(each, stack, _leaving(method))
+            return [(each, exits) for each, _ in found]
+        case "pop_all":
+            state.set(stack, ListObj((), kind=KIND))
+            return [(state, state.new(held))]
+        case "close" | "aclose":
+            return [(each, NONE) for each in left(machine, state, stack, span)]
+    return [(state, objects.fresh(state, span))]
+
+
+def left(machine: Machine, state: State, stack: Ref, span: Span) -> list[State]:
+    """Leave everything that was entered, whatever the flow."""
+    held = state.get(stack)
+    assert isinstance(held, ListObj)
+    state.set(stack, ListObj((), kind=KIND))
+    states = [state]
+    for item in reversed(held.items):
+        if isinstance(item, GradMode):
+            for each in states:
+                each.grad = item.enabled
+        else:
+            states = [after for each in states for after in _undone(machine, each, item, span)]
+    return states
+
+
+def _undone(machine: Machine, state: State, item: Value, span: Span) -> list[State]:
+    flow, state.flow = state.flow, None
+    after = [each for each, _ in machine.call(state, item, Args(), span)]
+    for each in after:
+        each.flow = each.flow or flow
+    return after
+
+
+def _enter(machine: Machine, state: State, stack: Ref, context: Value, span: Span) -> Results:
+    if isinstance(context, GradMode) and not context.guards:
+        before = state.grad if context.restores is None else context.restores
+        _put(state, stack, GradMode(before))
+        state.grad = context.enabled
+        return [(state, context)]
+    held = state.get(context)
+    if isinstance(held, ListObj) and held.kind == KIND:
+        _put(state, stack, Partial(Method(context, "close"), (), ()))
+        return [(state, context)]
+    if not isinstance(held, Instance):
+        if isinstance(held, GeneratorObj):
+            machine.gap(span, "a generator's context entered by an exit stack is not followed")
+        return [(state, objects.derived(machine, state, context, "__enter__", span))]
+    results: Results = []
+    for each, leave in machine.attribute(state, context, "__exit__", span):
+        _put(each, stack, _leaving(leave))
+        for found, enter in machine.attribute(each, context, "__enter__", span):
+            results += machine.call(found, enter, Args(), span)
+    return results
+
+
+def _leaving(method: Value) -> Value:
+    return Partial(method, (NONE, NONE, NONE), ())
+
+
+def _put(state: State, stack: Ref, item: Value) -> None:
+    held = state.get(stack)
+    assert isinstance(held, ListObj)
+    state.set(stack, ListObj((*held.items, item), kind=KIND))
+
+
+_LIBRARY_PLAIN = ("numpy", "math", "random", "time", "logging", "argparse", "json", "sys", "os", "typing")
+
+
+LIBRARIES = {"collections", "itertools", "functools", "copy", "math", "sys", "os", "contextlib", "operator", "random",
+             "time", "numpy", "logging", "argparse", "json", "dataclasses", "types", "typing", "tqdm", "pytest"}  # fmt: skip
+
+
+_OPERATORS = {
+    "add": ("+", "add"), "sub": ("-", "sub"), "mul": ("*", "mul"), "truediv": ("/", "div"), "pow": ("**", "pow"),
+    "matmul": ("", "matmul"), "neg": ("", "neg"), "abs": ("", "abs"),
+}  # fmt: skip
+"""Functions of `operator`: the sign, and torch's function of that meaning."""
+
+
+def function(machine: Machine, state: State, path: str, name: str, args: Args, span: Span) -> Results:
+    match path:
+        case "collections.OrderedDict":
+            return [(state, make_dict(machine, state, args, span))]
+        case "collections.defaultdict":
+            factory = args.get(0, "default_factory")
+            return [(state, state.new(DictObj({}, default=None if factory == NONE else factory)))]
+        case "collections.deque":
+            return [(state, _deque(machine, state, args, span))]
+        case "dataclasses.replace" | "copy.replace":
+            return [(state, _replaced(machine, state, args, span))]
+        case "dataclasses.fields" if (
+            listed := dataclasses.listed(state, args.get(0, "class_or_instance"), span)
+        ) is not None:
+            return [(state, listed)]
+        case "types.SimpleNamespace" | "argparse.Namespace" if not (args.pos or args.open):
+            return [(state, dataclasses.namespace(state, args, span))]
+        case "dataclasses.dataclass" if not args.pos:  # with options
+            return [(state, Partial(External(path), (), ()))]
+        case "dataclasses.field":
+            return [(state, Partial(External(path), (), args.named))]
+        case "collections.namedtuple":
+            return [
+                (state, Partial(External("builtins.namedtuple"), _field_names(state, args.get(1, "field_names")), ()))
+            ]
+        case "functools.partial":
+            return [(state, Partial(args.get(0, "func"), args.pos[1:], args.named))]
+        case "functools.wraps" | "functools.lru_cache" | "functools.cache":
+            if name == "wraps" or (args.pos and not isinstance(args.pos[0], Const)):
+                return [(state, args.get(0, "func") if name != "wraps" else External("builtins.identity_decorator"))]
+            return [(state, Partial(External(path), (), ()))]
+        case "functools.reduce":
+            return _reduce(machine, state, args, span)
+        case "operator.attrgetter":
+            return [(state, Partial(External("operator.attribute_of"), (Tuple(args.pos),), ()))]
+        case "operator.attribute_of":
+            return _attributes(machine, state, args, span)
+        case "copy.copy" | "copy.deepcopy":
+            return [(state, _copy(machine, state, args.get(0, "x"), span, deep=name == "deepcopy"))]
+        case "random.sample" | "random.choices":
+            return [(state, args.get(0, "population"))]
+        case "random.choice":
+            return [(state, iteration.any_item(machine, state, args.get(0, "seq"), span))]
+        case "contextlib.suppress" | "pytest.raises":
+            return [(state, GradMode(True, guards=True, expects=name == "raises"))]
+        case "contextlib.ExitStack" | "contextlib.AsyncExitStack":
+            return [(state, made(state))]
+        case "sys.exit" | "os._exit":
+            state.flow = Flow("raise", Failure("SystemExit"))
+            return [(state, NONE)]
+        case "tqdm.tqdm" | "tqdm.trange" | "tqdm.auto.tqdm" | "tqdm.notebook.tqdm":
+            if name == "trange":
+                return [(state, lazy(state, "range", args, span))]
+            return [(state, args.get(0, "iterable", objects.fresh(state, span, plain=True)))]
+    if path.startswith("operator.") and name in _OPERATORS:
+        return _operator(machine, state, name, args, span)
+    if path.startswith("itertools."):
+        return _itertools(machine, state, name, args, span)
+    if path.partition(".")[0] in _LIBRARY_PLAIN:
+        scalars = bool(args.pos) and all(map(terms.is_scalar, args.all)) and path.startswith("math.")
+        return [(state, Term(path, args.all) if scalars else objects.fresh(state, span, plain=True, name=name))]
+    return [(state, objects.called(machine, state, External(path), args, span))]
+
+
+def _itertools(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
+    match name:
+        case "accumulate":
+            return _accumulate(machine, state, args, span)
+        case "count":
+            begin, step = args.get(0, "start", Const(0)), args.get(1, "step", Const(1))
+            return [(state, state.new(IteratorObj("count", (step,), begin)))]
+        case "cycle" if args.pos:
+            return [(state, state.new(IteratorObj("cycle", args.pos[:1])))]
+        case "starmap":
+            return [(state, state.new(IteratorObj("starmap", args.pos[1:], args.get(0, "function"))))]
+        case "pairwise":
+            return [(state, _pairs(machine, state, args.get(0, "iterable"), span))]
+        case "chain":
+            return [(state, state.new(IteratorObj("chain", args.pos)))]
+    return [(state, objects.fresh(state, span, hint="iterator"))]
+
+
+def _pairs(machine: Machine, state: State, iterable: Value, span: Span) -> Value:
+    """Each item of a sequence with the one behind it."""
+    known = iteration.known_items(machine, state, iterable, span)
+    if known is None:
+        return objects.fresh(state, span, hint="iterator")
+    return state.new(ListObj(tuple(map(Tuple, zip(known, known[1:], strict=False)))))
+
+
+def _attributes(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """Call what `operator.attrgetter` made: its names come first."""
+    names, obj = args.pos[0], args.get(1, "obj")
+    assert isinstance(names, Tuple)
+    found: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
+    for name in names.items:
+        if not (isinstance(name, Const) and isinstance(name.value, str)):
+            return [(state, objects.fresh(state, span))]
+        ways = [(each, values, obj) for each, values in found]
+        for part in name.value.split("."):
+            ways = [
+                (after, values, value)
+                for each, values, held in ways
+                for after, value in machine.attribute(each, held, part, span)
+            ]
+        found = [(each, (*values, value)) for each, values, value in ways]
+    return [(each, values[0] if len(values) == 1 else Tuple(values)) for each, values in found]
+
+
+def _field_names(state: State, value: Value) -> tuple[Value, ...]:
+    """The fields of a named tuple: a list of names, or one text."""
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return (Tuple(tuple(Const(name) for name in value.value.replace(",", " ").split())),)
+    held = state.get(value)
+    items = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
+    return (Tuple(items),)
+
+
+def _deque(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    known = iteration.known_items(machine, state, args.pos[0], span) if args.pos else []
+    limit = args.get(1, "maxlen")
+    size = limit.value if isinstance(limit, Const) and isinstance(limit.value, int) else None
+    items = tuple(known or ())
+    return state.new(ListObj(items[-size:] if size else items, known is None, "deque", size))
+
+
+def _reduce(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    known = iteration.known_items(machine, state, args.get(1, "sequence"), span)
+    if known is not None and len(args.pos) > 2:
+        known = [args.pos[2], *known]
+    if not known:
+        return [(state, objects.called(machine, state, External("functools.reduce"), args, span))]
+    results: Results = [(state, known[0])]
+    for item in known[1:]:
+        results = [r for each, v in results for r in machine.call(each, args.get(0, "func"), Args((v, item)), span)]
+    return results
+
+
+def _accumulate(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """Running totals: each is made of the one before."""
+    known = iteration.known_items(machine, state, args.get(0, "iterable"), span)
+    first = args.get(-1, "initial")
+    if not known:
+        return [(state, objects.called(machine, state, External("itertools.accumulate"), args, span))]
+    known = known if first == NONE else [first, *known]
+    ways: list[tuple[State, tuple[Value, ...]]] = [(state, (known[0],))]
+    for item in known[1:]:
+        grown: list[tuple[State, tuple[Value, ...]]] = []
+        for each, totals in ways:
+            pair = Args((totals[-1], item))
+            func = args.get(1, "func", External("operator.add"))
+            grown += [(after, (*totals, total)) for after, total in machine.call(each, func, pair, span)]
+        ways = grown
+    return [(each, each.new(ListObj(totals))) for each, totals in ways]
+
+
+def _operator(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
+    """`operator.add` and its like, on numbers and tensors."""
+    sign, torchs = _OPERATORS[name]
+    folded = terms.binary(sign, *args.pos) if sign and len(args.pos) == 2 else None
+    if folded is not None:
+        return [(state, folded)]
+    if any(isinstance(state.get(value), TensorObj) for value in args.pos):
+        return machine.call(state, External(f"torch.{torchs}"), args, span)
+    return [(state, objects.called(machine, state, External(f"operator.{name}"), args, span))]
+
+
+def _replaced(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """A dataclass's object with some fields changed."""
+    held = state.get(args.get(0, "obj"))
+    if isinstance(held, Instance):
+        return state.new(replace(held, attrs={**held.attrs, **dict(args.named)}))
+    return objects.called(machine, state, External("dataclasses.replace"), args, span)
+
+
+def _copy(machine: Machine, state: State, value: Value, span: Span, *, deep: bool) -> Value:
+    """A copy; deep copies of modules own other parameters."""
+    held = state.get(value)
+    if deep:
+        return copied(machine, state, value, span)
+    if isinstance(held, ListObj | DictObj):
+        return state.new(held)
+    if isinstance(held, UnknownObj):
+        return objects.fresh(state, span, hint=held.hint, name=held.name)
+    return value
+
+
+def copied(machine: Machine, state: State, value: Value, span: Span) -> Value:
+    """A deep copy."""
+    return _deep(machine, state, value, span, {})
+
+
+def _deep(machine: Machine, state: State, value: Value, span: Span, memo: dict[Value, Value]) -> Value:
+    """A deep copy: what was met twice is copied once, and a circle ends."""
+
+    def twin(inner: Value) -> Value:
+        return _deep(machine, state, inner, span, memo)
+
+    if isinstance(value, Tuple):
+        return replace(value, items=tuple(map(twin, value.items)))
+    if not isinstance(value, Ref) or value in memo:
+        return memo.get(value, value)
+    held = state.get(value)
+    match held:
+        case TensorObj(edge=None):
+            memo[value] = state.new(replace(held, storage=ticket(), base=None))
+        case TensorObj(edge=edge, parameter=parameter) if edge is not None and edge.node.is_leaf:
+            leaf = machine.graphs.leaf(state.moment(span))
+            stands = held.storage == edge.node.variable  # for all weights of a layer: under this key they are saved
+            memo[value] = state.new(TensorObj(leaf, leaf.node.variable if stands else ticket(), parameter=parameter))
+        case UnknownObj(hint=hint, name=name):
+            memo[value] = objects.fresh(state, span, hint=hint, name=name)
+        case ListObj() | DictObj() | LayerObj() | Instance():
+            made = memo[value] = state.new(held)
+            state.set(made, _twinned(held, twin))
+    return memo.get(value, value)
+
+
+def _twinned(held: ListObj | DictObj | LayerObj | Instance, twin: Callable[[Value], Value]) -> HeapObj:
+    match held:
+        case ListObj(items=items):
+            return replace(held, items=tuple(map(twin, items)))
+        case DictObj(items=entries, rest=rest):
+            kept = {key: twin(entry) for key, entry in entries.items()}
+            return replace(held, items=kept, rest=tuple(map(twin, rest)))
+        case LayerObj(kind=kind, attrs=attrs, children=children, training=training):
+            named = {key: twin(attr) for key, attr in attrs.items()}
+            return LayerObj(kind, named, tuple(map(twin, children)), training)
+        case Instance(cls=cls, attrs=attrs):
+            return Instance(cls, {key: twin(attr) for key, attr in attrs.items()})

@@ -1,0 +1,156 @@
+"""isinstance, hasattr, getattr and setattr, and an object's `__dict__`."""
+
+from __future__ import annotations
+
+from retainlint.startup.records import replace
+from retainlint.symbolic.models.torch.names import is_attribute, is_method
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.solver import decisions
+from retainlint.symbolic.state import classes
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import (
+    NONE,
+    ClassObj,
+    Const,
+    DictObj,
+    External,
+    Instance,
+    LayerObj,
+    ListObj,
+    Method,
+    OptimizerObj,
+    Ref,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+_KINDS = {
+    "list": ListObj, "dict": DictObj, "torch.Tensor": TensorObj, "torch.autograd.Variable": TensorObj,
+    "torch.optim.Optimizer": OptimizerObj,
+}  # fmt: skip
+
+
+_PARAMETERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+
+
+def isinstance_(state: State, args: Args) -> Value:
+    """Whether an object is of a class, where both are known."""
+    value, kinds = args.get(0, "obj"), args.get(1, "class")
+    answers = [_is_of(state, value, k) for k in (kinds.items if isinstance(kinds, Tuple) else (kinds,))]
+    if any(answer is True for answer in answers):
+        return Const(True)
+    if all(answer is False for answer in answers):
+        return Const(False)
+    return Term("isinstance", (value, kinds))
+
+
+def _is_of(state: State, value: Value, kind: Value) -> bool | None:
+    held = state.get(value)
+    name = kind.path.removeprefix("builtins.") if isinstance(kind, External) else ""
+    if isinstance(held, UnknownObj) or isinstance(value, Term):
+        return None
+    if isinstance(held, Instance):
+        bases = tuple(classes.ancestry(state, held.cls))
+        if kind in bases:
+            return True
+        unseen = set(classes.unseen(state, held.cls))
+        layers = {base: layer for base in bases if (layer := _layer(base)) is not None}
+        if layers and name.startswith("torch.nn."):
+            found = [decisions.is_layer(layer, name) for layer in layers.values()]
+            return True if True in found else None if None in found or unseen - layers.keys() else False
+        return False if isinstance(state.get(kind), ClassObj) and not unseen else None
+    if name == "tuple":
+        return isinstance(value, Tuple)
+    if name in _PARAMETERS:
+        return isinstance(held, TensorObj) and held.parameter
+    if name in _KINDS:
+        return isinstance(held, _KINDS[name])
+    if isinstance(value, Const) and name in decisions.SCALARS:
+        return isinstance(value.value, decisions.SCALARS[name])
+    if isinstance(held, LayerObj) and isinstance(state.get(kind), ClassObj):
+        return False
+    if isinstance(held, LayerObj) and name.startswith("torch.nn."):
+        return decisions.is_layer(held.kind, name)
+    if name in decisions.SCALARS and (
+        isinstance(value, Tuple) or isinstance(held, ListObj | DictObj | TensorObj | LayerObj)
+    ):
+        return False
+    return None
+
+
+def _layer(base: Value) -> str | None:
+    return decisions.layer_named(base.path) if isinstance(base, External) else None
+
+
+def hasattr_(state: State, args: Args) -> Value:
+    obj, name = args.get(0, "obj"), args.get(1, "name")
+    held = state.get(obj)
+    if isinstance(held, Instance) and isinstance(name, Const):
+        key = str(name.value)
+        if key in held.attrs or classes.find(state, obj, key) is not None:
+            return Const(True)
+        if not classes.is_open(state, held.cls):
+            return Const(False)
+    elif isinstance(name, Const) and isinstance(name.value, str):
+        is_tensor = isinstance(held, TensorObj) or (isinstance(held, UnknownObj) and held.hint == "tensor")
+        if is_tensor and (is_method(name.value) or is_attribute(name.value)):
+            return Const(True)
+        if isinstance(obj, Const):
+            return Const(hasattr(obj.value, name.value))
+    return Term("hasattr", (obj, name))
+
+
+def getattr_(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    obj, name = args.get(0, "obj"), args.get(1, "name")
+    if not isinstance(name, Const) or not isinstance(name.value, str):
+        return [(state, objects.fresh(state, span))]
+    if len(args.pos) > 2 and hasattr_(state, args) == Const(False):
+        return [(state, args.pos[2])]
+    return machine.attribute(state, obj, name.value, span)
+
+
+def setattr_(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    obj, name, value = args.get(0, "obj"), args.get(1, "name"), args.get(2, "value")
+    if isinstance(name, Const) and isinstance(name.value, str):
+        return [(each, NONE) for each in machine.set_attribute(state, obj, name.value, value, span)]
+    objects.forget(machine, state, obj) if isinstance(obj, Ref) else None
+    return [(state, NONE)]
+
+
+def remove(state: State, obj: Value, name: str) -> None:
+    """Take an attribute off an object."""
+    held = state.get(obj)
+    if isinstance(held, Instance | UnknownObj) and isinstance(obj, Ref):
+        state.set(obj, replace(held, attrs={k: v for k, v in held.attrs.items() if k != name}))
+
+
+def dict_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """A method of `obj.__dict__`: its keys are the attributes."""
+    held = state.get(obj)
+    key, default = args.get(0, "key"), args.get(1, "default")
+    if isinstance(held, Instance) and name in ("get", "pop") and isinstance(key, Const):
+        found = held.attrs.get(str(key.value), default)
+        if name == "pop":
+            remove(state, obj, str(key.value))
+        return [(state, found)]
+    if isinstance(held, Instance) and name == "update":
+        more = state.get(key)
+        written = (
+            {str(k.value): v for k, v in more.items.items() if isinstance(k, Const)}
+            if isinstance(more, DictObj)
+            else {}
+        )
+        for attr, value in {**written, **dict(args.named)}.items():
+            machine.set_attribute(state, obj, attr, value, span)
+        return [(state, NONE)]
+    if isinstance(held, Instance) and name in ("items", "keys", "values", "copy"):
+        copied = state.new(DictObj({Const(attr): value for attr, value in held.attrs.items()}))
+        return [(state, copied)] if name == "copy" else machine.call(state, Method(copied, name), args, span)
+    if name in ("clear", "setdefault", "popitem") and isinstance(obj, Ref):
+        objects.forget(machine, state, obj)
+    return [(state, objects.derived(machine, state, obj, name, span))]

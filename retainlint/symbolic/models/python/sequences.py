@@ -1,0 +1,60 @@
+"""Sequences that are joined by `+`, and repeated by `*`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from retainlint import ir
+from retainlint.symbolic.detectors import kept_graphs
+from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, TensorObj, Tuple, Value
+
+_LONGEST = 64
+"""So many items of a repeated sequence are told apart."""
+
+
+def joined(machine: Machine, state: State, instr: ir.Binary, left: Value, right: Value) -> Value | None:
+    """`+` of sequences and `*` of a sequence with a number."""
+    if isinstance(left, Tuple) and isinstance(right, Tuple) and instr.op == "+":
+        return Tuple(left.items + right.items)
+    lheld, rheld = state.get(left), state.get(right)
+    if isinstance(lheld, ListObj) and instr.op in ("+", "|"):
+        more, open_ = _items(right, rheld)
+        sampled = lheld.sampled or (isinstance(rheld, ListObj) and rheld.sampled)
+        whole = ListObj(lheld.items + more, lheld.open or open_, lheld.kind, lheld.limit, sampled)
+        made = left if instr.in_place and isinstance(left, Ref) else state.new(whole)
+        places = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
+        kept_graphs.joined(machine.waste, state, left, right, made, places, instr.span)
+        state.set(made, whole)
+        return made
+    if instr.op == "*":
+        return _repeated(state, left, right) or _repeated(state, right, left)
+    return None
+
+
+def chained(state: State, values: Sequence[Value]) -> Value | None:
+    """All items of some sequences, one after the other; None if one of them is none."""
+    parts = [ListObj(value.items) if isinstance(value, Tuple) else state.get(value) for value in values]
+    known = [part for part in parts if isinstance(part, ListObj)]
+    if len(known) < len(parts):
+        return None
+    return state.new(ListObj(tuple(item for part in known for item in part.items), any(part.open for part in known)))
+
+
+def _repeated(state: State, value: Value, times: Value) -> Value | None:
+    """A sequence, that many times; if nobody knows how many, at least once."""
+    held = state.get(value)
+    sequence = ListObj(value.items) if isinstance(value, Tuple) else held
+    if not isinstance(sequence, ListObj) or isinstance(state.get(times), ListObj | TensorObj | Instance):
+        return None
+    if isinstance(times, Const) and isinstance(times.value, int) and len(sequence.items) * times.value <= _LONGEST:
+        items = sequence.items * times.value
+        return Tuple(items) if isinstance(value, Tuple) else state.new(ListObj(items, sequence.open))
+    return state.new(ListObj(sequence.items, True))
+
+
+def _items(value: Value, held: object) -> tuple[tuple[Value, ...], bool]:
+    if isinstance(value, Tuple):
+        return value.items, False
+    return (held.items, held.open) if isinstance(held, ListObj) else ((), True)

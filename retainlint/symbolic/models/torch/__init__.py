@@ -1,0 +1,1 @@
+"""What torch does to values."""

@@ -1,0 +1,71 @@
+"""Classes of the program that derive from autograd.Function: what `apply` puts into the graph."""
+
+from __future__ import annotations
+
+from retainlint import ir
+from retainlint.autograd.graph import Edge, Node, SavedTensor
+from retainlint.symbolic.state.classes import ancestry, find
+from retainlint.symbolic.state.graphs import Birth
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import PROVEN, ClassObj, Closure, External, Ref, TensorObj, Tuple, Value, Wrapped
+from retainlint.text.source import Span
+
+BASE = External("torch.autograd.Function")
+
+
+def is_function(state: State, cls: Value) -> bool:
+    return isinstance(state.get(cls), ClassObj) and BASE in list(ancestry(state, cls))
+
+
+def apply(machine: Machine, state: State, cls: Ref, args: Args, span: Span) -> Results:
+    """`Class.apply(...)`: one node over the tensors that go in; it saves if its forward says save_for_backward, or what
+    sets its context up."""
+    held = state.heap[cls.id]
+    assert isinstance(held, ClassObj)
+    forward = find(state, cls, "forward")
+    inner = forward.func if isinstance(forward, Wrapped) else forward
+    saves = any(
+        isinstance(each, Closure) and _mentions(each.code.body, "save_for_backward")
+        for each in (inner, _setup(state, cls))
+    )
+    edges = tuple(e for value in args.all if (e := machine.graphs.edge(state, value)) is not None)
+    count = _results(inner.code.body) if isinstance(inner, Closure) else 1
+    if not edges or not state.grad:
+        made: list[Value] = [state.new(TensorObj(None, ticket())) for _ in range(count)]
+    else:
+        saved = (SavedTensor("saved_tensors"),) if saves else ()
+        node = Node(f"{held.name}Backward", saved, edges, state.ledger.next_order())
+        passes = tuple(machine.graphs.exists(edge) for edge in edges)
+        born = Birth(state.moment(span), min(passes), passes, (PROVEN,) * len(saved), args.spans[: len(edges)], "apply")
+        machine.graphs.births[node] = born
+        made = [state.new(TensorObj(Edge(node, i), ticket())) for i in range(count)]
+    return [(state, made[0] if count == 1 else Tuple(tuple(made)))]
+
+
+def _setup(state: State, cls: Ref) -> Value | None:
+    found = find(state, cls, "setup_context")
+    return found.func if isinstance(found, Wrapped) else found
+
+
+def _mentions(block: ir.Block, name: str) -> bool:
+    return any(isinstance(i, ir.GetAttr) and i.name == name for i in _all(block))
+
+
+def _results(block: ir.Block) -> int:
+    """How many values a function returns, if it returns a display of several."""
+    built = {i.dst: len(i.items) for i in _all(block) if isinstance(i, ir.Build) and i.kind is ir.Kind.TUPLE}
+    returned = [built.get(i.src, 1) for i in _all(block) if isinstance(i, ir.Return)]
+    return max(returned, default=1)
+
+
+def _all(block: ir.Block) -> list[ir.Instr]:
+    found: list[ir.Instr] = []
+    for instr in block:
+        found.append(instr)
+        match instr:
+            case ir.If(then=then, orelse=orelse):
+                found += _all(then) + _all(orelse)
+            case ir.For(body=body) | ir.While(body=body) | ir.With(body=body) | ir.Try(body=body):
+                found += _all(body)
+    return found

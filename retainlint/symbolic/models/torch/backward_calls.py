@@ -1,0 +1,135 @@
+"""The calls that ask for a backward pass: `backward` and `grad`, with what their arguments ask for."""
+
+from __future__ import annotations
+
+from retainlint.incident import Walk
+from retainlint.symbolic.detectors import api_misuse, retained_graphs
+from retainlint.symbolic.models.torch import hooks
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import FALSE, NONE, Const, ListObj, TensorObj, Tuple, Value
+from retainlint.symbolic.tape.backward import Mark, execute
+from retainlint.symbolic.tape.observer import Request
+from retainlint.text.source import Span
+
+# -- the calls ----------------------------------------------------------------------------------------------------
+
+
+def backward(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
+    """`root.backward(gradient, retain_graph, create_graph, inputs)`."""
+    text = span.text.partition(".backward")[0].strip() or "loss"
+    api_misuse.arguments(machine, state, "Tensor.backward", (root,), args, span)
+    api_misuse.result(machine, state, Walk(state.moment(span), text), (root,))
+    return [(s, NONE) for s, _ in _requested(machine, state, (root,), text, args, span, 1, 3)]
+
+
+def walk_for(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
+    """A trainer walks `root` for the program; only flags under their names count."""
+    text = span.text.partition("(")[2].rpartition(")")[0].partition(",")[0].strip() or "loss"
+    named = Args((), args.named, args.open, (), args.span, args.places)
+    return [(s, NONE) for s, _ in _requested(machine, state, (root,), text, named, span, 1, 3)]
+
+
+def autograd_backward(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """`torch.autograd.backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)`."""
+    roots = _tensors(state, args.get(0, "tensors"))
+    text = _text(args, 0)
+    api_misuse.arguments(machine, state, "torch.autograd.backward", roots, args, span)
+    api_misuse.result(machine, state, Walk(state.moment(span), text), roots)
+    return [(s, NONE) for s, _ in _requested(machine, state, roots, text, args, span, 2, 5)]
+
+
+def _requested(
+    machine: Machine, state: State, roots: tuple[Value, ...], text: str, args: Args, span: Span, at: int, inputs: int
+) -> Results:
+    wanted = args.get(inputs, "inputs")
+    targets = None
+    if wanted != NONE:
+        targets = tuple(e for value in _tensors(state, wanted) if (e := machine.graphs.edge(state, value)))
+    given = args.get(0 if at == 1 else 1, "gradient" if at == 1 else "grad_tensors")
+    seeds = tuple(machine.graphs.edge(state, value) for value in _tensors(state, given))
+    found: Results = []
+    for each, retain, create in flags(machine, state, args, at, span):
+        written = _written(args, at)
+        request = Request(roots, text, span, retain, create, targets, True, seeds, written, _asked(args, at))
+        before = each.walks
+        execute(machine, each, request)
+        hooked = each.hooks.items and each.walks is not before and each.flow is None
+        found += [(after, NONE) for after in (hooks.behind_walk(machine, each, span) if hooked else (each,))]
+    return found
+
+
+def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """`torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ...)`: the gradients."""
+    roots = _tensors(state, args.get(0, "outputs"))
+    api_misuse.arguments(machine, state, "torch.autograd.grad", roots, args, span)
+    wanted = _tensors(state, args.get(1, "inputs"))
+    edges = [machine.graphs.edge(state, value) for value in wanted]
+    if any(edge is None and isinstance(state.get(value), TensorObj) for value, edge in zip(wanted, edges, strict=True)):
+        machine.slips.add(span)
+    seeds = tuple(machine.graphs.edge(state, value) for value in _tensors(state, args.get(2, "grad_outputs")))
+    found: Results = []
+    for each, retain, create in flags(machine, state, args, 3, span):
+        targets = tuple(edge for edge in edges if edge is not None)
+        written = _written(args, 3)
+        request = Request(roots, _text(args, 0), span, retain, create, targets, False, seeds, written)
+        grads = dict(zip(targets, execute(machine, each, request), strict=False))
+        values = tuple(_gradient(each, grads.get(edge) if edge else None, create, span) for edge in edges)
+        open_ = not values or isinstance(args.get(1, "inputs"), Const)
+        result: Value = each.new(ListObj(values, True)) if open_ else Tuple(values)
+        found.append((each, result))
+    return found
+
+
+def _gradient(state: State, mark: Mark | None, create: bool, span: Span) -> Value:
+    """What grad returns for one input. With create_graph, one whose graph we can't see may have one all the same."""
+    edge = mark.edge if mark is not None else None
+    if edge is None and create and (mark is None or mark.hidden):
+        return objects.fresh(state, span)
+    cut = None if edge is not None else ("constant" if create else "create_graph", span)
+    return state.new(TensorObj(edge, ticket(), cut=cut))
+
+
+def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> list[tuple[State, bool, bool]]:
+    """`retain_graph` and `create_graph`, forking where they aren't known; retaining defaults to creating."""
+    found: list[tuple[State, bool, bool]] = []
+    retain = args.get(at, "retain_graph", args.get(-1, "retain_variables"))
+    create = args.get(at + 1, "create_graph", FALSE)
+    places = dict(args.places)
+    for s, creates in machine.branch(state, create, places.get("create_graph", span)):
+        if retain == NONE:
+            found.append((s, creates, creates))
+        else:
+            found += [(t, keeps, creates) for t, keeps in machine.branch(s, retain, places.get("retain_graph", span))]
+    return found
+
+
+def _asked(args: Args, at: int) -> Value | None:
+    """What the program asks for whether to keep the graph; None where it just says so."""
+    place = dict(args.places).get("retain_graph") or (args.spans[at] if at < len(args.spans) else None)
+    is_said = place is None or place.text in ("True", "False", "None")
+    return None if is_said else args.get(at, "retain_graph")
+
+
+def _written(args: Args, at: int) -> retained_graphs.Flags:
+    """The flags as they stand in the text of the call."""
+    places = dict(args.places)
+    retain = places.get("retain_graph") or (args.spans[at] if at < len(args.spans) else None)
+    create = places.get("create_graph") or (args.spans[at + 1] if at + 1 < len(args.spans) else None)
+    is_true = retain is not None and retain.text == "True"
+    return retained_graphs.Flags(retain if is_true else None, create is not None and create.text != "False")
+
+
+def _tensors(state: State, value: Value) -> tuple[Value, ...]:
+    if isinstance(value, Tuple):
+        return value.items
+    held = state.get(value)
+    if isinstance(held, ListObj):
+        return held.items
+    return () if isinstance(value, Const) else (value,)
+
+
+def _text(args: Args, index: int) -> str:
+    span = args.spans[index] if index < len(args.spans) else None
+    return span.text if span is not None else "the loss"

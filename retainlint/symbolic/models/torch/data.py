@@ -1,0 +1,159 @@
+"""Data that was computed with a graph: torch.utils.data's datasets of tensors, and the loaders that hand out batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from retainlint.symbolic.models.torch import operations
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state.classes import find
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import (
+    FALSE,
+    GUESS,
+    NONE,
+    Bound,
+    Const,
+    DictObj,
+    External,
+    Instance,
+    IteratorObj,
+    ListObj,
+    Ref,
+    Symbol,
+    TensorObj,
+    Term,
+    Tuple,
+    Value,
+)
+from retainlint.text.source import Span
+
+_HEAD = "torch.utils.data."
+TENSORS, SUBSET, LOADER = "tensors", "subset", "loader"
+"""What such an iterable is: all samples of some tensors, some of another dataset's, or batches of one."""
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Make a dataset or a loader; None where no graph goes in: then it is one that nobody needs to see."""
+    if not path.startswith(_HEAD) or not args.pos + args.named:
+        return None
+    given = args.get(0, "dataset")
+    match path.rpartition(".")[2]:
+        case "TensorDataset" if _have_graphs(machine, state, args.pos):
+            return [(state, state.new(IteratorObj(TENSORS, args.pos)))]
+        case "Subset" if _has_graph(machine, state, given):
+            return [(state, state.new(IteratorObj(SUBSET, (given,))))]
+        case "random_split" if _has_graph(machine, state, given) and isinstance(
+            sizes := state.get(args.get(1, "lengths")), ListObj
+        ):
+            return [(state, Tuple(tuple(state.new(IteratorObj(SUBSET, (given,))) for _ in sizes.items)))]
+        case "DataLoader" if _has_graph(machine, state, given):
+            size, dropped = args.get(1, "batch_size", Const(1)), args.get(8, "drop_last", FALSE)
+            parts = (given, size, args.get(6, "collate_fn"), dropped)
+            sampled = args.has(3, "sampler") or args.has(4, "batch_sampler")
+            return [(state, state.new(IteratorObj(LOADER, parts, Const(sampled))))]
+    if objects.edges_in(machine, state, args.all):  # perhaps: then its batches have that graph, too
+        return [(state, objects.called(machine, state, External(path), args, span))]
+    return None
+
+
+def sample(machine: Machine, state: State, dataset: Value, index: Value, span: Span) -> Results:
+    """`dataset[index]`."""
+    held = state.get(dataset)
+    match held:
+        case IteratorObj(kind="tensors", parts=tensors):
+            return [(state, Tuple(tuple(_row(machine, state, each, span) for each in tensors)))]
+        case IteratorObj(kind="subset", parts=(whole,)):
+            return sample(machine, state, whole, Symbol(ticket()), span)
+        case Instance() if (getter := find(state, dataset, "__getitem__")) is not None:
+            return machine.call(state, Bound(getter, dataset), Args((index,)), span)
+        case ListObj(items=items) if items:
+            at = index.value if isinstance(index, Const) and isinstance(index.value, int) else len(items) // 2
+            return [(state, items[at] if -len(items) <= at < len(items) else items[-1])]
+        case TensorObj():
+            return [(state, _row(machine, state, dataset, span))]
+    return [(state, objects.fresh(state, span))]
+
+
+def batch(machine: Machine, state: State, loader: IteratorObj, span: Span) -> Results:
+    """The next one that a loader gives."""
+    dataset, _, collate, _ = loader.parts
+    found: Results = []
+    for each, item in sample(machine, state, dataset, Symbol(ticket()), span):
+        if each.flow is not None:
+            continue
+        if collate == NONE:
+            found.append((each, _collated(machine, each, item, span)))
+        else:
+            found += machine.call(each, collate, Args((each.new(ListObj((item, item))),)), span)
+    return found or [(state, objects.fresh(state, span))]
+
+
+def batches(state: State, loader: IteratorObj) -> int | None:
+    """How many batches a loader has, if that is known."""
+    dataset, size, _, dropped = loader.parts
+    number = samples(state, dataset)
+    if isinstance(size, Term) and size.op == "len":
+        return 1  # all that there are
+    if number is None or loader.start == Const(True) or not isinstance(dropped, Const):
+        return None
+    if not isinstance(size, Const) or not isinstance(size.value, int) or size.value < 1:
+        return None
+    return number // size.value if dropped.value else -(-number // size.value)
+
+
+def samples(state: State, dataset: Value) -> int | None:
+    """How many samples a dataset has, if that is known."""
+    held = state.get(dataset)
+    match held:
+        case IteratorObj(kind="tensors", parts=tensors):
+            lengths = (obj.length for each in tensors if isinstance(obj := state.get(each), TensorObj))
+            return next((length for length in lengths if length is not None), None)
+        case ListObj(items=items, open=False, sampled=False):
+            return len(items)
+        case TensorObj(length=length):
+            return length
+    return None
+
+
+def _row(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
+    if isinstance(state.get(tensor), TensorObj):
+        return operations.row_of(machine, state, tensor, span)
+    return objects.item(machine, state, tensor, span)
+
+
+def _collated(machine: Machine, state: State, item: Value, span: Span) -> Value:
+    """Several samples as one, as torch's own function makes it of them: tensors are stacked, also those in a sample."""
+    held = state.get(item)
+    match held:
+        case TensorObj():
+            return operations.operate(machine, state, "stack", (item,), span)
+        case DictObj(open=False, rest=()):
+            return state.new(DictObj({key: _collated(machine, state, each, span) for key, each in held.items.items()}))
+        case ListObj(items=items, open=False):
+            return state.new(ListObj(tuple(_collated(machine, state, each, span) for each in items)))
+    if isinstance(item, Tuple):
+        return Tuple(tuple(_collated(machine, state, each, span) for each in item.items), item.names)
+    if isinstance(item, Const) and isinstance(item.value, int | float):
+        return state.new(TensorObj(None, ticket()))
+    return item
+
+
+def _has_graph(machine: Machine, state: State, dataset: Value) -> bool:
+    """Whether samples of a dataset have a graph that was built before."""
+    held = state.get(dataset)
+    match held:
+        case IteratorObj(kind="tensors" | "subset"):
+            return True
+        case Instance() if find(state, dataset, "__getitem__") is not None:
+            return _have_graphs(machine, state, held.attrs.values())
+        case ListObj() | TensorObj():
+            return _have_graphs(machine, state, (dataset,))
+    return False
+
+
+def _have_graphs(machine: Machine, state: State, values: Iterable[Value]) -> bool:
+    """Whether among some values are tensors that were surely computed, and have a graph of that."""
+    edges = objects.edges_in(machine, state, (each for each in values if isinstance(each, Ref | Tuple)))
+    return any(not edge.node.is_leaf and machine.graphs.exists(edge) < GUESS for edge in edges)

@@ -1,0 +1,337 @@
+"""Functions of torch, torch.nn.functional and torch.autograd, by path."""
+
+from __future__ import annotations
+
+from retainlint.autograd.graph import Edge, Node, SavedTensor
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import api_misuse
+from retainlint.symbolic.models.python import iteration, reflection
+from retainlint.symbolic.models.torch import backward_calls, modules, names, operations, submodules
+from retainlint.symbolic.models.torch.operations import operate
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state.graphs import Birth
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import Flow, State, ticket
+from retainlint.symbolic.state.values import (
+    CONVENTIONAL,
+    FALSE,
+    GUESS,
+    NONE,
+    PROVEN,
+    TRUE,
+    Const,
+    DictObj,
+    External,
+    Failure,
+    GradMode,
+    LayerObj,
+    ListObj,
+    Partial,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+FACTORIES = {
+    "zeros", "ones", "rand", "randn", "randint", "randperm", "arange", "linspace", "logspace", "eye", "full", "empty",
+    "tensor", "from_numpy", "scalar_tensor", "tril_indices", "triu_indices", "hann_window", "bartlett_window",
+    "Tensor", "FloatTensor", "LongTensor", "DoubleTensor", "ByteTensor", "BoolTensor", "IntTensor", "range",
+    "zeros_like", "ones_like", "rand_like", "randn_like", "empty_like", "full_like", "randint_like", "hamming_window",
+    "blackman_window", "kaiser_window", "empty_strided", "empty_permuted", "frombuffer", "from_dlpack", "from_file",
+    "sparse_csr_tensor", "sparse_csc_tensor", "fftfreq", "rfftfreq", "HalfTensor",
+}  # fmt: skip
+_SIZED = ("zeros", "ones", "rand", "randn", "randint", "eye", "empty", "arange", "randperm", "full")
+_HEADS = ("torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.cuda", "torch")
+_NO_GRAPH = ("torch.cuda", "torch.backends", "torch.manual_seed", "torch.device", "torch.distributed.get_", "torch.distributed.is_", "torch.distributed.init", "torch.utils.data",
+             "torch.save", "torch.set_", "torch.get_", "torch.version", "torch.random", "torch.onnx", "torch.profiler",
+             "torch.multiprocessing", "torch.utils.tensorboard", "torch.are_", "torch.is_", "torch.mps")  # fmt: skip
+_DROPOUTS = {"dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"}
+_MODES = {"torch.no_grad": False, "torch.inference_mode": False, "torch.enable_grad": True}
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Call `path`; None if it is not known here."""
+    match path:
+        case "torch.autograd.backward":
+            return backward_calls.autograd_backward(machine, state, args, span)
+        case "torch.autograd.grad":
+            return backward_calls.grad(machine, state, args, span)
+        case "torch.no_grad" | "torch.inference_mode" | "torch.enable_grad":
+            return _mode(machine, state, path, args, span)
+        case "torch.set_grad_enabled" | "torch.autograd.set_grad_enabled":
+            return _set_mode(machine, state, args, span)
+        case "torch.is_grad_enabled":
+            return [(state, Const(state.grad))]
+        case "torch.autograd.Variable":
+            api_misuse.variable(machine, state, args, span)
+            return [(state, _variable(machine, state, args, span))]
+        case "torch.nn.Parameter":
+            return [(state, parameter(machine, state, args, span))]
+        case "torch.as_tensor" | "torch.asarray":
+            return [(state, args.get(0, "data"))]
+        case "torch.utils.checkpoint.checkpoint":
+            return _checkpoint(machine, state, args, span)
+        case "torch.utils.checkpoint.checkpoint_sequential":
+            return _checkpoint_sequential(machine, state, args, span)
+        case "torch.compile" | "torch.jit.script" | "torch.jit.trace":
+            return [(state, args.get(0, "model", External("torch.compile")))]
+        case "torch.func.functional_call" | "torch.nn.utils.stateless.functional_call":
+            return _functional_call(machine, state, args, span)
+        case "torch.cuda.is_available" | "torch.backends.mps.is_available":
+            machine.gpu_asked = True  # where it runs makes no difference to the graph
+            return [(state, Term("available", (External(path),)) if machine.gpu_open else FALSE)]
+        case "torch.is_tensor":
+            return [(state, reflection.isinstance_(state, Args((args.get(0, "obj"), External("torch.Tensor")))))]
+        case "torch.numel":
+            return [(state, objects.fresh(state, span, plain=True))]
+    if path == "torch.nn.utils.parametrize.cached":
+        return [(state, Partial(External(path), (), ()))]
+    if path == "torch.nn.utils.parametrize.register_parametrization":
+        return [(state, modules.parametrize(state, args))]
+    if path.startswith("torch.nn.init."):
+        return _init(machine, state, args, span)
+    if path.startswith("torch.nn.utils.") or path.startswith(_NO_GRAPH):
+        return [(state, objects.fresh(state, span, plain=True))]
+    return _of_tensors(machine, state, path, args, span) if path.rpartition(".")[0] in _HEADS else None
+
+
+def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """What makes a tensor of tensors, or of numbers."""
+    name = path.rpartition(".")[2]
+    if name in FACTORIES:
+        return [(state, make(machine, state, name, args, span))]
+    if name in names.CUTS or name in names.NUMBERS:
+        return [(state, state.new(TensorObj(None, ticket(), cut=(name, span))))]
+    if name == "native_dropout":
+        mask = objects.fresh(state, span, plain=True)
+        return [(state, Tuple((operate(machine, state, name, args.pos[:1], span, spans=args.spans), mask)))]
+    if path.endswith("functional.dropout") or name in _DROPOUTS:
+        return [(state, _dropout(machine, state, args, span))]
+    if name == "einsum":
+        return [(state, _einsum(machine, state, args, span))]
+    if name in ("stack", "cat", "concat", "hstack", "vstack"):
+        return [(state, _joined(machine, state, names.OPERATIONS[name], args, span))]
+    if name == "sum" and len(args.pos) == 1 and isinstance(state.get(args.pos[0]), ListObj):
+        return None
+    if name in names.OPERATIONS:
+        return operations.operation(machine, state, name, args, span)
+    if name.endswith("_") and name[:-1] in names.OPERATIONS and args.pos:
+        operations.change(machine, state, args.pos[0], names.OPERATIONS[name[:-1]], args.pos[1:], span)
+        return [(state, args.pos[0])]
+    return None
+
+
+def _mode(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
+    mode = _MODES[path]
+    if args.pos and not isinstance(args.pos[0], Const):  # used as a decorator without parentheses
+        return machine.call(state, GradMode(mode), args, span)
+    on = args.get(0, "mode", TRUE)
+    return [(state, GradMode(mode if on != FALSE else True))]
+
+
+def _set_mode(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """As a statement it stays; as a context it is undone. The context restores what was before the call."""
+    found: Results = []
+    for each, enabled in machine.branch(state, args.get(0, "mode", TRUE), span):
+        before = each.grad
+        each.grad = enabled
+        found.append((each, GradMode(enabled, restores=before)))
+    return found
+
+
+def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
+    """A tensor from nothing; a leaf if it was asked to require grad."""
+    wanted = dict(args.named).get("requires_grad", FALSE)
+    edge = None
+    if wanted != FALSE:
+        edge = machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
+    cut = None
+    if name == "tensor" and args.pos and machine.graphs.edge(state, args.pos[0]) is not None:
+        cut = ("data", span)
+    return state.new(
+        TensorObj(edge, ticket(), cut=cut, length=_length(state, name, args), ndim=_ndim(state, name, args))
+    )
+
+
+def _ndim(state: State, name: str, args: Args) -> int | None:
+    """How many dimensions a new tensor has, where the call says it."""
+    first = args.get(0, "size")
+    held = state.get(first)
+    if name.endswith("_like"):
+        return held.ndim if isinstance(held, TensorObj) else None
+    if name in ("eye", "arange", "linspace", "randperm"):
+        return 2 if name == "eye" else 1
+    if name == "tensor":
+        depth = 0
+        while isinstance(held, ListObj) and held.items:
+            depth, first = depth + 1, held.items[0]
+            held = state.get(first)
+        return depth if isinstance(first, Const) else None
+    if name in ("zeros", "ones", "rand", "randn", "empty"):
+        if isinstance(first, Tuple):
+            return len(first.items)
+        return len(args.pos) if all(isinstance(value, Const) for value in args.pos) and args.pos else None
+    return None
+
+
+def _length(state: State, name: str, args: Args) -> int | None:
+    """The first dimension, where it can be read."""
+    first = args.get(0, "size")
+    if name == "randint":
+        first = next((value for value in args.all if isinstance(value, Tuple)), NONE)
+    if isinstance(first, Tuple):
+        first = first.items[0] if first.items else NONE
+    held = state.get(first)
+    if name == "tensor":
+        return len(held.items) if isinstance(held, ListObj) and not (held.open or held.sampled) else None
+    if name in _SIZED and isinstance(first, Const):
+        alone = name != "arange" or len(args.pos) == 1
+        return first.value if isinstance(first.value, int) and alone else None
+    return None
+
+
+def parameter(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """`nn.Parameter(data, requires_grad=True)`: a fresh leaf."""
+    wanted = args.get(1, "requires_grad", TRUE)
+    edge = None
+    if wanted != FALSE:
+        edge = machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
+    data = state.get(args.get(0, "data"))
+    ndim = data.ndim if isinstance(data, TensorObj) else None
+    return state.new(TensorObj(edge, ticket(), parameter=True, ndim=ndim))
+
+
+def _variable(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """`Variable(x)`: the same memory, without the graph; a leaf if it is asked for."""
+    data, wanted = args.get(0, "data"), args.get(1, "requires_grad", NONE)
+    if wanted in (NONE, FALSE):
+        held = state.get(data)
+        if isinstance(held, TensorObj):
+            return state.new(replace(held, edge=None, base=None, cut=("detach", span), parameter=False))
+        if isinstance(held, UnknownObj) and held.edge is not None:
+            return state.new(UnknownObj(span, plain=True, name=held.name))
+        return data
+    return parameter(machine, state, Args((data, wanted)), span)
+
+
+def _dropout(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    rate, training = args.get(1, "p", Const(0.5)), args.get(2, "training", TRUE)
+    if rate in (Const(0), Const(0.0)) or training == FALSE:
+        return args.get(0, "input")
+    if args.get(3, "inplace") == TRUE and isinstance(state.get(args.get(0, "input")), TensorObj):
+        if training == TRUE and isinstance(rate, Const):  # at a rate of 0 torch changes nothing
+            operations.change(machine, state, args.get(0, "input"), "dropout", (), span, spans=args.spans[:1])
+        return args.get(0, "input")
+    doubt = PROVEN if training == TRUE and isinstance(rate, Const) else GUESS
+    return operate(machine, state, "dropout", args.pos[:1], span, spans=args.spans, doubt=doubt)
+
+
+def _einsum(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """The operands stand one by one, or in one list."""
+    operands = args.pos[1:]
+    if len(operands) == 1 and (isinstance(operands[0], Tuple) or isinstance(state.get(operands[0]), ListObj)):
+        return _joined(machine, state, "bmm", Args(operands, spans=args.spans[1:]), span)
+    return operate(machine, state, "bmm", operands, span, spans=args.spans[1:])
+
+
+def _joined(machine: Machine, state: State, row: str, args: Args, span: Span) -> Value:
+    source = args.get(0, "tensors")
+    known = iteration.known_items(machine, state, source, span)
+    if known is None:
+        held = state.get(source)
+        known = (
+            [*held.items, iteration.any_item(machine, state, source, span)] if isinstance(held, ListObj) else [source]
+        )
+    if not known:  # "expected a non-empty list of Tensors"
+        state.flow = Flow("raise", Failure("RuntimeError"))
+        return NONE
+    return operate(machine, state, row, known, span, spans=args.spans[:1] * len(known))
+
+
+def _init(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """`nn.init.*_` runs under no_grad, and counts as an in-place change."""
+    tensor = args.get(0, "tensor")
+    before, state.grad = state.grad, False
+    operations.change(machine, state, tensor, None, (), span, spans=args.spans)
+    state.grad = before
+    return [(state, tensor)]
+
+
+def _checkpoint(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    if not args.pos:
+        return [(state, objects.fresh(state, span))]
+    inner = Args(args.pos[1:], (), args.open, args.spans[1:], span)
+    before = state.ledger.created
+    results = machine.call(state, args.pos[0], inner, span)
+    always = args.get(-1, "use_reentrant", TRUE) == TRUE  # what torch 2.13 takes if it is not told
+    if always and _need_none(state, inner):
+        return [(after, _without_graph(after, value, span)) for after, value in results]
+    return [(after, _recomputed(machine, after, value, before, span, always)) for after, value in results]
+
+
+def _need_none(state: State, args: Args) -> bool:
+    """Whether surely nothing that a call is given requires a gradient: the reentrant kind then builds no graph."""
+    held = [state.get(value) for value in args.pos]
+    known = all(isinstance(obj, TensorObj) and obj.edge is None for obj in held if obj is not None)
+    return known and any(held) and not args.open and not any(isinstance(value, Tuple) for value in args.pos)
+
+
+def _without_graph(state: State, value: Value, span: Span) -> Value:
+    if isinstance(value, Tuple):
+        return replace(value, items=tuple(_without_graph(state, each, span) for each in value.items))
+    if not isinstance(state.get(value), TensorObj):
+        return value
+    return state.new(TensorObj(None, ticket(), cut=("checkpoint", span)))
+
+
+def _checkpoint_sequential(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """`checkpoint_sequential(functions, segments, input)`: taken as one segment a function, and the last one is run
+    plainly, as in torch."""
+    held = state.get(args.get(0, "functions"))
+    parts = held.children if isinstance(held, LayerObj) else held.items if isinstance(held, ListObj) else ()
+    if not parts or (isinstance(held, ListObj) and held.open):
+        return [(state, objects.called(machine, state, External("torch.utils.checkpoint.checkpoint"), args, span))]
+    results: Results = [(state, args.get(2, "input"))]
+    for part in parts[:-1]:
+        done = [_checkpoint(machine, each, Args((part, value), args.named, span=span), span) for each, value in results]
+        results = [way for ways in done for way in ways]
+    return [way for each, value in results for way in machine.call(each, parts[-1], Args((value,)), span)]
+
+
+def _recomputed(machine: Machine, state: State, value: Value, before: int, span: Span, always: bool) -> Value:
+    """The result of a checkpointed call: one node that computes its inside again, with the weights of then. The
+    reentrant kind saves what it is given `always`."""
+    held = state.get(value)
+    if not isinstance(held, TensorObj | UnknownObj) or held.edge is None or held.edge.node.order <= before:
+        return value
+    inside = [n for n in machine.graphs.reach([held.edge]) if before < n.order and not n.is_leaf]
+    into = {e: None for n in inside for e in n.next if e is not None and (e.node.is_leaf or e.node.order <= before)}
+    saved = (SavedTensor("inputs"),) if always or any(n.saved for n in inside) else ()
+    node = Node("CheckpointFunctionBackward", saved, tuple(into), state.ledger.next_order())
+    passes = tuple(machine.graphs.exists(edge) for edge in into)
+    level = machine.graphs.exists(held.edge)
+    born = Birth(state.moment(span), level, passes, (level,) * len(saved), (), "checkpoint")
+    machine.graphs.births[node] = born
+    return state.new(TensorObj(Edge(node), ticket()))
+
+
+def _functional_call(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """`functional_call(module, params, args)`: a call of the module over the given weights."""
+    if not state.grad:
+        return [(state, objects.fresh(state, span, plain=True))]
+    module, given = args.get(0, "module"), args.pos[1:]
+    edges = objects.edges_in(machine, state, given)
+    params, _ = submodules.owned(state, module)
+    edges += [
+        e for value in params if (e := machine.graphs.edge(state, value)) is not None and not _replaced(state, given)
+    ]
+    assumed = "the functional call saves the weights that it is given"
+    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
+    return [(state, state.new(UnknownObj(span, edge, "tensor")))]
+
+
+def _replaced(state: State, given: tuple[Value, ...]) -> bool:
+    return bool(given) and isinstance(state.get(given[0]), DictObj)

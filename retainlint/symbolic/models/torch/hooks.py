@@ -1,0 +1,195 @@
+"""What runs around a module's call, before its forward or behind it, and when a walk comes to a tensor: their hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from retainlint.startup.records import replace
+from retainlint.symbolic.models.torch import submodules
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import (
+    NONE,
+    TRUE,
+    Const,
+    External,
+    Instance,
+    LayerObj,
+    Partial,
+    Ref,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+V = TypeVar("V", bound=Value)
+_MOST = 16
+"""So many hooks of tensors are remembered at a time."""
+
+BEFORE, BEHIND = "(before)", "(hooks)"
+"""Under these a module holds its hooks."""
+METHODS = {"register_forward_pre_hook": BEFORE, "register_forward_hook": BEHIND}
+REMOVE = "torch.nn.(remove a hook)"
+OF_TENSORS = ("register_hook", "register_post_accumulate_grad_hook")
+"""Methods by which a tensor has something called when a walk comes to it: given the gradient, or the tensor."""
+
+
+def register(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:
+    """`module.register_forward_hook(hook)` and its twin; what it returns takes the hook away again."""
+    if args.get(-1, "with_kwargs") == TRUE:
+        return NONE
+    hook = args.get(0, "hook")
+    add(state, obj, METHODS[name], hook)
+    remove = Partial(External(REMOVE), (Const(METHODS[name]), obj, hook), ())
+    return state.new(UnknownObj(span, attrs={"remove": remove}, plain=True))
+
+
+def add(state: State, obj: Ref, where: str, hook: Value) -> None:
+    """Have a hook run around each call of a module."""
+    held = state.heap[obj.id]
+    if isinstance(held, Instance | LayerObj):
+        state.set(obj, replace(held, attrs={**held.attrs, where: Tuple((*registered(state, obj, where), hook))}))
+
+
+def drop(state: State, obj: Value, where: str, hook: Value) -> None:
+    """Take a hook away."""
+    held = state.get(obj)
+    if isinstance(held, Instance | LayerObj) and isinstance(obj, Ref):
+        kept = tuple(each for each in registered(state, obj, where) if each != hook)
+        state.set(obj, replace(held, attrs={**held.attrs, where: Tuple(kept)}))
+
+
+def removed(state: State, args: Args) -> None:
+    """`handle.remove()`."""
+    where, obj, hook = args.pos
+    assert isinstance(where, Const)
+    if where == NONE:
+        state.hooks = Tuple(tuple(each for each in state.hooks.items if each != hook))
+    else:
+        drop(state, obj, str(where.value), hook)
+
+
+def around(
+    machine: Machine,
+    state: State,
+    obj: Ref,
+    args: Args,
+    span: Span,
+    inner: Callable[[Machine, State, V, Args, Span], Results],
+    target: V,
+) -> Results:
+    """Run a module's call, `inner` of `target`, with the module's hooks."""
+    held = state.heap[obj.id]
+    if not isinstance(held, Instance | LayerObj) or BEFORE not in held.attrs:
+        return _behind(machine, inner(machine, state, target, args, span), obj, args, span)
+    found: Results = []
+    for each, given in _before(machine, state, obj, args, span):
+        if each.flow is not None:
+            found.append((each, NONE))
+        else:
+            found += _behind(machine, inner(machine, each, target, given, span), obj, given, span)
+    return found
+
+
+def of_parts(machine: Machine, state: State, obj: Value, span: Span) -> list[State]:
+    """Run the hooks of a module's parts, whose forward isn't followed, on what nobody sees: what they set is set anew."""
+    states = [state]
+    for part in submodules.below(state, obj):
+        hooked = [(BEFORE, hook) for hook in registered(state, part, BEFORE)]
+        hooked += [(BEHIND, hook) for hook in registered(state, part, BEHIND)]
+        for where, hook in hooked:
+            states = [after for each in states for after in _guessed(machine, each, part, where, hook, span)]
+    return states
+
+
+def _guessed(machine: Machine, state: State, part: Value, where: str, hook: Value, span: Span) -> list[State]:
+    if state.flow is not None:
+        return [state]
+    given = Tuple((objects.fresh(state, span),))
+    made = () if where == BEFORE else (objects.fresh(state, span),)
+    return [after for after, _ in machine.call(state, hook, Args((part, given, *made)), span)]
+
+
+def watch(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:
+    """`tensor.register_hook(hook)` and its twin; what it returns takes the hook away again."""
+    hook = Tuple((obj, NONE if name == OF_TENSORS[0] else obj, args.get(0, "hook")))
+    others = tuple(each for each in state.hooks.items if each != hook)
+    state.hooks = Tuple((*others[1 - _MOST :], hook))
+    remove = Partial(External(REMOVE), (NONE, NONE, hook), ())
+    return state.new(UnknownObj(span, attrs={"remove": remove}, plain=True))
+
+
+def behind_walk(machine: Machine, state: State, span: Span) -> list[State]:
+    """Call the hooks of the tensors that the last walk came to, and forget those that no walk comes to again. Torch does
+    so on its way, which makes a difference where a hook changes what the same walk still needs."""
+    walk, waiting = state.walks[-1], []
+    for hook in state.hooks.items if walk.targets is None else ():
+        assert isinstance(hook, Tuple)
+        edge = machine.graphs.edge(state, hook.items[0])
+        if edge is not None and edge.node in walk.reach:
+            waiting.append(hook.items[1:])
+            if edge.node in walk.freed:
+                state.hooks = Tuple(tuple(each for each in state.hooks.items if each != hook))
+    states = [state]
+    for given, func in waiting:
+        states = [after for each in states for after in _told(machine, each, given, func, walk.creates, span)]
+    return states
+
+
+def _told(machine: Machine, state: State, given: Value, func: Value, creates: bool, span: Span) -> list[State]:
+    """Call a hook with the tensor, or with a gradient: that has no graph unless the walk builds one."""
+    if state.flow is not None:
+        return [state]
+    if given == NONE and creates:
+        given = objects.fresh(state, span, hint="tensor")
+    elif given == NONE:
+        given = state.new(TensorObj(None, ticket(), cut=("create_graph", span)))
+    return [after for after, _ in machine.call(state, func, Args((given,)), span)]
+
+
+def registered(state: State, obj: Value, where: str) -> tuple[Value, ...]:
+    """The hooks of a module."""
+    held = state.get(obj)
+    hooks = held.attrs.get(where) if isinstance(held, LayerObj | Instance) else None
+    return hooks.items if isinstance(hooks, Tuple) else ()
+
+
+def _before(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> list[tuple[State, Args]]:
+    """Run the hooks before a forward; what one returns replaces its arguments."""
+    ways = [(state, args)]
+    for hook in registered(state, obj, BEFORE):
+        ways = [
+            (after, _replaced(given, value))
+            for each, given in ways
+            for after, value in machine.call(each, hook, Args((obj, Tuple(given.pos))), span)
+        ]
+    return ways
+
+
+def _replaced(args: Args, value: Value) -> Args:
+    if value == NONE:
+        return args
+    return replace(args, pos=value.items if isinstance(value, Tuple) else (value,), spans=())
+
+
+def _behind(machine: Machine, results: Results, obj: Value, args: Args, span: Span) -> Results:
+    """Run the hooks behind a forward on what it gave; what one returns replaces it."""
+    found: Results = []
+    for state, value in results:
+        hooks = registered(state, obj, BEHIND)
+        if not hooks or state.flow is not None:
+            found.append((state, value))
+            continue
+        ways: Results = [(state, value)]
+        for hook in hooks:
+            ways = [
+                (after, value_ if given == NONE else given)
+                for each, value_ in ways
+                for after, given in machine.call(each, hook, Args((obj, Tuple(args.pos), value_)), span)
+            ]
+        found += ways
+    return found

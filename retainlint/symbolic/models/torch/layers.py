@@ -1,0 +1,519 @@
+"""The modules of torch.nn: what they own, and what calling them computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from retainlint.startup.records import record, replace
+from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.models.torch import modules, parametrizations
+from retainlint.symbolic.models.torch.operations import change, operate
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import (
+    CONVENTIONAL,
+    FALSE,
+    NONE,
+    TRUE,
+    Const,
+    DictObj,
+    External,
+    LayerObj,
+    ListObj,
+    Ref,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+_STACKS = {"TransformerEncoder": "encoder_layer", "TransformerDecoder": "decoder_layer"}
+
+KINDS = {"MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer", *_STACKS}
+
+_MOST = 6
+"""A stack of more layers is taken as a whole."""
+
+
+def made(machine: Machine, state: State, kind: str, args: Args, span: Span) -> Value:
+    """A layer with one weight that stands for all of its own, or a stack of layers."""
+    parts: dict[str, Value] = {}
+    if kind in _STACKS:
+        parts = _layers(machine, state, args.get(0, _STACKS[kind]), args.get(1, "num_layers"), span)
+        parts |= {"norm": args.get(2, "norm")} if parts else {}
+    elif kind == "Transformer":
+        for part, stack in (("encoder", "TransformerEncoder"), ("decoder", "TransformerDecoder")):
+            layer = made(machine, state, f"{stack}Layer", Args(), span)
+            count = args.get(2 + len(parts), f"num_{part}_layers", Const(6))
+            given = args.get(-1, f"custom_{part}")
+            parts[part] = made(machine, state, stack, Args((layer, count)), span) if given == NONE else given
+    if not parts:
+        edge = machine.graphs.leaf(state.moment(span))
+        parts = {"weight": state.new(TensorObj(edge, edge.node.variable, parameter=True))}
+    return state.new(LayerObj(kind, parts))
+
+
+def _layers(machine: Machine, state: State, first: Value, count: Value, span: Span) -> dict[str, Value]:
+    """The layers of a stack, all like the first; none where there are many, or that is nothing we know."""
+    held = state.get(first)
+    if not (isinstance(held, LayerObj) and held.kind in KINDS and isinstance(count, Const)):
+        return {}
+    if not isinstance(count.value, int) or not 0 < count.value <= _MOST:
+        return {}
+    layers = tuple(made(machine, state, held.kind, Args(), span) for _ in range(count.value))
+    listed = LayerObj("ModuleList", {str(i): layer for i, layer in enumerate(layers)}, layers)
+    return {"layers": state.new(listed)}
+
+
+def call_attention(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Results:
+    """`layer(input, ...)`."""
+    listed = state.get(layer.attrs.get("layers", NONE))
+    if layer.kind in _STACKS and isinstance(listed, LayerObj):
+        return _in_turn(machine, state, layer, listed.children, args, span)
+    if "encoder" in layer.attrs and "decoder" in layer.attrs:
+        source = Args((args.get(0, "src"),), spans=args.spans[:1])
+        return [
+            done
+            for each, memory in machine.call(state, layer.attrs["encoder"], source, span)
+            for done in machine.call(each, layer.attrs["decoder"], Args((args.get(1, "tgt"), memory)), span)
+        ]
+    return [(state, _computed(machine, state, layer, args, span))]
+
+
+def _in_turn(
+    machine: Machine, state: State, layer: LayerObj, children: tuple[Value, ...], args: Args, span: Span
+) -> Results:
+    """Each layer works on what the one before it gave."""
+    norm = layer.attrs.get("norm", NONE)
+    first, *rest = args.pos or (args.get(0, "src" if "src" in dict(args.named) else "tgt"),)
+    named = tuple((name, value) for name, value in args.named if name not in ("src", "tgt"))
+    results: Results = [(state, first)]
+    for child in children:
+        results = [
+            done for each, value in results for done in machine.call(each, child, Args((value, *rest), named), span)
+        ]
+    if norm != NONE:
+        results = [done for each, value in results for done in machine.call(each, norm, Args((value,)), span)]
+    return results
+
+
+def _computed(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:
+    """What one layer gives: it saves what goes in and its weights, for each has several in a row."""
+    if not state.grad:
+        plain: Value = objects.fresh(state, span, plain=True)
+        return Tuple((plain, objects.fresh(state, span, plain=True))) if layer.kind == "MultiheadAttention" else plain
+    held = [state.get(value) for value in layer.attrs.values() if isinstance(value, Ref)]
+    own = [(each.edge, CONVENTIONAL) for each in held if isinstance(each, TensorObj) and each.edge is not None]
+    own = [(edge, level) for edge, level in own if edge.node.is_leaf]
+    edges = objects.edges_in(machine, state, args.all)
+    if not edges and not own:
+        return objects.fresh(state, span)
+    assumed = f"calling `nn.{layer.kind}` saves tensors for its backward"
+    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed, weights=own)
+    result = state.new(TensorObj(edge, ticket()))
+    if layer.kind != "MultiheadAttention":
+        return result
+    if args.get(4, "need_weights", TRUE) != TRUE:
+        return Tuple((result, NONE))
+    scores = machine.graphs.part(state, edge, state.moment(span), CONVENTIONAL, assumed)
+    return Tuple((result, state.new(TensorObj(scores, ticket()))))
+
+
+_LAYERS = """
+Linear=linear weight bias
+Bilinear=bilinear weight bias
+Conv1d=convolution weight bias
+Conv2d=convolution weight bias
+Conv3d=convolution weight bias
+ConvTranspose1d=convolution weight bias
+ConvTranspose2d=convolution weight bias
+ConvTranspose3d=convolution weight bias
+Embedding=embedding weight
+EmbeddingBag=embedding weight
+LayerNorm=layer_norm weight bias
+RMSNorm=layer_norm weight
+GroupNorm=group_norm weight bias
+BatchNorm1d=batch_norm weight bias
+BatchNorm2d=batch_norm weight bias
+BatchNorm3d=batch_norm weight bias
+SyncBatchNorm=batch_norm weight bias
+InstanceNorm1d=batch_norm
+InstanceNorm2d=batch_norm
+PReLU=prelu weight
+RNN=rnn weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
+LSTM=lstm weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
+GRU=gru weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
+RNNCell=rnn weight_ih weight_hh bias_ih bias_hh
+LSTMCell=lstm weight_ih weight_hh bias_ih bias_hh
+GRUCell=gru weight_ih weight_hh bias_ih bias_hh
+ReLU=relu
+ReLU6=hardtanh
+LeakyReLU=leaky_relu
+ELU=elu
+SELU=selu
+CELU=elu
+GELU=gelu
+SiLU=silu
+Mish=silu
+Softplus=softplus
+Sigmoid=sigmoid
+LogSigmoid=log_sigmoid
+Tanh=tanh
+Hardtanh=hardtanh
+Hardsigmoid=hardtanh
+Hardswish=silu
+Softmax=softmax
+Softmax2d=softmax
+Softmin=softmax
+LogSoftmax=log_softmax
+Flatten=view
+Unflatten=view
+MaxPool1d=max_pool
+MaxPool2d=max_pool
+AdaptiveMaxPool2d=max_pool
+AvgPool1d=avg_pool
+AvgPool2d=avg_pool
+AdaptiveAvgPool1d=adaptive_pool
+AdaptiveAvgPool2d=adaptive_pool
+ZeroPad2d=pad
+ConstantPad2d=pad
+ReflectionPad1d=pad_reflect
+ReflectionPad2d=pad_reflect
+ReflectionPad3d=pad_reflect
+ReplicationPad1d=pad_reflect
+ReplicationPad3d=pad_reflect
+ReplicationPad2d=pad_reflect
+Upsample=interpolate
+UpsamplingNearest2d=interpolate
+UpsamplingBilinear2d=interpolate
+PixelShuffle=pixel_shuffle
+Dropout=dropout
+Dropout1d=dropout
+Dropout2d=dropout
+Dropout3d=dropout
+AlphaDropout=dropout
+MSELoss=mse_loss
+L1Loss=l1_loss
+SmoothL1Loss=smooth_l1_loss
+HuberLoss=huber_loss
+NLLLoss=nll_loss
+CrossEntropyLoss=cross_entropy
+BCELoss=bce_loss
+BCEWithLogitsLoss=bce_logits_loss
+KLDivLoss=kl_div
+CosineSimilarity=norm
+TripletMarginLoss=norm
+MarginRankingLoss=clamp
+CosineEmbeddingLoss=norm
+CTCLoss=nll_loss
+MultiLabelSoftMarginLoss=mse_loss
+GaussianNLLLoss=l1_loss
+PoissonNLLLoss=l1_loss
+HingeEmbeddingLoss=where
+MultiLabelMarginLoss=l1_loss
+MultiMarginLoss=nll_loss
+SoftMarginLoss=mse_loss
+NLLLoss2d=nll_loss
+PairwiseDistance=norm
+TripletMarginWithDistanceLoss=l1_loss
+GLU=silu
+Hardshrink=silu
+Softshrink=silu
+Softsign=abs
+Tanhshrink=where
+Threshold=relu
+RReLU=leaky_relu
+CircularPad1d=copy_slices
+CircularPad2d=copy_slices
+CircularPad3d=copy_slices
+ConstantPad1d=pad
+ConstantPad3d=pad
+ZeroPad1d=pad
+ZeroPad3d=pad
+ChannelShuffle=flip
+PixelUnshuffle=flip
+Fold=flip
+Unfold=flip
+AdaptiveAvgPool3d=adaptive_pool
+AdaptiveMaxPool1d=max_pool
+AdaptiveMaxPool3d=max_pool
+AvgPool3d=avg_pool
+MaxPool3d=max_pool
+FractionalMaxPool2d=max_pool
+FractionalMaxPool3d=max_pool
+MaxUnpool1d=index_select
+MaxUnpool2d=index_select
+MaxUnpool3d=index_select
+LPPool1d=norm
+LPPool2d=norm
+LPPool3d=norm
+LocalResponseNorm=abs
+FeatureAlphaDropout=dropout
+InstanceNorm3d=batch_norm
+LazyLinear=linear weight bias
+LazyConv1d=convolution weight bias
+LazyConv2d=convolution weight bias
+LazyConv3d=convolution weight bias
+LazyConvTranspose1d=convolution weight bias
+LazyConvTranspose2d=convolution weight bias
+LazyConvTranspose3d=convolution weight bias
+LazyBatchNorm1d=batch_norm weight bias
+LazyBatchNorm2d=batch_norm weight bias
+LazyBatchNorm3d=batch_norm weight bias
+LazyInstanceNorm1d=batch_norm
+LazyInstanceNorm2d=batch_norm
+LazyInstanceNorm3d=batch_norm
+"""
+
+
+@record
+class Layer:
+    """A row of the saves table with parameters."""
+
+    row: str
+    parameters: tuple[str, ...]
+
+
+def _table() -> dict[str, Layer]:
+    found: dict[str, Layer] = {}
+    for line in _LAYERS.strip().splitlines():
+        head, *parameters = line.split()
+        name, _, row = head.partition("=")
+        found[name] = Layer(row, tuple(parameters))
+    return found
+
+
+LAYERS = _table()
+
+CONTAINERS = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Module", "Identity"}
+
+_WRAPPERS = {"DataParallel", "parallel.DistributedDataParallel", "parallel.DataParallel"}
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Make a layer."""
+    if not path.startswith("torch.nn."):
+        return None
+    kind = path.removeprefix("torch.nn.")
+    if kind in _WRAPPERS:
+        return [(state, args.get(0, "module"))]
+    if kind in CONTAINERS:
+        return [(state, _container(machine, state, kind, args, span))]
+    layer = LAYERS.get(kind)
+    if layer is not None:
+        attrs: dict[str, Value] = {name: _weight(machine, state, span) for name in layer.parameters}
+        if args.get(-1, "bias", TRUE) == FALSE:
+            attrs["bias"] = NONE
+        if args.get(-1, "affine", TRUE) == FALSE or args.get(-1, "elementwise_affine", TRUE) == FALSE:
+            attrs = dict.fromkeys(attrs, NONE)
+        attrs |= {f"_{name}": value for name, value in args.named}
+        attrs |= {f"_{index}": value for index, value in enumerate(args.pos[:3])}
+        return [(state, state.new(LayerObj(kind, attrs)))]
+    if kind in KINDS:
+        return [(state, made(machine, state, kind, args, span))]
+    if kind[:1].isupper() and "." not in kind:  # a layer that we have no row for: it owns some weight
+        return [(state, state.new(LayerObj(kind, {"weight": _weight(machine, state, span)})))]
+    return None
+
+
+def inherited(machine: Machine, state: State, bases: Iterable[Value], name: str, span: Span) -> Ref | None:
+    """A weight that a class of the program has from the layer of torch that it is derived from."""
+    for base in bases:
+        layer = LAYERS.get(base.path.removeprefix("torch.nn.")) if isinstance(base, External) else None
+        if layer is not None and name in layer.parameters:
+            edge = machine.graphs.leaf(state.moment(span), CONVENTIONAL)
+            return state.new(TensorObj(edge, ticket(), parameter=True))
+    return None
+
+
+def _weight(machine: Machine, state: State, span: Span) -> Ref:
+    return state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True))
+
+
+def _container(machine: Machine, state: State, kind: str, args: Args, span: Span) -> Value:
+    """Sequential(a, b), Sequential(OrderedDict(...)), ModuleList([...]), ModuleDict({...}), and their kin."""
+    entries: dict[str, Value] = {}
+    open_ = args.open
+    for number, value in enumerate(args.pos):
+        held = state.get(value)
+        if isinstance(held, DictObj):
+            texts = ((key.value if isinstance(key, Const) else f"?{n}") for n, key in enumerate(held.items))
+            entries |= {str(text): item for text, item in zip(texts, held.items.values(), strict=True)}
+            open_ |= held.open
+        elif kind in ("ModuleList", "ParameterList"):
+            known = iteration.known_items(machine, state, value, span)
+            open_ |= known is None
+            if known is None and isinstance(held, ListObj) and held.items:
+                known = list(held.items)
+            elif known is None:
+                known = [iteration.any_item(machine, state, value, span)]
+            entries |= {str(i): item for i, item in enumerate(known)}
+        else:
+            entries[str(number)] = value
+    if open_ and (not entries or kind == "Sequential"):  # what isn't known of it computes as well
+        return objects.fresh(state, span, hint="module", name=kind)
+    if not kind.startswith("Parameter"):
+        for value in entries.values():
+            modules.adopt(state, value)
+    return state.new(LayerObj(kind, entries, tuple(entries.values())))
+
+
+# -- calling ------------------------------------------------------------------------------------------------------
+
+
+def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Results:
+    """`layer(input, ...)`."""
+    layer = state.heap[ref.id]
+    assert isinstance(layer, LayerObj)
+    match layer.kind:
+        case "Sequential" | parametrizations.AVERAGED:
+            return _sequential(machine, state, layer, args, span)
+        case "Identity":
+            return [(state, args.get(0, "input"))]
+        case "RNN" | "GRU" | "LSTM" | "RNNCell" | "GRUCell" | "LSTMCell":
+            return [(state, _recurrent(machine, state, layer, args, span))]
+        case "Dropout" | "Dropout1d" | "Dropout2d" | "Dropout3d" | "AlphaDropout" | "FeatureAlphaDropout":
+            rate = layer.attrs.get("_p", layer.attrs.get("_0", Const(0.5)))
+            if not layer.training or rate in (Const(0), Const(0.0)):
+                return [(state, args.get(0, "input"))]
+            if _in_place(layer) and args.pos:  # at a rate of 0 torch changes nothing
+                told = isinstance(rate, Const)
+                return [(state, _changed(machine, state, "dropout", args, span) if told else args.pos[0])]
+        case "CrossEntropyLoss":
+            given = _inputs(args)
+            scores = operate(machine, state, "log_softmax", given[:1], span, spans=args.spans)
+            operands = (scores, *given[1:2])
+            return [(state, _result(machine, state, layer, "nll_loss", operands, span, args.spans))]
+    if layer.kind in KINDS:
+        return call_attention(machine, state, layer, args, span)
+    known = LAYERS.get(layer.kind)
+    if known is None:
+        return [(state, _unseen(machine, state, layer, args, span))]
+    row = known.row
+    size = layer.attrs.get("_0", NONE)
+    if row == "adaptive_pool" and size in (Const(1), Tuple((Const(1), Const(1)))):
+        row = "adaptive_pool_1"
+    made = (modules.weight(machine, state, ref, name, span) for name in known.parameters)
+    weights = tuple(value for value in made if value != NONE)
+    inputs = _inputs(args)
+    if not weights and args.pos and _in_place(layer):
+        return [(state, _changed(machine, state, row, args, span))]
+    if row == "embedding":
+        return [(state, operate(machine, state, row, weights[:1], span))]
+    count = 3 if layer.kind in _OF_THREE else 2 if not weights or row == "bilinear" else 1
+    operands = (*inputs[:count], *weights)
+    return [(state, _result(machine, state, layer, row, operands, span, args.spans[:count]))]
+
+
+_INPUTS = (
+    "input", "input1", "x1", "anchor", "log_probs", "input2", "x2", "positive", "target", "targets", "negative", "var",
+)  # fmt: skip
+"""What the inputs of layers and losses are called, in their order."""
+
+_OF_THREE = frozenset(("TripletMarginLoss", "TripletMarginWithDistanceLoss", "GaussianNLLLoss"))
+
+
+def _inputs(args: Args) -> tuple[Value, ...]:
+    """What a layer computes from, given by place or by name."""
+    named = dict(args.named)
+    return (*args.pos, *(named[name] for name in _INPUTS if name in named))
+
+
+_IN_PLACE = {
+    **dict.fromkeys(("ReLU", "ReLU6", "SELU", "SiLU", "Mish", "Hardswish", "Hardsigmoid"), 0), **dict.fromkeys(("Hardtanh", "RReLU", "Threshold"), 2),
+    **dict.fromkeys(("LeakyReLU", "ELU", "CELU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"), 1),
+}  # fmt: skip
+"""Where `inplace` stands among the arguments of the layers that have it."""
+
+
+def _in_place(layer: LayerObj) -> bool:
+    index = _IN_PLACE.get(layer.kind)
+    return index is not None and TRUE in (layer.attrs.get("_inplace"), layer.attrs.get(f"_{index}"))
+
+
+def _changed(machine: Machine, state: State, row: str, args: Args, span: Span) -> Value:
+    """The layer overwrites its input."""
+    if isinstance(state.get(args.pos[0]), TensorObj):
+        change(machine, state, args.pos[0], row, (), span, spans=args.spans[:1])
+        return args.pos[0]
+    return operate(machine, state, row, args.pos[:1], span, spans=args.spans[:1])
+
+
+def _result(
+    machine: Machine,
+    state: State,
+    layer: LayerObj,
+    row: str,
+    operands: tuple[Value, ...],
+    span: Span,
+    spans: tuple[Span | None, ...],
+) -> Value:
+    """What a layer computes; a loss is a scalar unless it was asked not to reduce."""
+    result = operate(machine, state, row, operands, span, spans=spans)
+    held = state.get(result)
+    if layer.kind.endswith("Loss") and "_reduction" not in layer.attrs and isinstance(held, TensorObj):
+        state.set(result, replace(held, ndim=0))
+    return result
+
+
+def _sequential(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Results:
+    results: Results = [(state, args.get(0, "input"))]
+    first = True
+    for child in layer.children:
+        spans = args.spans[:1] if first else (None,)
+        results = [
+            done for each, value in results for done in machine.call(each, child, Args((value,), spans=spans), span)
+        ]
+        first = False
+    return results
+
+
+def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:
+    """One step of the recurrence stands for all: the output depends on the input, the state and the weights."""
+    rows = parametrizations.unpacked(args.get(0, "input"))
+    if rows is not None:
+        spread = replace(args, pos=(rows, *args.pos[1:]))
+        done = _recurrent(machine, state, layer, spread, span)
+        assert isinstance(done, Tuple)
+        return Tuple((parametrizations.packed(state, done.items[0], span), *done.items[1:]))
+    names = LAYERS[layer.kind].parameters
+    w_in, w_hidden = layer.attrs[names[0]], layer.attrs[names[1]]
+    cell = layer.kind.startswith("LSTM")
+    given = args.get(1, "hx")
+    hidden: Value = given
+    memory: Value = NONE
+    if isinstance(given, Tuple) and len(given.items) == 2:
+        hidden, memory = given.items
+    elif cell and given != NONE:
+        hidden = memory = objects.item(machine, state, given, span)
+    spans = args.spans[1:2]
+    gates = operate(machine, state, "linear", (args.get(0, "input"), w_in), span, spans=args.spans[:1])
+    if hidden != NONE:
+        past = operate(machine, state, "linear", (hidden, w_hidden), span, spans=spans)
+        gates = operate(machine, state, "add", (gates, past), span)
+    else:
+        gates = operate(machine, state, "linear", (gates, w_hidden), span)
+    out = operate(machine, state, "tanh", (gates,), span)
+    if cell:
+        kept = operate(machine, state, "mul", (memory, gates), span, spans=spans) if memory != NONE else gates
+        cell_state = operate(machine, state, "add", (kept, out), span)
+        out = operate(machine, state, "mul", (out, cell_state), span)
+        pair = Tuple((out, cell_state))
+        return pair if layer.kind.endswith("Cell") else Tuple((out, pair))
+    if layer.kind == "GRU" or layer.kind == "GRUCell":
+        if hidden != NONE:
+            out = operate(machine, state, "add", (operate(machine, state, "mul", (hidden, gates), span), out), span)
+    return out if layer.kind.endswith("Cell") else Tuple((out, out))
+
+
+def _unseen(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:
+    """A layer of torch.nn that has no row: it surely builds a graph, and almost surely saves."""
+    if not state.grad:
+        return objects.fresh(state, span, plain=True)
+    weights = [value for value in layer.attrs.values() if isinstance(state.get(value), TensorObj)]
+    edges = objects.edges_in(machine, state, (*args.all, *weights))
+    assumed = f"calling `nn.{layer.kind}` saves tensors for its backward"
+    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
+    return state.new(UnknownObj(span, edge, "tensor"))

@@ -1,0 +1,295 @@
+"""Methods that every nn.Module has, for layers of torch, modules of the program, and unknown ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from retainlint.startup.lazy_patterns import pattern
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import gradient_order
+from retainlint.symbolic.models.torch import hooks, submodules
+from retainlint.symbolic.models.torch.operations import bump
+from retainlint.symbolic.models.unknown import conventions, objects, weights
+from retainlint.symbolic.state import classes
+from retainlint.symbolic.state.classes import layer_of
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Const,
+    DictObj,
+    External,
+    Instance,
+    LayerObj,
+    ListObj,
+    Method,
+    Ref,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+METHODS = {
+    "parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules", "children",
+    "named_children", "train", "eval", "to", "cuda", "cpu", "float", "double", "half", "zero_grad", "state_dict",
+    "load_state_dict", "apply", "requires_grad_", "register_buffer", "register_parameter", "add_module", "forward",
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_module", "share_memory", "type", "compile",
+    "__init__", "append", "extend", "insert", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
+    "_modules",
+}  # fmt: skip
+PARAMETRIZED = "(parametrized) "
+PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
+"""Methods that prove that their object is a module."""
+_LAYER = pattern(
+    r"\b[A-Z]\w*(Layer|Block|Linear|Attention|Encoder|Decoder|Net|Transformer|MLP|LSTM|GRU|RNN)$|\w*Conv(\dd)?$"
+)
+"""Names of classes that make layers."""
+_SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
+
+
+def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """A method of a module that we know."""
+    assert isinstance(obj, Ref)
+    held = state.heap[obj.id]
+    match name:
+        case "parameters" | "named_parameters":
+            found, sure = submodules.named_parameters(state, obj, "", set())
+            weights.note(machine, state, obj, found, sure=sure)
+            items = tuple(found.values())
+            if name == "named_parameters":
+                items = tuple(Tuple((Const(key), value)) for key, value in found.items())
+            return [(state, state.new(ListObj(items, not sure and weights.WEIGHTS not in found)))]
+        case "apply":
+            return _apply(machine, state, obj, args.get(0, "fn"), span)
+        case "register_forward_hook" | "register_forward_pre_hook":
+            return [(state, hooks.register(state, obj, name, args, span))]
+        case "train" | "eval":
+            mode = name == "train" and args.get(0, "mode", TRUE) != FALSE
+            _set_training(state, obj, mode)
+        case "zero_grad":
+            clear(machine, state, submodules.owned(state, obj)[0], args, 0, (obj,))
+            gradient_order.zeroed(machine.waste, state, None, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
+            return [(state, NONE)]
+        case "requires_grad_":
+            _require(machine, state, obj, args.get(0, "requires_grad", TRUE), span)
+        case "load_state_dict":
+            _loaded(machine, state, obj, args, span)
+            return [(state, NONE)]
+        case "forward":
+            return machine.call(state, classes.layer(state, obj) or obj, args, span)
+        case "__init__" if (kind := layer_of(state, obj)) is not None:
+            made = machine.call(state, External(f"torch.nn.{kind}"), args, span)
+            for each, layer in made:
+                classes.hold_layer(each, obj, layer)
+            return [(each, NONE) for each, _ in made]
+        case "register_buffer" | "register_parameter" | "add_module" | "register_module":
+            key, value = args.get(0, "name"), args.get(1, "tensor")
+            if name.endswith("module"):
+                adopt(state, value)
+            if isinstance(held, Instance | LayerObj):
+                label = str(key.value) if isinstance(key, Const) else f"_{len(held.attrs)}"
+                submodules.put(state, obj, label, value)
+        case "children" | "named_children" | "modules" | "named_modules":
+            return [(state, submodules.listed(state, obj, name))]
+        case "values" if isinstance(held, LayerObj):
+            return [(state, state.new(ListObj(held.children, not held.children)))]
+        case "append" | "extend":
+            _grow(state, obj, args)
+        case "insert":
+            submodules.insert(state, obj, args.get(0, "index"), args.get(1, "module"))
+        case "items" if isinstance(held, LayerObj):
+            pairs = tuple(Tuple((Const(key), value)) for key, value in held.attrs.items())
+            return [(state, state.new(ListObj(pairs)))]
+        case "state_dict" | "keys" | "buffers" | "named_buffers":
+            return [(state, objects.fresh(state, span, plain=name == "state_dict"))]
+    return [(state, obj if name in _SAME else NONE)]
+
+
+def adopt_layer(state: State, part: Value) -> None:
+    """What is set on a module is a part of it, and a module, if the class that made it is called like a layer."""
+    held = state.get(part)
+    if isinstance(held, UnknownObj) and isinstance(part, Ref) and held.hint == "instance" and not held.plain:
+        if _LAYER.search(held.made.text.partition("(")[0]):
+            state.set(part, replace(held, hint="submodule"))
+
+
+def adopt(state: State, part: Value) -> None:
+    """What is put into a module as a part of it is a module."""
+    held = state.get(part)
+    if isinstance(held, UnknownObj) and isinstance(part, Ref) and held.hint in ("", "instance"):
+        state.set(part, replace(held, hint="module", plain=False))
+
+
+def parametrize(state: State, args: Args) -> Value:
+    """`register_parametrization(module, name, parametrization)`: the weight is computed anew at each use."""
+    module, name = args.get(0, "module"), args.get(1, "tensor_name")
+    held = state.get(module)
+    if isinstance(held, LayerObj) and isinstance(module, Ref) and isinstance(name, Const):
+        made = Tuple((held.attrs.get(str(name.value), NONE), args.get(2, "parametrization")))
+        kept = {**held.attrs, PARAMETRIZED + str(name.value): made}
+        state.set(module, replace(held, attrs=kept))
+    return module
+
+
+def unparametrized(state: State, module: Value, name: Value) -> Value:
+    """`remove_parametrizations(module, name)`: what the weight was computed from is the weight."""
+    held = state.get(module)
+    if isinstance(held, LayerObj) and isinstance(module, Ref) and isinstance(name, Const):
+        kept = {key: value for key, value in held.attrs.items() if key != PARAMETRIZED + str(name.value)}
+        state.set(module, replace(held, attrs=kept))
+    return module
+
+
+def weight(machine: Machine, state: State, module: Ref, name: str, span: Span) -> Value:
+    """A layer's weight: what its parametrization makes of the original, once inside `parametrize.cached()`."""
+    held = state.heap[module.id]
+    assert isinstance(held, LayerObj)
+    made = held.attrs.get(f"{PARAMETRIZED}{name}")
+    if not isinstance(made, Tuple):
+        return held.attrs.get(name, NONE)
+    key = Tuple((module, Const(name)))
+    cache = state.get(state.cache) if state.cache is not None else None
+    if isinstance(cache, DictObj) and key in cache.items:
+        return cache.items[key]
+    results = machine.call(state, made.items[1], Args((made.items[0],)), span)
+    value = results[0][1] if len(results) == 1 and results[0][0] is state else objects.fresh(state, span)
+    if isinstance(cache, DictObj) and state.cache is not None:
+        state.set(state.cache, DictObj({**cache.items, key: value}))
+    return value
+
+
+def _apply(machine: Machine, state: State, obj: Value, func: Value, span: Span) -> Results:
+    """`module.apply(fn)`: every submodule, then itself."""
+    held = state.get(obj)
+    inner: tuple[Value, ...] = ()
+    if isinstance(held, LayerObj | Instance):
+        inner = tuple(v for v in held.attrs.values() if isinstance(state.get(v), LayerObj | Instance))
+    results: Results = [(state, obj)]
+    for part in inner:
+        results = [done for each, _ in results for done in _apply(machine, each, part, func, span)]
+    return [(after, obj) for each, _ in results for after, _ in machine.call(each, func, Args((obj,)), span)]
+
+
+def _grow(state: State, obj: Ref, args: Args) -> None:
+    held, value = state.get(classes.layer(state, obj) or obj), args.get(0, "module")
+    if not isinstance(held, LayerObj):
+        return
+    more = state.get(value)
+    children = more.items if isinstance(more, ListObj) else (value,)
+    for child in children:
+        adopt(state, child)
+    listed = {str(i): child for i, child in enumerate(children, len(held.children))}
+    owner = state.heap[obj.id]
+    if isinstance(owner, Instance):
+        state.set(obj, replace(owner, attrs={**owner.attrs, **listed}))
+    else:
+        state.set(obj, replace(held, children=(*held.children, *children), attrs={**held.attrs, **listed}))
+
+
+def _set_training(state: State, value: Value, mode: bool, seen: frozenset[Value] = frozenset()) -> None:
+    held = state.get(value)
+    if value in seen or not isinstance(value, Ref):
+        return
+    if isinstance(held, LayerObj):
+        state.set(value, replace(held, training=mode))
+        for child in held.children:
+            _set_training(state, child, mode, seen | {value})
+    elif isinstance(held, Instance):
+        state.set(value, replace(held, attrs={**held.attrs, "training": Const(mode)}))
+        for child in held.attrs.values():
+            _set_training(state, child, mode, seen | {value})
+
+
+def clear(
+    machine: Machine,
+    state: State,
+    params: Sequence[Value],
+    args: Args,
+    index: int,
+    networks: Iterable[Value] = (),
+) -> None:
+    """`zero_grad(set_to_none=True)`: afterwards no parameter has a gradient."""
+    if args.get(index, "set_to_none", TRUE) == FALSE:
+        return
+    weights.clear(machine, state, networks)
+    for value in params:
+        held = state.get(value)
+        if isinstance(held, TensorObj) and held.edge is not None:
+            state.ledger.graded.discard(held.edge.node.variable)
+
+
+def _require(machine: Machine, state: State, obj: Value, wanted: Value, span: Span) -> None:
+    weights.require(machine, state, obj, wanted)
+    for value in submodules.owned(state, obj)[0]:
+        held = state.get(value)
+        if not isinstance(held, TensorObj) or not isinstance(value, Ref):
+            continue
+        if wanted == FALSE:
+            state.set(value, replace(held, edge=None, cut=("leaf", span)))
+        elif held.edge is None:
+            state.set(value, replace(held, edge=machine.graphs.leaf(state.moment(span))))
+
+
+def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) -> None:
+    """`load_state_dict` copies into the parameters: an in-place change of each, unless it assigns."""
+    for value in submodules.owned(state, obj)[0]:
+        held = state.get(value)
+        if isinstance(held, TensorObj) and isinstance(value, Ref):
+            if args.get(2, "assign", FALSE) == TRUE:
+                state.set(value, replace(held, storage=ticket()))
+            else:
+                bump(state, held.storage, span, text="the loaded weights")
+
+
+def attribute(state: State, obj: Value, name: str, span: Span) -> Value:
+    """An attribute that a module's class and assignments don't give."""
+    held = state.get(obj)
+    if name == "_modules":
+        return submodules.by_name(state, obj)
+    if name in METHODS or (name == "update_parameters" and isinstance(held, LayerObj)):
+        return Method(obj, name)
+    if name == "__class__" and isinstance(held, LayerObj):
+        return External(f"torch.nn.{held.kind}")
+    if name == "module":
+        return obj  # what DataParallel and its kin wrap, and we don't
+    if name == "training":
+        return Const(held.training) if isinstance(held, LayerObj) else TRUE
+    if isinstance(held, LayerObj) and f"_{name}" in held.attrs:
+        return held.attrs[f"_{name}"]
+    if isinstance(held, LayerObj) and isinstance(obj, Ref):
+        made = objects.fresh(state, span, name=name)
+        state.set(obj, replace(held, attrs={**held.attrs, name: made}))
+        return made
+    return Method(obj, name)
+
+
+def unknown_method(
+    machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
+) -> Results | None:
+    """What an unknown's method tells of it: `.parameters()`, `.train()` prove a module; `.to()` keeps what it is."""
+    if name in ("to", "cuda", "cpu", "float", "double", "half", "train", "eval", "requires_grad_", "apply"):
+        if name in PROOFS and held.hint in ("", "instance", "submodule"):
+            state.set(obj, replace(held, hint="module"))
+        elif name == "requires_grad_" and held.plain and args.get(0, "requires_grad", TRUE) != FALSE:
+            objects.may_be_leaf(machine, state, obj)  # a tensor, and from now on one that may have a graph
+        elif name == "requires_grad_" and (network := weights.network_of(state, obj)) is not None:
+            weights.require(machine, state, network, args.get(0, "requires_grad", TRUE), obj)
+        elif name == "requires_grad_" and held.hint != "tensor":
+            weights.require(machine, state, obj, args.get(0, "requires_grad", TRUE))
+        if name == "requires_grad_" and args.get(0, "requires_grad", TRUE) != FALSE:
+            objects.may_be_leaf(machine, state, obj)
+        return [(state, obj)]
+    if name in ("forward", "__call__") and args.all and conventions.is_network(held):
+        return machine.call(state, obj, args, span)
+    if name not in PROOFS or held.hint in ("tensor",):
+        return None
+    if held.hint in ("", "instance", "submodule"):
+        state.set(obj, replace(held, hint="module"))
+    if name in ("parameters", "named_parameters") and (own := weights.listed(machine, state, obj)) is not None:
+        item = own if name == "parameters" else Tuple((objects.fresh(state, span, name="name", plain=True), own))
+        return [(state, state.new(ListObj((item,), True)))]
+    return [(state, objects.fresh(state, span, name=name, plain=name in ("state_dict", "load_state_dict")))]

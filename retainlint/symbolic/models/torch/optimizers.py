@@ -1,0 +1,257 @@
+"""Optimisers: which parameters they own, what their step changes; and schedulers, which change no tensor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import takewhile
+
+from retainlint.incident import Turn
+from retainlint.startup.lazy_patterns import pattern
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import gradient_order
+from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.models.python.builtins import CHOSEN, FILTERED
+from retainlint.symbolic.models.torch import modules
+from retainlint.symbolic.models.torch.operations import bump
+from retainlint.symbolic.models.unknown import objects, weights
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import Deed, State, Step
+from retainlint.symbolic.state.values import (
+    FALSE,
+    GUESS,
+    NONE,
+    TRUE,
+    Const,
+    DictObj,
+    IteratorObj,
+    ListObj,
+    Method,
+    OptimizerObj,
+    Ref,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+DEPTH = 6
+"""So deep are lists of parameters in lists."""
+
+_OPTIMIZER = pattern(
+    r"^(\w+_)?[Oo]pt(im(i[sz]ers?)?)?s?([A-Z\d]\w{0,2}|_(?!lr|sched|level|state|step|name|config|arg|param|cls|class)\w+)?$"
+    r"|(^|_)solver(_\w{1,2})?$"
+)
+"""Names of optimisers."""
+ZEROES = "(zeroes)"
+"""Under this, something that nobody sees says that it zeroes gradients, and is no network."""
+
+_GRAD = pattern(r"\.grad\b")
+
+REPEATS = {"LBFGS"}
+"""Optimisers whose step calls its closure again and again."""
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Make an optimiser."""
+    if not path.startswith("torch.optim."):
+        return None
+    kind = path.removeprefix("torch.optim.")
+    if kind.startswith(("lr_scheduler", "swa_utils")):
+        return [(state, objects.fresh(state, span, hint="scheduler", plain=True))]
+    params, open_ = gathered(machine, state, args.get(0, "params"), span)
+    once = kind not in REPEATS or args.get(2, "max_iter") == Const(1)
+    silent = args.get(-1, "fused", FALSE) not in (FALSE, NONE)
+    return [(state, state.new(OptimizerObj(kind, params, 1 if once else 2, open_, silent)))]
+
+
+def gathered(machine: Machine, state: State, value: Value, span: Span) -> tuple[tuple[Value, ...] | None, bool]:
+    """The tensors of a parameter list, of groups too, or None if none is known; and whether there may be more."""
+    found: dict[Value, bool] = {}
+    sure = _gather(machine, state, value, span, found, 0)
+    if not found and not sure:
+        return None, True
+    chosen = Counter(weights.network_of(state, value) for value, whole in found.items() if not whole)
+    grouped = {network for network, lists in chosen.items() if lists > 1}  # by names, say: groups make a whole
+    known = [v for v, whole in found.items() if whole or weights.network_of(state, v) in grouped]
+    some = [weights.some(state, value) for value, whole in found.items() if not whole and value not in known]
+    return weights.completed(machine, state, (*known, *some)), not sure
+
+
+def _gather(machine: Machine, state: State, value: Value, span: Span, found: dict[Value, bool], depth: int) -> bool:
+    """Add what a list, a group, or a pair of a name and a parameter holds; whether that is surely all."""
+    held = state.get(value)
+    if _is_parameter(state, value):
+        found[value] = not weights.is_chosen(state, value)
+        return found[value]
+    if isinstance(held, DictObj):
+        return _gather(machine, state, held.items.get(Const("params"), NONE), span, found, depth + 1)
+    parts: Sequence[Value] | None
+    if isinstance(held, UnknownObj):
+        parts = [held.attrs[key] for key in (FILTERED, CHOSEN) if key in held.attrs]
+    elif isinstance(value, Tuple) and len(value.items) == 2 and not _is_parameter(state, value.items[0]):
+        return _gather(machine, state, value.items[1], span, found, depth + 1)
+    elif isinstance(held, IteratorObj) and held.kind == "chain":
+        parts = held.parts
+    else:
+        parts = held.items if isinstance(held, ListObj) else iteration.known_items(machine, state, value, span)
+    sure = parts is not None and not isinstance(held, UnknownObj) and not (isinstance(held, ListObj) and held.open)
+    if depth > DEPTH:
+        return False
+    before = len(found)
+    known = [_gather(machine, state, part, span, found, depth + 1) for part in parts or ()]
+    if isinstance(held, UnknownObj) and CHOSEN in held.attrs:
+        found.update(dict.fromkeys(list(found)[before:], False))
+    return sure and all(known)
+
+
+def _is_parameter(state: State, value: Value) -> bool:
+    return isinstance(state.get(value), TensorObj) or weights.network_of(state, value) is not None
+
+
+def method(machine: Machine, state: State, obj: Ref, name: str, args: Args, span: Span) -> Results:
+    held = state.heap[obj.id]
+    assert isinstance(held, OptimizerObj)
+    match name:
+        case "step":
+            return _step(machine, state, obj, held, args, span)
+        case "zero_grad":
+            networks = [n for value in held.params or () if (n := weights.network_of(state, value)) is not None]
+            modules.clear(machine, state, held.params or (), args, 0, networks)
+            gradient_order.zeroed(machine.waste, state, obj, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
+            _note(state, held)
+        case "add_param_group":
+            group = args.get(0, "param_group")
+            more, open_ = gathered(machine, state, state.new(ListObj((group,))), span)
+            both = None if more is held.params is None else (held.params or ()) + (more or ())
+            state.set(obj, replace(held, params=both, open=held.open or open_))
+        case _:
+            return [(state, objects.fresh(state, span, plain=True))]
+    return [(state, NONE)]
+
+
+def _step(machine: Machine, state: State, obj: Ref, held: OptimizerObj, args: Args, span: Span) -> Results:
+    closure = args.get(0, "closure")
+    results: Results = [(state, NONE)]
+    if closure == NONE:
+        gradient_order.stepped(machine.waste, state, obj, span)
+    else:
+        gradient_order.hidden(machine.waste, state, span)
+    if closure != NONE:
+        results = _closure(machine, state, closure, span, held.evaluations, held)
+    else:
+        step(machine, state, held, span)
+    return results
+
+
+def _closure(machine: Machine, state: State, closure: Value, span: Span, times: int, held: OptimizerObj) -> Results:
+    """Call the closure as often as the optimiser does, with gradients on and a step behind each call."""
+    outer, grad = state.turns, state.grad
+    results: Results = [(state, NONE)]
+    for number in range(1, times + 1):
+        following: Results = []
+        for each, value in results:
+            if each.flow is not None:
+                following.append((each, value))
+                continue
+            each.turns = (*outer, Turn(span, number, is_call=True, depth=len(each.calls))) if times > 1 else outer
+            each.grad = True
+            following += machine.call(each, closure, Args(), span)
+        results = following
+        for each, _ in results:
+            if each.flow is None:
+                step(machine, each, held, span)
+    for each, _ in results:
+        each.turns, each.grad = outer, grad
+    return results
+
+
+def stepped(machine: Machine, state: State, owner: Value, span: Span) -> None:
+    """A step that a scaler takes for an optimiser, or one that nobody sees."""
+    held = state.get(owner)
+    if isinstance(held, OptimizerObj):
+        step(machine, state, held, span)
+    elif isinstance(held, UnknownObj) and _is_optimizer(held):
+        _own_step(machine, state, held, span)
+        _unseen_step(machine, state, span)
+
+
+def _own_step(machine: Machine, state: State, held: UnknownObj, span: Span) -> None:
+    """What a network calls its optimiser moves its weights, as far as anybody knows."""
+    network = held.attrs.get(weights.OWNER)
+    own = weights.of(machine, state, network) if network is not None else None
+    for node, level in list(weights.moved(machine, state, (own,) if own is not None else ())):
+        name = machine.graphs.networks[node][1]
+        assumed = f"`{held.name}` of {f'`{name}`' if name else 'the network'} owns its weights"
+        bump(state, node.variable, span, by_step=True, level=level, assumed=assumed)
+
+
+def _is_optimizer(held: UnknownObj) -> bool:
+    """Whether what steps is one, by its name, or since it zeroes gradients too."""
+    return held.hint == "optimizer" or _OPTIMIZER.search(held.name) is not None or ZEROES in held.attrs
+
+
+def _unseen_step(machine: Machine, state: State, span: Span, *, seen: bool = False) -> None:
+    """Perhaps, some of the weights move that the last walk gave gradients to, and kept for another; with `seen`, none of
+    another network than that whose weights these are."""
+    record = state.walks[-1] if state.walks else None
+    since = takewhile(lambda deed: deed.kind != "walk", reversed(state.deeds))
+    if record is None or not record.walk.retained or any(map(_may_zero, since)):
+        return
+    for node in record.reach:
+        for saved in node.saved:
+            leaf = saved.edge.node if saved.edge is not None else None
+            is_weight = saved.name == "weights" or (leaf is not None and leaf.is_leaf)
+            network = machine.graphs.networks.get(leaf) if leaf is not None else None
+            other = seen and leaf is not None and (network is None or isinstance(state.get(network[0]), UnknownObj))
+            if is_weight and not other and isinstance(saved.storage, int):
+                bump(state, saved.storage, span, by_step=True, level=GUESS)
+
+
+def _may_zero(deed: Deed) -> bool:
+    """Whether gradients may have been set to None, by a module's `zero_grad` or by hand."""
+    return deed.kind == "zero" or (deed.kind == "other" and bool(deed.text or _GRAD.search(deed.moment.span.text)))
+
+
+def _is_hidden(state: State, held: OptimizerObj) -> bool:
+    """Whether nobody saw how a walk gets at the weights of an optimiser, though it may."""
+    if held.params is None:
+        return True
+    if not held.open or any(weights.is_some(state, value) for value in held.params):
+        return False
+    return not any(node in record.reach for record in state.walks for node in weights.leaves(state, held.params))
+
+
+def step(machine: Machine, state: State, held: OptimizerObj, span: Span) -> None:
+    """Move each owned parameter that has a gradient."""
+    for value in held.params or ():
+        tensor = state.get(value)
+        if isinstance(tensor, TensorObj) and tensor.edge is not None:
+            if tensor.edge.node.variable in state.ledger.graded:
+                machine.trained.add(tensor.edge.node)
+                if not held.silent:
+                    bump(state, tensor.storage, span, by_step=True)
+    for node, level in list(weights.moved(machine, state, held.params or ())):
+        machine.trained.add(node)
+        if not held.silent:
+            bump(state, node.variable, span, by_step=True, level=level)
+    if _is_hidden(state, held) and not held.silent:
+        _unseen_step(machine, state, span, seen=held.params is not None)
+    _note(state, held)
+
+
+def _note(state: State, held: OptimizerObj) -> None:
+    leaves = frozenset(node.variable for node in weights.leaves(state, held.params or ()))
+    state.steps += (Step(leaves, state.ledger.created),)
+
+
+def attribute(state: State, obj: Value, name: str) -> Value:
+    if name == "param_groups":
+        held = state.get(obj)
+        assert isinstance(held, OptimizerObj)
+        params = held.params
+        listed = state.new(ListObj(params or (), params is None or held.open))
+        group = state.new(DictObj({Const("params"): listed}, True))
+        return state.new(ListObj((group,)))
+    return Method(obj, name)

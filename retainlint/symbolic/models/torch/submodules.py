@@ -1,0 +1,207 @@
+"""What a module is made of: its children and theirs by their names, and parts that take the place of others."""
+
+from __future__ import annotations
+
+from retainlint import ir
+from retainlint.startup.records import replace
+from retainlint.symbolic.state import classes, havoc
+from retainlint.symbolic.state.classes import find, is_module
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import (
+    Closure,
+    Const,
+    DictObj,
+    Instance,
+    LayerObj,
+    ListObj,
+    Ref,
+    Slice,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+LISTING_METHODS = ("children", "named_children", "modules", "named_modules")
+
+
+def listed(state: State, obj: Value, method: str) -> Value:
+    """What one of METHODS gives; an open list where some part is a module that nobody sees."""
+    deep = method.endswith("modules")
+    found: dict[Value, str] = {}
+    sure = _gather(state, obj, "", found, deep)
+    if deep:
+        found = {obj: "", **found}
+    pairs = [(Const(name), value) for value, name in found.items()]
+    items: tuple[Value, ...] = tuple(map(Tuple, pairs)) if method.startswith("named") else tuple(found)
+    return state.new(ListObj(items, not sure))
+
+
+def below(state: State, obj: Value) -> tuple[Value, ...]:
+    """The parts of a module that are seen, and theirs."""
+    found: dict[Value, str] = {}
+    _gather(state, obj, "", found, deep=True)
+    return tuple(found)
+
+
+def by_name(state: State, obj: Value) -> Value:
+    """`module._modules`, as it is now."""
+    found: dict[Value, str] = {}
+    sure = _gather(state, obj, "", found, deep=False)
+    return state.new(DictObj({Const(name): value for value, name in found.items()}, not sure, of=obj))
+
+
+def _gather(state: State, obj: Value, prefix: str, found: dict[Value, str], deep: bool) -> bool:
+    """Add the children of a module to `found`, each once, and say whether these are surely all."""
+    held = state.get(obj)
+    if not isinstance(held, LayerObj | Instance):
+        return False
+    sure = True
+    for name, part in held.attrs.items():
+        child = state.get(part)
+        if isinstance(child, UnknownObj):
+            sure &= child.plain or child.hint not in ("module", "submodule", "instance")
+        is_part = isinstance(child, LayerObj) or (isinstance(child, Instance) and is_module(state, part))
+        if not is_part or part in found:
+            continue
+        found[part] = f"{prefix}{name}"
+        if deep:
+            sure &= _gather(state, part, f"{prefix}{name}.", found, deep)
+    return sure
+
+
+def forget_set(state: State, obj: Value, method: ir.Code) -> None:
+    """Forget what a method that isn't followed sets anew on its object; a network's `forward` calls those of its parts."""
+    havoc.forget_set(state, obj, method)
+    for part in below(state, obj) if method.name in ("forward", "__call__") else ():
+        inner = find(state, part, method.name)
+        if isinstance(inner, Closure):
+            havoc.forget_set(state, part, inner.code)
+
+
+def owned(state: State, value: Value) -> tuple[list[Value], bool]:
+    """The parameters of a module, and whether these are surely all. A plain list hides its modules, as in torch."""
+    named, sure = named_parameters(state, value, "", set())
+    return list(named.values()), sure
+
+
+def named_parameters(state: State, value: Value, prefix: str, seen: set[Value]) -> tuple[dict[str, Value], bool]:
+    """The parameters of a module by their dotted names, and whether these are surely all."""
+    if type(value) is not Ref or value in seen:
+        return {}, True
+    seen.add(value)
+    held = state.heap[value.id]
+    if isinstance(held, TensorObj):
+        return ({prefix: value} if held.parameter else {}), True
+    if isinstance(held, UnknownObj):
+        return {}, held.hint not in ("module", "submodule")
+    if not isinstance(held, (LayerObj, Instance)):
+        return {}, True
+    found: dict[str, Value] = {}
+    sure = True
+    for name, part in held.attrs.items():
+        more, all_ = named_parameters(state, part, f"{prefix}.{name}" if prefix else name, seen)
+        found |= more
+        sure &= all_
+    return found, sure
+
+
+def is_frozen(state: State, value: Value) -> bool:
+    """Whether something is a module of whose parameters we know some, and none needs a gradient."""
+    named, sure = named_parameters(state, value, "", set())
+    return sure and bool(named) and all(_needs_none(state, each) for each in named.values())
+
+
+def _needs_none(state: State, parameter: Value) -> bool:
+    held = state.get(parameter)
+    return isinstance(held, TensorObj) and held.edge is None
+
+
+_NUMBERED = ("Sequential", "ModuleList")
+
+_LISTING = (*_NUMBERED, "ModuleDict")
+"""Layers that run, or list, whatever is set on them."""
+
+
+def put(state: State, obj: Value, name: str, part: Value) -> None:
+    """A part of a module, or any attribute of a layer, under a name that may have been another's."""
+    held = state.get(obj)
+    if not isinstance(obj, Ref) or not isinstance(held, LayerObj | Instance):
+        return
+    if isinstance(held, LayerObj):
+        names, children = _names(held), held.children
+        if name in names:
+            children = tuple(part if name == each else child for each, child in zip(names, children, strict=True))
+        elif held.kind in _LISTING and classes.is_part(state, part):
+            children = (*children, part)
+        held = replace(held, children=children)
+    state.set(obj, replace(held, attrs={**held.attrs, name: part}))
+
+
+def at(state: State, obj: Ref, index: Value, part: Value, span: Span) -> None:
+    """`obj[index] = part`, where that lists modules; it is nobody knows which network, if the index isn't known."""
+    held = state.get(classes.layer(state, obj) or obj)
+    if not isinstance(held, LayerObj):
+        return
+    names = _names(held)
+    if isinstance(index, Const) and isinstance(index.value, str):
+        put(state, obj, index.value, part)
+    elif isinstance(index, Const) and isinstance(index.value, int) and -len(names) <= index.value < len(names):
+        put(state, obj, names[index.value], part)
+    elif isinstance(state.get(obj), LayerObj):
+        state.set(obj, UnknownObj(span, hint="module"))
+
+
+def insert(state: State, obj: Ref, index: Value, part: Value) -> None:
+    """`obj.insert(index, part)`, of what lists modules by their numbers."""
+    held = state.get(classes.layer(state, obj) or obj)
+    if isinstance(held, LayerObj) and isinstance(index, Const) and isinstance(index.value, int):
+        parts = list(held.children)
+        parts.insert(index.value, part)
+        _number(state, obj, held, parts)
+
+
+def remove(state: State, obj: Ref, index: Value) -> None:
+    """`del obj[index]`: those behind it move up."""
+    held = state.get(classes.layer(state, obj) or obj)
+    if not isinstance(held, LayerObj) or held.kind not in _NUMBERED:
+        return
+    parts = list(held.children)
+    bounds = index.parts if isinstance(index, Slice) else (index,)
+    numbers = [bound.value for bound in bounds if isinstance(bound, Const)]
+    known = [each if isinstance(each, int) else None for each in numbers if isinstance(each, int | None)]
+    if len(known) < len(bounds):
+        return
+    if isinstance(index, Slice):
+        del parts[slice(*known)]
+    elif known[0] is not None and -len(parts) <= known[0] < len(parts):
+        del parts[known[0]]
+    _number(state, obj, held, parts)
+
+
+def forget(state: State, obj: Value, span: Span) -> None:
+    """Somebody may have put other modules in the place of these."""
+    held = state.get(obj)
+    if isinstance(obj, Ref) and isinstance(held, LayerObj | Instance):
+        names = [name for name, part in held.attrs.items() if classes.is_part(state, part)]
+        for name in names:
+            put(state, obj, name, state.new(UnknownObj(span, hint="submodule", name=name)))
+
+
+def _number(state: State, obj: Ref, held: LayerObj, parts: list[Value]) -> None:
+    """Give a layer these parts, under their numbers."""
+    owner = state.heap[obj.id]
+    assert isinstance(owner, LayerObj | Instance)
+    gone = set(_names(held))
+    attrs = {name: value for name, value in owner.attrs.items() if name not in gone}
+    attrs |= {str(number): part for number, part in enumerate(parts)}
+    owner = replace(owner, children=tuple(parts)) if isinstance(owner, LayerObj) else owner
+    state.set(obj, replace(owner, attrs=attrs))
+
+
+def _names(held: LayerObj) -> list[str]:
+    """Under which name each child of a layer stands."""
+    found = [name for name, value in held.attrs.items() if value in held.children]
+    count = len(held.children)
+    return found if len(found) == count else [str(number) for number in range(count)]

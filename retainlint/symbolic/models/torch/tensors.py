@@ -1,0 +1,260 @@
+"""Methods and attributes of tensors, of those that we saw being made and of those that may be."""
+
+from __future__ import annotations
+
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import api_misuse, gradient_order
+from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.models.torch import backward_calls, hooks, operations
+from retainlint.symbolic.models.torch.names import CUTS, KEEPS, NUMBERS, OPERATIONS, OVERWRITES, in_place, is_foreign
+from retainlint.symbolic.models.torch.operations import operands, operate, operation, uncertain
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import code_text
+from retainlint.symbolic.state.graphs import PART, UNSEEN
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import (
+    GUESS,
+    NONE,
+    PROVEN,
+    TRUE,
+    Const,
+    External,
+    Method,
+    Ref,
+    Symbol,
+    TensorObj,
+    Term,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+_MOVES = {"to", "cuda", "type_as"}
+_DTYPES = {"torch.float64", "torch.double", "torch.half", "torch.float16", "torch.bfloat16"}
+
+
+_CLOSING = ("sum", "mean")
+"""What makes a loss of anything. They save nothing: of a leaf it may be walked twice."""
+_COUNTS = {"dim", "numel", "nelement", "ndimension"}
+_NO_TENSOR = {"format", "split", "index", "pop", "add", "remove", "round", "select", "size", "new", "flip", "repeat"}
+
+
+def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """A method of a tensor that we saw being made."""
+    held = state.get(obj)
+    assert isinstance(held, TensorObj) and isinstance(obj, Ref)
+    everything = args.behind(obj, _receiver(span))
+    if name == "backward":
+        return backward_calls.backward(machine, state, obj, args, span)
+    if name in ("detach", "detach_"):
+        if name == "detach":
+            api_misuse.detached(machine, state, obj, span)
+        return [(state, detach(state, obj, held, span, in_place=name.endswith("_")))]
+    if name in OPERATIONS:
+        return operation(machine, state, name, everything, span)
+    if name == "requires_grad_":
+        require_grad(machine, state, obj, args.get(0, "requires_grad", TRUE), span)
+        return [(state, obj)]
+    if name == "type" and args.all:
+        name = "to"
+    if name in ("double", "half", "bfloat16") or (name == "to" and _is_dtype(args)):
+        return [(state, operate(machine, state, "to", (obj,), span, spans=(_receiver(span),)))]
+    if name == "contiguous" and held.base is not None:  # of an expanded or permuted view it is a copy
+        return [(state, operate(machine, state, "clone", (obj,), span, spans=(_receiver(span),)))]
+    if name in _MOVES and held.edge is not None and held.edge.node.is_leaf and not held.parameter:
+        return [(state, state.new(replace(held, moved=True)))]
+    if name in hooks.OF_TENSORS:
+        return [(state, hooks.watch(state, obj, name, args, span))]
+    if name in KEEPS or name == "retain_grad":
+        return [(state, obj if name in KEEPS else NONE)]
+    if name in ("dropout", "feature_dropout"):
+        return [(state, operate(machine, state, "dropout", (obj,), span))]
+    if name == "item":
+        return [(state, Term("positive" if held.positive else "item", (obj, Symbol(ticket()))))]
+    if name == "size":
+        return [(state, _size(machine, state, obj, args, span))]
+    if name in NUMBERS:
+        return [(state, Term(name, (obj, *args.pos)))]
+    if name in CUTS:
+        return [(state, state.new(TensorObj(None, ticket(), cut=(name, span))))]
+    if name.endswith("_") and not name.endswith("__"):
+        values, spans = operands(state, args)
+        row = None if name in OVERWRITES else OPERATIONS.get(name[:-1])
+        operations.change(
+            machine, state, obj, row, values if row else values[:1], span, spans=(_receiver(span), *spans)
+        )
+        return [(state, obj)]
+    return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+
+
+def _size(machine: Machine, state: State, obj: Value, args: Args, span: Span) -> Value:
+    """`size()`, which is the shape, or one number of it."""
+    return iteration.along(machine, state, obj, args.get(0, "dim"), span) if args.all else Term("shape", (obj,))
+
+
+def _is_dtype(args: Args) -> bool:
+    """Whether `to(...)` is asked for another type than the usual one."""
+    return any(isinstance(value, External) and value.path in _DTYPES for value in args.all)
+
+
+def _receiver(span: Span) -> Span | None:
+    """Where the receiver of a method call stands, if the call begins with it."""
+    text = span.text
+    depth = 0
+    for at in range(len(text) - 1, 0, -1):
+        depth += (text[at] in ")]}") - (text[at] in "([{")
+        if text[at] == "." and depth == 0:
+            return Span(span.source, span.start, span.start + len(text[:at].rstrip()))
+    return None
+
+
+def detach(state: State, ref: Ref, held: TensorObj, span: Span, *, in_place: bool = False) -> Value:
+    """A tensor without the graph, on the same memory."""
+    cut = replace(held, edge=None, base=None, cut=("detach", span), parameter=False)
+    if in_place:
+        state.set(ref, cut)
+        return ref
+    return state.new(cut)
+
+
+def require_grad(machine: Machine, state: State, ref: Ref, wanted: Value, span: Span) -> None:
+    """`requires_grad_()`: makes a leaf of a tensor without a graph, or frees a leaf of its need."""
+    held = state.heap[ref.id]
+    assert isinstance(held, TensorObj)
+    if wanted == Const(False):
+        if held.edge is None or held.edge.node.is_leaf:
+            state.set(ref, replace(held, edge=None, cut=("leaf", span)))
+    elif held.edge is None:
+        sure = PROVEN if wanted == TRUE else GUESS
+        state.set(ref, replace(held, edge=machine.graphs.leaf(state.moment(span), sure), cut=None))
+
+
+def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
+    held = state.get(obj)
+    assert isinstance(held, TensorObj) and isinstance(obj, Ref)
+    match name:
+        case "data":
+            return state.new(TensorObj(None, ticket(), cut=("data", span)))
+        case "grad":
+            gradient_order.read(state, span)
+            graded = held.edge is not None and held.edge.node.variable in state.ledger.graded
+            if graded and any(record.creates and record.accumulate for record in state.walks):
+                return objects.fresh(state, span, hint="tensor")
+            if graded or held.edge is None or not held.edge.node.is_leaf:
+                return state.new(TensorObj(None, ticket()))
+            unseen = any(node.op == UNSEEN for record in state.walks for node in record.reach)
+            return state.new(UnknownObj(span, plain=True)) if unseen else NONE
+        case "T" | "mT" | "H":
+            return operate(machine, state, "t", (obj,), span, spans=(_receiver(span),))
+        case "requires_grad":
+            known = held.edge is None or machine.graphs.exists(held.edge) == PROVEN
+            return Const(held.edge is not None) if known else Term(name, (obj,))
+        case "is_leaf":
+            return Const(held.edge is None or held.edge.node.is_leaf)
+        case "grad_fn" if held.edge is None or held.edge.node.is_leaf:
+            return NONE
+        case "shape" | "device" | "dtype" | "ndim" | "grad_fn" | "is_cuda" | "name" | "itemsize":
+            return Term(name, (obj,))
+    return Method(obj, name)
+
+
+def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> None:
+    held = state.get(obj)
+    assert isinstance(held, TensorObj) and isinstance(obj, Ref)
+    if name == "requires_grad":
+        require_grad(machine, state, obj, value, span)
+    elif name == "data":
+        state.set(obj, replace(held, storage=ticket()))
+    elif name == "grad" and held.edge is not None and held.edge.node.is_leaf:
+        gradient_order.zeroed(machine.waste, state, None, span, to_none=value == NONE)
+        variable = held.edge.node.variable
+        (state.ledger.graded.discard if value == NONE else state.ledger.graded.add)(variable)
+
+
+def unknown_method(
+    machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
+) -> Results | None:
+    """A method of something unknown, if it is one that tensors have."""
+    if name == "type" and args.all:
+        return [(state, obj)]
+    if held.plain:
+        return _of_plain(machine, state, obj, held, name, args, span)
+    if name == "backward":
+        return _unknown_backward(machine, state, obj, held, args, span)
+    if name == "item":
+        return [(state, Term("item", (obj, Symbol(ticket()))))]
+    if name == "size" and (args.all or held.edge is not None or held.hint == "tensor"):
+        return [(state, _size(machine, state, obj, args, span))]
+    if name in _COUNTS:
+        return [(state, Term(name, (obj, *args.pos)))]
+    if name in hooks.OF_TENSORS and held.edge is not None:
+        return [(state, hooks.watch(state, obj, name, args, span))]
+    if name == "detach":
+        api_misuse.detached(machine, state, obj, span)
+    if name == "detach" or name in CUTS or name in NUMBERS:
+        return [(state, state.new(UnknownObj(span, plain=True, name=name)))]
+    if name in KEEPS:
+        return [(state, obj)]
+    if name in _NO_TENSOR and held.hint != "tensor":
+        return None
+    if name in OPERATIONS and (held.edge is not None or held.hint == "tensor" or name in _CLOSING):
+        return operation(machine, state, name, args.behind(obj, _receiver(span)), span)
+    if name == "detach_":
+        objects.cut(state, obj)
+        return [(state, obj)]
+    if in_place(name):
+        return [(state, obj)]
+    return None
+
+
+def _of_plain(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span) -> Results:
+    """A method of what surely has no graph: its result has one if an argument has (`batch.mm(weight)`)."""
+    if not state.grad or not any(machine.graphs.edge(state, value) for value in args.all):
+        return [(state, objects.fresh(state, span, plain=True))]
+    if in_place(name):
+        state.set(obj, replace(held, plain=False))
+        return [(state, obj)]
+    if name in OPERATIONS and name not in _NO_TENSOR:
+        return operation(machine, state, name, args.behind(obj, _receiver(span)), span)
+    return [(state, objects.fresh(state, span))]
+
+
+_BACKWARD = frozenset(("gradient", "retain_graph", "create_graph", "inputs", "retain_variables"))
+"""What a tensor's `backward` may be given by name."""
+
+
+def _unknown_backward(
+    machine: Machine, state: State, obj: Ref, held: UnknownObj, args: Args, span: Span
+) -> Results | None:
+    """`x.backward()` on something unknown is a walk, unless it is given what a layer of one's own is given, or the file
+    is written for another library than torch."""
+    if code_text.speaks_another(span.source) or any(name not in _BACKWARD for name, _ in args.named):
+        return [(state, objects.fresh(state, span, plain=True))]
+    nowhere = held.made in machine.slips and held.made.text == held.name
+    foreign = held.edge is None and (nowhere or any(map(is_foreign, held.attrs)))
+    computed = held.edge is not None and held.edge.node.op not in (UNSEEN, PART)
+    if (
+        held.hint != "tensor" and not computed and (args.pos or foreign)
+    ):  # an object of another kind, or a name that nothing binds
+        machine.gap(span, f"`{span.text.partition('(')[0]}` may be a method that is not torch's")
+        return [(state, objects.fresh(state, span))]
+    return backward_calls.backward(machine, state, obj, args, span)
+
+
+def unknown_attribute(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, span: Span) -> Value:
+    if name in ("T", "mT", "H") and held.edge is not None:
+        return uncertain(machine, state, "t", (obj,), span, (_receiver(span),))
+    if name == "grad":
+        gradient_order.read(state, span)
+    if name == "shape" and name not in held.attrs:
+        return Term(name, (obj,))
+    if name == "grad_fn" and held.plain:
+        return NONE
+    if name in ("data", "grad", "shape", "device", "dtype", "ndim", "requires_grad", "is_leaf", "grad_fn"):
+        return (
+            objects.derived(machine, state, obj, name, span)
+            if name != "data"
+            else objects.fresh(state, span, plain=True)
+        )
+    return objects.derived(machine, state, obj, name, span)

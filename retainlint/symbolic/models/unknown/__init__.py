@@ -1,0 +1,1 @@
+"""What nobody can see, and how far it is trusted."""

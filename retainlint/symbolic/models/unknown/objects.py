@@ -1,0 +1,483 @@
+"""What nobody can see: values that may be anything, calls that return a fresh graph over what went in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from retainlint.autograd.graph import Edge
+from retainlint.autograd.saves import rows
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors import gradient_order, kept_graphs
+from retainlint.symbolic.models.python import dict_views
+from retainlint.symbolic.models.torch import submodules
+from retainlint.symbolic.models.torch.names import FUNCTIONAL, OPERATIONS
+from retainlint.symbolic.models.unknown import conventions, weights
+from retainlint.symbolic.solver import decisions, terms
+from retainlint.symbolic.state import code_text
+from retainlint.symbolic.state.classes import is_module
+from retainlint.symbolic.state.graphs import PART
+from retainlint.symbolic.state.protocol import Args, Machine
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import (
+    CONVENTIONAL,
+    COUNT,
+    GUESS,
+    PROVEN,
+    TOTAL,
+    TRUE,
+    Bound,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    Instance,
+    ListObj,
+    Method,
+    Partial,
+    Ref,
+    Slice,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+from retainlint.text.source import Span
+
+_OUTPUT = re.compile(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$")
+"""Names of fields of what a network returns."""
+_PLAIN = frozenset("shape device dtype ndim requires_grad is_leaf grad_fn grad".split())
+"""Attributes that hold no part of a tensor's graph."""
+_STATE = re.compile(r"(^|[_.])(hiddens?|hidden_states?|hx|hn|h_n|(lstm|gru|rnn|recurrent)_states?)$")
+"""What a recurrent network is given of its own earlier result, beside its input."""
+_RECURRENT = "(recurrent)"
+"""Under this, what a recurrent network returned says so, and each item of it: the first is its output, and one is named
+as the state is."""
+GIVEN = "(given)"
+"""Under this name an object holds what its `__init__` was given, where nobody followed that."""
+_LIMIT = 64
+
+
+def fresh(state: State, span: Span, *, name: str = "", hint: str = "", plain: bool = False) -> Ref:
+    """A value that may be anything; with `plain`, surely one without a graph."""
+    return state.new(UnknownObj(span, hint=hint, name=name, plain=plain))
+
+
+def named(machine: Machine, state: State, value: Value, name: str) -> None:
+    """An unknown takes the name of the first variable that holds it."""
+    held = state.get(value)
+    if not isinstance(held, UnknownObj) or not isinstance(value, Ref):
+        return
+    if _RECURRENT in held.attrs and held.edge is not None and held.edge.node.op == PART and _STATE.search(name):
+        attrs = {key: each for key, each in held.attrs.items() if key != _RECURRENT}
+        held = replace(held, edge=_returned(machine, state, held.edge.node.next[0], held.made), attrs=attrs)
+        state.set(value, held)
+    if not held.name:
+        state.set(value, replace(held, name=name))
+
+
+def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
+    """An attribute or item of an unknown: a guess over its graph, the same each time it is asked for."""
+    held = state.get(obj)
+    if not isinstance(held, UnknownObj) or not isinstance(obj, Ref):
+        return fresh(state, span, name=name)
+    if name in held.attrs:
+        return held.attrs[name]
+    edge = None if name in _PLAIN else _part(machine, state, held, span, name)
+    attrs: dict[str, Value] = {}
+    if _RECURRENT in held.attrs and held.edge is not None and name.startswith("["):
+        state.opened.add(held.edge.node)
+        edge, attrs = (_returned(machine, state, held.edge, span), {}) if name == "[0]" else (edge, {_RECURRENT: TRUE})
+    made = UnknownObj(span, edge, name=name, attrs=attrs, plain=held.plain, fed=held.fed)
+    found = same(machine, state, obj, name, made) if edge is None else state.new(made)
+    state.set(obj, replace(held, attrs={**held.attrs, name: found}))
+    if conventions.is_network(held) and not held.plain:
+        weights.part(state, obj, found)
+    return found
+
+
+def same(machine: Machine, state: State, obj: Ref, name: str, made: UnknownObj) -> Ref:
+    """An attribute that this path reads for the first time: the same one as on other paths, which may be merged with it
+    and have asked the same of it."""
+    known = machine.graphs.read.get((obj.id, name))
+    if known is None:
+        known = machine.graphs.read[obj.id, name] = state.new(made)
+        return known
+    if known.id in state.heap or _was_asked(state, known):
+        return state.new(made)  # it has been read before, and was forgotten since
+    state.set(known, made)
+    return known
+
+
+def _was_asked(state: State, known: Ref) -> bool:
+    """Whether a path has chosen an answer that something unknown went into."""
+    terms = [*[choice.term for choice in state.choices], *state.truths]
+    return any(known.id in _asked(term) for term in terms)
+
+
+_NOTHING = frozenset[int]()
+
+
+def _asked(value: Value) -> frozenset[int]:
+    """The records that a condition speaks of, by their numbers."""
+    if type(value) is Term:
+        if value.refs is None:
+            value.refs = frozenset[int]().union(*map(_asked, value.args))
+        return value.refs
+    if type(value) is Ref:
+        return frozenset((value.id,))
+    return frozenset[int]().union(*map(_asked, value.items)) if type(value) is Tuple else _NOTHING
+
+
+def is_output(held: UnknownObj, name: str) -> bool:
+    """Whether what an unseen call returned holds, rather than does, what is asked for under this name."""
+    if name in OPERATIONS or name in FUNCTIONAL:
+        return False
+    is_part = held.edge is not None and held.edge.node.op == PART
+    return is_part or _OUTPUT.search(name) is not None
+
+
+def _returned(machine: Machine, state: State, whole: Edge | None, span: Span) -> Edge | None:
+    """The graph that an output or the state of a recurrent network has by convention."""
+    assumed = "a recurrent network returns its output and its state with the graph that led to them"
+    return None if whole is None else machine.graphs.part(state, whole, state.moment(span), CONVENTIONAL, assumed)
+
+
+def _part(machine: Machine, state: State, held: UnknownObj, span: Span, name: str) -> Edge | None:
+    """The graph that a part of an unknown may have."""
+    if held.edge is None:
+        return None
+    state.opened.add(held.edge.node)
+    edge = machine.graphs.part(state, held.edge, state.moment(span))
+    machine.graphs.returned.portions[edge.node] = name
+    if name.strip("[]-").isdecimal():
+        machine.graphs.returned.apart.add(held.edge.node)
+    return edge
+
+
+def may_be_leaf(machine: Machine, state: State, value: Value) -> None:
+    """Something is made to require gradients, or may be: whatever it was computed by, it may be a leaf from now on."""
+    held = state.get(value)
+    if not isinstance(held, UnknownObj) or not isinstance(value, Ref) or machine.graphs.exists(held.edge) < GUESS:
+        return
+    if held.called or held.plain or held.edge is not None:
+        leaf = None if held.hint in ("module", "submodule") else machine.graphs.leaf(state.moment(held.made), GUESS)
+        state.set(value, replace(held, edge=leaf, called=False, plain=False))
+
+
+def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | None = None) -> Value:
+    """An item of something that we can't look into."""
+    held = state.get(obj)
+    if isinstance(held, UnknownObj) and isinstance(obj, Ref):
+        if held.plain and isinstance(index, Const) and isinstance(index.value, str):
+            return fresh(state, span)  # what has names is no tensor: `graph.data["feat"]`
+        if isinstance(index, Const):
+            return derived(machine, state, obj, f"[{index.value!r}]", span)
+        rows = isinstance(index, Slice) or (isinstance(index, Tuple) and any(isinstance(i, Slice) for i in index.items))
+        edge = None
+        if held.edge is not None:
+            state.opened.add(held.edge.node)
+            at = None if _may_move(state, index) else index
+            edge = machine.graphs.item(state, held.edge, state.moment(span), at, "slice" if rows else "part")
+        return state.new(UnknownObj(span, edge, plain=held.plain, fed=held.fed))
+    if isinstance(held, ListObj) and held.items:
+        return held.items[-1]
+    return fresh(state, span)
+
+
+def _may_move(state: State, index: Value | None) -> bool:
+    """Whether an index is a field of something that nobody sees: any of its methods may set another."""
+    held = state.get(index) if index is not None else None
+    return isinstance(held, UnknownObj) and held.made.text.endswith(f".{held.name}")
+
+
+def cut(state: State, part: Ref) -> None:
+    """`part.detach_()`; of each item in turn, it is all of what holds them that loses its graph."""
+    held = state.heap[part.id]
+    assert isinstance(held, UnknownObj)
+    whole = held.edge.node.next[0] if held.edge is not None and held.edge.node.op == PART else None
+    refs = [Ref(id) for id, each in state.heap.items() if isinstance(each, UnknownObj) and each.edge == whole]
+    for ref in (part, *(refs if whole is not None else ())):
+        each = state.heap[ref.id]
+        if isinstance(each, UnknownObj) and (ref == part or part not in each.attrs.values()):
+            state.set(ref, UnknownObj(each.made, plain=True, name=each.name))
+
+
+def set_item(state: State, obj: Ref, index: Value, value: Value) -> None:
+    """`obj[index] = value`: what had no graph has that of the value now, if it is a tensor."""
+    held, given = state.heap[obj.id], state.get(value)
+    assert isinstance(held, UnknownObj)
+    if held.plain and state.grad and isinstance(given, TensorObj | UnknownObj) and given.edge is not None:
+        held = replace(held, plain=False)
+        state.set(obj, held)
+    if isinstance(index, Const):
+        state.set(obj, replace(held, attrs={**held.attrs, f"[{index.value!r}]": value}))
+
+
+def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: bool = False) -> list[Edge]:
+    """The graphs of the tensors among some values, those in containers too. With `lazy`, those that an object holds
+    too, such as a distribution, and an unknown that was never asked for a graph gets one now."""
+    found: dict[Edge, None] = {}
+    stack, seen = list(values), 0
+    while stack and seen < _LIMIT:
+        value = stack.pop()
+        seen += 1
+        if type(value) is not Ref:
+            if type(value) is Tuple:
+                stack.extend(value.items)
+            continue
+        held = state.heap[value.id]
+        if isinstance(held, (TensorObj, UnknownObj)):
+            edge = held.edge
+            if edge is None and lazy and isinstance(held, UnknownObj):
+                edge = machine.graphs.edge(state, value)
+            if edge is not None:
+                found[edge] = None
+        elif isinstance(held, ListObj):
+            stack.extend(held.items)
+        elif isinstance(held, DictObj):
+            stack.extend(held.items.values())
+        elif lazy and isinstance(held, Instance) and not is_module(state, value):
+            found |= dict.fromkeys(edges_in(machine, state, held.attrs.values()))
+    return list(found)
+
+
+def called(machine: Machine, state: State, func: Value, args: Args, span: Span, *, cuts: bool = False) -> Value:
+    """What a call that we can't see returns; one that `cuts` may lead to nothing that it is given."""
+    if isinstance(func, External) and code_text.is_foreign(func.path):
+        return fresh(state, span, plain=True, name=func.path.rpartition(".")[2])
+    if (option := _option(machine, state, func, args, span)) is not None:
+        return option
+    if not args.all and (view := dict_views.shown(machine, state, func, span)) is not None:
+        return view
+    if isinstance(func, Method) and func.name in CHANGING:
+        decisions.forget(state, func.obj)
+    level, assumed = conventions.level(machine, state, func, args)
+    if level > PROVEN and code_text.speaks_another(span.source):
+        level = GUESS  # what this file calls a loss, or a network, is another library's
+    machine.waste.give(edges_in(machine, state, _captured(state, args.all)))
+    if level == GUESS and not conventions.keeps_nothing(state, func):
+        gradient_order.hidden(machine.waste, state, span)
+        machine.waste.give(edges_in(machine, state, args.all))
+        if any(_may_walk(value) for value in args.all):
+            machine.waste.spoil()
+    edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL) if state.grad and not cuts else []
+    for value in args.all:
+        _expose(machine, state, value, func, level)
+    if level == GUESS:
+        weights.handed(
+            machine,
+            state,
+            conventions.name_of(state, func),
+            (*args.all, func.obj if isinstance(func, Method) else func),
+        )
+    receiver = state.get(func.obj) if isinstance(func, Method) else None
+    if not state.grad or (isinstance(receiver, UnknownObj) and receiver.plain):
+        return fresh(state, span, plain=True)
+    if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
+        edges.append(receiver.edge)
+    if level == CONVENTIONAL and (
+        conventions.is_operation(func) or _is_frozen(state, func) or _judges_numbers(state, func, args)
+    ):
+        level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
+    own = _weights(machine, state, func, args, level, edges)
+    if not edges and not own and (level == GUESS or conventions.is_operation(func)):
+        return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
+    edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed, weights=own)
+    asked = state.get(func)
+    if isinstance(asked, UnknownObj | Instance) or (isinstance(func, Method) and isinstance(func.obj, Ref)):
+        machine.graphs.returned.callees[edge.node] = func
+        if isinstance(asked, UnknownObj) and level == CONVENTIONAL and conventions.is_criterion(asked):
+            machine.graphs.returned.criteria.add(edge.node)
+    attrs = {_RECURRENT: TRUE} if level == CONVENTIONAL and isinstance(asked, UnknownObj) and _carries(args) else {}
+    result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else "", attrs=attrs))
+    if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
+        kept_graphs.called(machine.waste, state, result, span)
+    return result
+
+
+def _is_frozen(state: State, func: Value) -> bool:
+    """Whether a network that is called needs no gradients of its own."""
+    return weights.is_frozen(state, func) or (isinstance(func, Ref) and submodules.is_frozen(state, func))
+
+
+def _judges_numbers(state: State, func: Value, args: Args) -> bool:
+    """Whether a criterion, which by convention has no weights, is given a prediction that surely has no graph."""
+    asked, judged = state.get(func), state.get(args.all[0]) if args.all else None
+    if not isinstance(asked, UnknownObj) or not conventions.is_criterion(asked):
+        return False
+    return judged.plain if isinstance(judged, UnknownObj) else isinstance(judged, TensorObj) and judged.edge is None
+
+
+CHANGING = frozenset("pop popleft popitem append appendleft extend insert remove clear discard put".split())
+"""Methods by which containers hold more, or fewer."""
+_TELLING = frozenset(("startswith", "endswith"))
+_ASKING = _TELLING | {"get", "getint", "getfloat", "getboolean", "find", "rfind"}
+
+
+def _option(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Value | None:
+    """What an unknown that is no tensor's answers when it is asked for the same again, as `options.get("name")`."""
+    held = state.get(func)
+    if isinstance(func, Method) and func.name in _TELLING and all(isinstance(each, Const) for each in args.all):
+        return Term(func.name, (func.obj, *args.pos))
+    if not isinstance(held, UnknownObj) or held.name not in _ASKING or held.edge is not None or args.open:
+        return None
+    if not args.pos or not all(isinstance(each, Const) for each in args.all):
+        return None
+    asked = args.pos if held.name in _TELLING else args.pos[:1]
+    if held.name == "get" and _lacks(state, func, args.pos[0]):
+        return args.get(1, "default")
+    return derived(
+        machine, state, func, f"({', '.join(repr(each.value) for each in asked if isinstance(each, Const))})", span
+    )
+
+
+def _lacks(state: State, get: Value, key: Value) -> bool:
+    """Whether a path has chosen that a key isn't in the mapping whose `get` this is."""
+    for term, truth in state.truths.items():
+        if not truth and isinstance(term, Term) and term.op == "in" and term.args[0] == key:
+            owner = state.get(term.args[1])
+            if isinstance(owner, UnknownObj) and owner.attrs.get("get") == get:
+                return True
+    return False
+
+
+def _carries(args: Args) -> bool:
+    """Whether a call is given a hidden state beside its input."""
+    places = [place.text for place in args.spans[1:] if place is not None]
+    return any(map(_STATE.search, (*places, *(name for name, _ in args.named))))
+
+
+def _weights(
+    machine: Machine, state: State, func: Value, args: Args, level: int, inputs: list[Edge]
+) -> list[tuple[Edge, int]]:
+    """The weights that a call saves: of the network that is called; at a guess, of that whose method it is, and of those
+    that it is given."""
+    found: dict[Edge, int] = {}
+    if not conventions.keeps_nothing(state, func):
+        receiver = (func.obj,) if isinstance(func, Method) else (func,)
+        asked = (*receiver, *args.all) if level == GUESS else receiver
+        found = dict.fromkeys(weights.given(machine, state, asked), GUESS)
+    if isinstance(func, Ref) and level == CONVENTIONAL:
+        found |= dict.fromkeys(weights.saved_by(machine, state, func, inputs), CONVENTIONAL)
+    return list(found.items())
+
+
+def _computes(func: Value, args: Args) -> bool:
+    """Whether a tensor that a call returns was surely computed, and is no leaf, nor a copy that can be walked again."""
+    if isinstance(func, Method) and func.name in OPERATIONS:
+        row = rows().get(OPERATIONS[func.name])
+        return row is None or bool(row.saved([each == 0 for each in range(len(row.inputs))]))
+    return any(not isinstance(value, Const) for value in args.all) and not isinstance(func, External)
+
+
+def _kind(func: Value) -> str:
+    """What a constructor's name tells of its result."""
+    return "instance" if isinstance(func, External) and func.path.rpartition(".")[2][:1].isupper() else ""
+
+
+def _may_walk(value: Value) -> bool:
+    """Whether a value is a function of the program, with a walk in it."""
+    while isinstance(value, Bound | Wrapped | Partial):
+        value = value.func
+    return isinstance(value, Closure) and value.code.walks
+
+
+def _captured(state: State, values: Iterable[Value]) -> Iterator[Value]:
+    """What functions among some values read of the call that they were made in."""
+    for value in values:
+        while isinstance(value, Bound | Wrapped | Partial):
+            value = value.func
+        if isinstance(value, Closure) and value.frame in state.frames:  # one that reads nothing may have lost it
+            frame = state.frames[value.frame]
+            if frame.parent is not None:
+                yield from (frame.names[name] for name in frame.code.captured & frame.names.keys())
+
+
+def _expose(machine: Machine, state: State, value: Value, func: Value, level: int) -> None:
+    """An unseen callee may change what it is given: attributes and items that hold graphs are forgotten. A network, by
+    convention, only reads the attributes."""
+    if conventions.is_library(func):
+        return
+    held = state.get(value)
+    if isinstance(held, DictObj) and held.of is not None and level == GUESS:
+        submodules.forget(state, held.of, state.frame.code.span)
+    if isinstance(held, Instance) and isinstance(value, Ref):
+        if level == GUESS:
+            forget(machine, state, value)
+    elif isinstance(held, UnknownObj) and level == GUESS and held.edge is None and not held.plain:
+        may_be_leaf(machine, state, value)
+    elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and edges_in(machine, state, [value]):
+        state.set(value, UnknownObj(state.frame.code.span, name="items"))
+    elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and level == GUESS and not held.items:
+        state.set(value, replace(held, open=True))  # it is given to be filled
+
+
+def keep(state: State, made: Value, given: tuple[Value, ...]) -> None:
+    """An object whose `__init__` nobody followed keeps what that was given, as far as it is no network."""
+    held = state.get(made)
+    if isinstance(held, Instance) and isinstance(made, Ref) and not is_module(state, made):
+        state.set(made, Instance(held.cls, {**held.attrs, GIVEN: Tuple(given)}))
+
+
+def forget(machine: Machine, state: State, ref: Ref) -> None:
+    """Drop the attributes of an object that hold graphs: somebody may have rebound them."""
+    held = state.heap[ref.id]
+    if not isinstance(held, Instance):
+        return
+    kept: dict[str, Value] = {}
+    for name, value in held.attrs.items():
+        obj = state.get(value)
+        inert = obj is None and not isinstance(value, Tuple)
+        parameter = isinstance(obj, TensorObj) and obj.edge is not None and obj.edge.node.is_leaf
+        if inert or parameter or name == weights.WEIGHTS or not edges_in(machine, state, [value]):
+            kept[name] = value
+    if len(kept) < len(held.attrs):
+        state.set(ref, Instance(held.cls, kept))
+
+
+def counted(state: State, value: Value) -> Value:
+    """Note that something unknown is a number, since turns are counted by it; the number, where it is a sum."""
+    held = state.get(value)
+    if not isinstance(held, UnknownObj) or not isinstance(value, Ref):
+        return value
+    total = held.attrs.get(TOTAL)
+    if isinstance(total, Term):
+        for part in total.args:
+            summed = state.get(part)
+            if isinstance(part, Ref) and isinstance(summed, UnknownObj) and not (summed.hint or summed.attrs):
+                state.set(part, replace(summed, hint=COUNT, plain=True, edge=None))
+        return total
+    if not (held.hint or held.edge or held.attrs):
+        state.set(value, replace(held, hint=COUNT, plain=True))
+    return value
+
+
+def number(state: State, value: Value) -> Value:
+    """The number that an unknown sum is; any other value is itself."""
+    held = state.get(value)
+    return held.attrs.get(TOTAL, value) if isinstance(held, UnknownObj) else value
+
+
+def totalled(state: State, total: Value, op: str, left: Value, right: Value) -> None:
+    """Note of what number an unknown sum is made, a difference, or a product, and of what other unknown."""
+    held, numbers = state.get(total), [_number(state, each) for each in (left, right)]
+    if isinstance(held, UnknownObj) and isinstance(total, Ref) and not held.hint:
+        first, second = numbers
+        if first is None or second is None or not any(map(terms.is_scalar, (left, right))):
+            return
+        if op != "*":
+            state.set(total, replace(held, attrs={**held.attrs, TOTAL: terms.sum_of(op, first, second)}))
+        elif decisions.loops_of(first) or decisions.loops_of(second):  # what counts turns, as `epoch * batches`
+            state.set(total, replace(held, attrs={**held.attrs, TOTAL: terms.product(first, second)}))
+
+
+def _number(state: State, value: Value) -> Value | None:
+    """What number a value is, should it be one; None if it is another thing."""
+    held = state.get(value)
+    if isinstance(held, UnknownObj):
+        return held.attrs.get(TOTAL) or (value if held.hint in ("", COUNT) and not held.attrs else None)
+    is_text = isinstance(value, Const) and type(value.value) is not int
+    return value if terms.is_scalar(value) and not is_text else None

@@ -1,0 +1,1 @@
+"""What a path knows of numbers and conditions, and whether they go together."""

@@ -1,0 +1,463 @@
+"""What a path knows of conditions: decides them where it can, from constants, earlier answers and bounds, and notes what follows."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from retainlint.startup.records import replace
+from retainlint.symbolic.solver import congruences, finite_domains
+from retainlint.symbolic.solver.intervals import by_bounds, by_others, within
+from retainlint.symbolic.solver.terms import DEEPEST, both, is_scalar, sum_of
+from retainlint.symbolic.state import classes
+from retainlint.symbolic.state.classes import is_open
+from retainlint.symbolic.state.path_condition import linear
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import (
+    FALSE,
+    NONE,
+    TOTAL,
+    TRUE,
+    Bound,
+    ClassObj,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    GradMode,
+    Instance,
+    LayerObj,
+    ListObj,
+    Method,
+    OptimizerObj,
+    Partial,
+    Ref,
+    Symbol,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+
+SCALARS = {"int": int, "float": float, "str": str, "bool": bool, "bytes": bytes}
+
+
+_CLASSES = (External, Ref)
+
+_HEIRS = {"_BatchNorm": r"(Sync)?BatchNorm(\dd)?", "_ConvNd": r"Conv(Transpose)?\dd", "RNNBase": "RNN|LSTM|GRU"}
+"""The layers that derive from a base of torch's own."""
+
+
+def kind(state: State, value: Value) -> Value | None:
+    """`type(value)`; None for what may be of many kinds."""
+    held = state.get(value)
+    if isinstance(held, Instance):
+        return held.cls
+    if isinstance(held, LayerObj):
+        return External(f"torch.nn.{held.kind}")
+    if isinstance(value, Const) and (name := type(value.value).__name__) in SCALARS:
+        return External(f"builtins.{name}")
+    return None
+
+
+def layer_named(path: str) -> str | None:
+    """Which layer of torch's a class is that others don't derive from, but for the base of all."""
+    name = path.rpartition(".")[2]
+    is_base = name.startswith("_") or name.endswith("Base")
+    return name if path.startswith("torch.nn.") and name[:1].isupper() and not is_base else None
+
+
+def is_layer(kind: str, path: str) -> bool | None:
+    """Whether a layer of this kind is one of a class of torch's; None for bases that nobody here knows."""
+    name = path.rpartition(".")[2]
+    if name in _HEIRS:
+        return re.fullmatch(_HEIRS[name], kind) is not None
+    layer = layer_named(path)
+    return None if layer is None else layer in ("Module", kind)
+
+
+def is_same_class(state: State, left: Value, right: Value) -> bool | None:
+    """Whether two classes are one; None where they may not be classes, or nobody knows."""
+    if type(left) not in _CLASSES or type(right) not in _CLASSES:
+        return None
+    known = [_known_as(state, each) for each in (left, right)]
+    return None if None in known else known[0] == known[1]
+
+
+def _known_as(state: State, value: Value) -> Value | str | None:
+    """What tells a class from all others, if it is one."""
+    if isinstance(state.get(value), ClassObj):
+        return value
+    if not isinstance(value, External):
+        return None
+    name = value.path.removeprefix("builtins.")
+    return name if name in SCALARS else layer_named(value.path)
+
+
+_KEY = "key"
+"""The hint of such a name begins so, and goes on with the loop that runs over the dict."""
+
+_NAMING = re.compile(r"\.(items|keys|named_parameters|named_modules|named_children|named_buffers)\(\)$")
+
+
+def naming(obj: object) -> str | None:
+    """What gives a dict's names, if an unknown came from there: "items", "keys", ..."""
+    found = _NAMING.search(obj.made.text) if isinstance(obj, UnknownObj) else None
+    return None if found is None else found[1]
+
+
+def hint() -> str:
+    """The hint of the names that one loop meets."""
+    return f"{_KEY} {ticket()}"
+
+
+def mark(state: State, name: Value, run: str) -> None:
+    """Note that an unknown is one of the names that a loop meets."""
+    held = state.get(name)
+    if isinstance(held, UnknownObj) and isinstance(name, Ref):
+        state.set(name, replace(held, hint=run, plain=True))
+
+
+def another(state: State, name: Value, run: str) -> Value:
+    """The name that a turn of a loop meets, where this one stands for them all."""
+    held = state.get(name)
+    found = name if held is None else state.new(held)
+    mark(state, found, run)
+    return found
+
+
+def key_comparisons(state: State, left: Value, right: Value) -> Iterator[Value]:
+    """That something is one of a dict's names, of which each comes once: where one of two values is such a name."""
+    for name, other in ((left, right), (right, left)):
+        held = state.get(name)
+        if isinstance(held, UnknownObj) and held.hint.startswith(_KEY):
+            yield Term(_KEY, (other, Const(held.hint)))
+
+
+_LIBRARIES = frozenset(
+    """torch torchvision torchaudio torchtext numpy scipy pandas matplotlib tqdm PIL cv2 sklearn pytest apex accelerate
+    argparse asyncio collections contextlib copy csv dataclasses datetime enum functools gc glob importlib inspect
+    itertools json logging math operator os pathlib pickle pprint random re shutil string subprocess sys tempfile
+    threading time types unittest uuid warnings""".split()
+)
+"""Those of which a name is a function or a module, unless it is written like a constant or is one of the settings."""
+
+_SETTINGS = re.compile(r"torch\.(backends\.\w+\.(?!is_)|version\.|_C\._?has_|has_)|sys\.flags\.")
+
+_CLASS = re.compile(r"_?[A-Z]\w*[a-z]\w*$")
+
+
+def is_definition(path: str) -> bool:
+    """Whether a path is surely that of a function, a class or a module, so neither false nor None. What
+    `from options import flag` binds may be anything."""
+    root, _, inner = path.partition(".")
+    name = inner.rpartition(".")[2]
+    if not inner or root in ("builtins", "typing") or _CLASS.match(name):
+        return True
+    return root in _LIBRARIES and not name.isupper() and not _SETTINGS.match(path)
+
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
+}  # fmt: skip
+
+_NEGATED = {"!=": "==", "is not": "is", "not in": "in", ">": "<=", ">=": "<"}
+
+
+def total(state: State, value: Value) -> Value:
+    """The number that an unknown sum is; any other value is itself."""
+    if type(value) is not Ref:
+        return value
+    held = state.heap[value.id]
+    return held.attrs.get(TOTAL, value) if isinstance(held, UnknownObj) else value
+
+
+def compare(state: State, op: str, left: Value, right: Value) -> Value:
+    """The truth of a comparison, as a constant or a term."""
+    left, right = total(state, left), total(state, right)
+    if op in _NEGATED:
+        return negate(compare(state, _NEGATED[op], left, right))
+    held = type(left) is Ref or type(right) is Ref
+    if held and op in ("is", "=="):
+        signs = classes.sign(state, left), classes.sign(state, right)
+        if signs != (None, None):
+            op, left, right = "==", signs[0] or left, signs[1] or right
+    if op in ("is", "==") and (one := is_same_class(state, left, right)) is not None:
+        return Const(one)
+    if op == "is":
+        same = _identical(state, left, right)
+        return Const(same) if same is not None else _spelt(state, "is", left, right)
+    if isinstance(left, Const) and isinstance(right, Const):
+        try:
+            return Const(bool(_COMPARE[op](left.value, right.value)), both(left.loops, right.loops))
+        except (TypeError, ValueError):
+            return Term(op, (left, right))
+    if op in ("==", "<", "<="):
+        bounded = by_bounds(op, left, right)
+        if bounded is not None:
+            return Const(bounded, both(loops_of(left), loops_of(right)))
+        if op == "==" and left == right and is_scalar(left):
+            return Const(True)
+        if op == "==" and isinstance(left, Const) and not isinstance(right, Const):
+            left, right = right, left
+        if held and op == "==" and any(asked in state.truths for asked in key_comparisons(state, left, right)):
+            return Const(False)
+    if op == "in":
+        return _contains(state, left, right)
+    return _spelt(state, op, left, right)
+
+
+def _spelt(state: State, op: str, left: Value, right: Value) -> Value:
+    """A comparison as a term, the same one for all ways to write it: `a < b` and `b > a`, `i + 1 == n` and `i == n - 1`."""
+    (lbase, loff), (rbase, roff) = linear(left), linear(right)
+    if op in ("==", "<", "<=") and rbase is None and (parts := _difference(lbase)):
+        return compare(state, op, parts[0], sum_of("+", parts[1], Const(roff - loff)))
+    if op in ("==", "<", "<=") and lbase is None and (parts := _difference(rbase)):
+        return compare(state, op, sum_of("+", parts[1], Const(loff - roff)), parts[0])
+    if isinstance(left, Const) and op in ("<", "<=") and lbase is None and rbase is not None and roff:
+        return Term(op, (Const(loff - roff, left.loops), rbase))
+    if isinstance(left, Const) or op not in ("==", "is", "<", "<="):
+        return Term(op, (left, right))
+    if loff and lbase is not None and op != "is":
+        if isinstance(right, Const) and rbase is None:
+            return Term(op, (lbase, Const(roff - loff, right.loops)))
+        if rbase is not None:
+            left, right = lbase, rbase if roff == loff else sum_of("+", rbase, Const(roff - loff))
+    if isinstance(right, Const):
+        return Term(op, (left, right))
+    if op == "<":
+        return negate(_spelt(state, "<=", right, left))
+    if op in ("==", "is") and _comes_before(right, left):
+        (base, offset), (other, ahead) = linear(right), linear(left)
+        if base is None or other is None or op == "is":
+            return Term(op, (right, left))
+        left, right = base, other if ahead == offset else sum_of("+", other, Const(ahead - offset))
+    return Term(op, (left, right))
+
+
+def _difference(base: Value | None) -> tuple[Value, ...]:
+    """What an unknown number is the difference of."""
+    return base.args if isinstance(base, Term) and base.op == "-" and len(base.args) == 2 else ()
+
+
+def _comes_before(value: Value, other: Value) -> bool:
+    """Whether a value has an earlier place among those that a comparison may hold: references come last, by their numbers,
+    and all else goes by its text."""
+    if type(value) is Ref or type(other) is Ref:
+        return type(other) is Ref and (type(value) is not Ref or value.id < other.id)
+    return _shown(linear(value)[0], DEEPEST) < _shown(linear(other)[0], DEEPEST)
+
+
+def _shown(value: Value | None, depth: int) -> str:
+    """A text that tells numbers apart, without what lies deeper in one."""
+    match value:
+        case Term(op=op, args=args) if depth:
+            return f"{op}({', '.join(_shown(each, depth - 1) for each in args)})"
+        case Const() | Symbol() | Ref() | External():
+            return repr(value)
+    return type(value).__name__
+
+
+def _contains(state: State, item: Value, container: Value) -> Value:
+    container = classes.of(state, container)
+    obj = state.get(container)
+    if isinstance(container, Method) and container.name == "__dict__":
+        return _is_set(state, container.obj, item) or _spelt(state, "in", item, container)
+    known: tuple[Value, ...] | None = None
+    if isinstance(container, Tuple):
+        known = container.items
+    elif isinstance(obj, ListObj) and not obj.open:
+        known = obj.items
+    elif isinstance(obj, DictObj) and not obj.open and not obj.rest:
+        known = tuple(obj.items)
+    if known is not None:
+        answers = [decide(state, compare(state, "==", item, each)) for each in known]
+        if True in answers:
+            return Const(True)
+        if None not in answers:
+            return Const(False)
+        if (is_scalar(item) or isinstance(item, Ref | External | Method)) and all(
+            isinstance(each, Const) for each in known
+        ):
+            return Term("among", (item, Tuple(known)))
+    return Term("in", (item, container))
+
+
+def _is_set(state: State, obj: Value, name: Value) -> Const | None:
+    """Whether an object of the program has an attribute of its own; None if others may have set it."""
+    held = state.get(obj)
+    if not isinstance(held, Instance) or not isinstance(name, Const):
+        return None
+    if str(name.value) in held.attrs:
+        return TRUE
+    return None if is_open(state, held.cls) else FALSE
+
+
+def is_cast(value: Term) -> bool:
+    """Whether a term is the truth of another that has one of its own."""
+    return value.op == "bool" and isinstance(value.args[0], (Term, Symbol, Ref))
+
+
+def negate(value: Value) -> Value:
+    if isinstance(value, Const):
+        return Const(not value.value, value.loops)
+    if isinstance(value, Term) and value.op == "not":
+        return value.args[0]
+    return Term("not", (value,))
+
+
+def _identical(state: State, left: Value, right: Value) -> bool | None:
+    if left == right:
+        return True
+    if isinstance(left, Const) and isinstance(right, Const):
+        return left.value is right.value
+    for one, other in ((left, right), (right, left)):
+        if one == NONE:
+            obj = state.get(other)
+            if isinstance(other, Ref) and not isinstance(obj, UnknownObj):
+                return False
+            if isinstance(obj, UnknownObj) and obj.hint not in ("", "iterator"):
+                return False
+            if isinstance(other, External):
+                return False if is_definition(other.path) else None
+            if isinstance(other, Term | Tuple | Closure | Bound | Partial | Wrapped | GradMode | Method | Symbol):
+                return False
+    if isinstance(left, Ref) and isinstance(right, Ref):
+        known = [not isinstance(state.get(value), UnknownObj) for value in (left, right)]
+        return False if all(known) else None
+    return None
+
+
+def loops_of(value: Value) -> tuple[int, ...]:
+    """All loops whose turn numbers a value was computed from."""
+    if type(value) is Term:
+        if value.loops is None:
+            value.loops = tuple(dict.fromkeys([loop for arg in value.args for loop in loops_of(arg)]))
+        return value.loops
+    if type(value) is Const:
+        return value.loops
+    return (value.loop,) if type(value) is Symbol and value.loop else ()
+
+
+def decide(state: State, value: Value) -> bool | None:
+    """Whether a value is true; None if this path doesn't know."""
+    if loops := loops_of(value):
+        state.deciding.update(loops)
+    if isinstance(value, Const):
+        return bool(value.value)
+    if (told := state.truths.get(value)) is not None:
+        return told
+    if isinstance(value, Term):
+        return _decide_term(state, value)
+    if isinstance(value, Tuple):
+        return bool(value.items)
+    if isinstance(value, Ref):
+        return _decide_object(state, value)
+    if isinstance(value, Symbol):
+        return True if value.low > 0 else None
+    if isinstance(value, External) and not is_definition(value.path):
+        return False if state.truths.get(Term("is", (value, Const(None)))) else None
+    return True  # functions, classes, modules
+
+
+def _decide_object(state: State, value: Ref) -> bool | None:
+    if isinstance(content := classes.of(state, value), Ref):
+        value = content
+    obj = state.get(value)
+    if isinstance(obj, ListObj):
+        return True if obj.items else None if obj.open else False
+    if isinstance(obj, DictObj):
+        return True if obj.items else None if obj.open or obj.rest else False
+    if isinstance(obj, LayerObj | OptimizerObj | ClassObj):
+        return True
+    if isinstance(obj, Instance):
+        cls = state.get(obj.cls)
+        magic = {"__len__", "__bool__"}
+        return True if isinstance(cls, ClassObj) and not magic & set(cls.attrs) else None
+    if isinstance(obj, (TensorObj, UnknownObj)) and (told := state.truths.get(Term("is", (value, NONE)))) is not None:
+        return False if told else None
+    if not isinstance(obj, UnknownObj):
+        return None
+    size = Term("len", (value,))
+    if any(size in term.args for term, _ in state.truths.about(size)):
+        empty = within(state, "<=", size, Const(0))
+        return None if empty is None else not empty
+    return None
+
+
+def _decide_term(state: State, value: Term) -> bool | None:
+    if value.op == "not":
+        inner = decide(state, value.args[0])
+        return None if inner is None else not inner
+    if value.op in ("==", "<", "<=") and (told := by_others(state, value.op, *value.args)) is not None:
+        return told
+    if value.op in ("==", "among") and (told := finite_domains.decide(state, value)) is not None:
+        return told
+    if value.op in ("%", "==", "<", "<=") and (told := congruences.decide(state, value)) is not None:
+        return told
+    if value.op in ("==", "<", "<="):
+        return within(state, value.op, *value.args)
+    if value.op == "bool":
+        return decide(state, value.args[0])
+    if value.op in ("any", "all"):
+        return _decide_many(value.op == "any", [decide(state, each) for each in value.args])
+    if value.op == "is" and value.args[1] == NONE:
+        truth_of = state.truths.get(value.args[0])
+        if truth_of:
+            return False
+    return None
+
+
+def _decide_many(asked: bool, answers: list[bool | None]) -> bool | None:
+    """Whether any of some truths holds (asked: True), or all of them do (False)."""
+    if asked in answers:
+        return asked
+    return None if None in answers else not asked
+
+
+def follow(state: State, value: Value, truth: bool) -> None:
+    """Note what else a path knows that has chosen so: where none of several holds, each of them doesn't."""
+    if isinstance(value, Term) and value.op == "==" and truth:
+        for asked in key_comparisons(state, *value.args):
+            state.truths[asked] = True
+    if isinstance(value, Term) and value.op == "isinstance" and not truth and _asks_for_tensors(value.args[1]):
+        held = state.get(value.args[0])
+        if isinstance(held, UnknownObj) and isinstance(value.args[0], Ref):
+            state.set(value.args[0], replace(held, edge=None, plain=True))  # what is no tensor has no graph
+    if not (isinstance(value, Term) and value.op == ("all" if truth else "any")):
+        return
+    for each in value.args:
+        answer = truth
+        while isinstance(each, Term) and (each.op == "not" or is_cast(each)):
+            answer ^= each.op == "not"
+            each = each.args[0]
+        if not isinstance(each, Const):
+            state.truths[each] = answer
+            follow(state, each, answer)
+
+
+def _asks_for_tensors(kinds: Value) -> bool:
+    return External("torch.Tensor") in (kinds.items if isinstance(kinds, Tuple) else (kinds,))
+
+
+def presume(state: State, value: Value) -> set[Value]:
+    """Take for granted that a comparison of numbers holds which can't be decided; what is noted for that."""
+    truth = True
+    while isinstance(value, Term) and value.op == "not":
+        value, truth = value.args[0], not truth
+    if not (isinstance(value, Term) and value.op in ("==", "<", "<=")):
+        return set()
+    state.truths[value] = truth
+    return {value}
+
+
+def forget(state: State, value: Value) -> None:
+    """Forget what a path has chosen of something that holds others now."""
+    size = Term("len", (value,))
+    for term in [term for term in state.truths if term == value or (isinstance(term, Term) and size in term.args)]:
+        del state.truths[term]

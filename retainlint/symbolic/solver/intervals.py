@@ -1,0 +1,165 @@
+"""What a path knows of how large a number is, from the bounds of a loop's index and the comparisons that were chosen."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+
+from retainlint.symbolic.state.path_condition import Linear, linear, sides
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import Const, Symbol, Term, Value
+
+_COMPARE: dict[str, Callable[[int, int], bool]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
+
+
+def by_bounds(op: str, left: Value, right: Value) -> bool | None:
+    """Decide where both are numbers over the same unknown, or where a loop index has bounds that tell."""
+    return _ordered(op, linear(left), linear(right))
+
+
+def _ordered(op: str, left: Linear, right: Linear) -> bool | None:
+    (lbase, loff), (rbase, roff) = left, right
+    if lbase == rbase:
+        return _COMPARE[op](loff, roff)
+    if isinstance(lbase, Term) and lbase.op == "positive" and rbase is None and op == "<" and roff - loff <= 0:
+        return False
+    if isinstance(lbase, Symbol):
+        if rbase is None and loff + lbase.low > roff:  # surely greater
+            return False
+        if lbase.high is not None:
+            hbase, hoff = linear(lbase.high)
+            if hbase == rbase and loff + hoff < roff:  # surely less
+                return op != "=="
+            if op == "<=" and hbase == rbase and loff + hoff <= roff:
+                return True
+    elif isinstance(rbase, Symbol) and lbase is None:
+        if roff + rbase.low > loff:
+            return op != "=="
+        if rbase.high is not None:
+            hbase, hoff = linear(rbase.high)
+            if hbase is None and roff + hoff < loff:
+                return False
+    return None
+
+
+def by_others(state: State, op: str, left: Value, right: Value) -> bool | None:
+    """Decide where this path has chosen that a number, or a text, is the same as another, or at most that."""
+    both = linear(left), linear(right)
+    for known, truth in state.truths.about(both[0][0], both[1][0]):
+        if not truth or known.op not in ("==", "<="):
+            continue
+        ways = sides(known)
+        for (base, offset), (obase, ooff) in (ways, ways[::-1])[: 2 if known.op == "==" else 1]:
+            for at, (asked, ahead) in enumerate(both):
+                if base is None or asked != base:
+                    continue
+                there = both[1 - at]
+                if isinstance(obase, Const) and op == "==" and known.op == "==":  # a text
+                    return bool(obase.value == there[0].value) if isinstance(there[0], Const) else None
+                moved = obase, ooff + ahead - offset
+                told = _moved(state, op, moved, there, at) if known.op == "==" else _below(op, moved, there, at)
+                if told is not None:
+                    return told
+    return None
+
+
+def _moved(state: State, op: str, known: Linear, other: Linear, at: int) -> bool | None:
+    """A comparison, with what one side is known to be in its place."""
+    told = _ordered(op, known, other) if at == 0 else _ordered(op, other, known)
+    if told is not None or known[0] is not None:
+        return told
+    if op == "==" or at == 1:
+        return _within(state, op, other, known[1])
+    told = _within(state, "<=" if op == "<" else "<", other, known[1])
+    return None if told is None else not told
+
+
+def _below(op: str, most: Linear, other: Linear, at: int) -> bool | None:
+    """A comparison of what is at most some number."""
+    return op != "==" and at == 0 if _ordered("<", most, other) else None
+
+
+def latest(ours: Mapping[Value, bool], theirs: Mapping[Value, bool]) -> dict[Value, bool]:
+    """That a number is at most a turn's, where it is that turn's by one path's choice, and an earlier one's by the
+    other's; given what each has chosen that the other hasn't."""
+    both = _turns_named(ours), _turns_named(theirs)
+    return {
+        Term("<=", (number, index)): True
+        for named, others in (both, both[::-1])
+        for number, index, is_most in named
+        if not is_most and any(number == of and by_bounds("<=", before, index) for of, before, _ in others)
+    }
+
+
+def _turns_named(known: Mapping[Value, bool]) -> list[tuple[Value, Value, bool]]:
+    """The numbers that a path has chosen to be a turn's, or at most that; which turn it is."""
+    found: list[tuple[Value, Value, bool]] = []
+    for term, truth in known.items():
+        if truth and isinstance(term, Term) and term.op in ("==", "<="):
+            is_most = term.op == "<="
+            for number, index in (term.args,) if is_most else (term.args, term.args[::-1]):
+                if not isinstance(number, Const | Symbol):
+                    found.append((number, index, is_most))
+    return found
+
+
+def at_most(state: State, number: Value) -> int | None:
+    """The largest that a number may be, by the comparisons that this path has chosen."""
+    base, offset = linear(number)
+    if base is None:
+        return offset
+    bounds: list[int] = []
+    for term, truth in state.truths.about(base):
+        (lbase, loff), (rbase, roff) = sides(term)
+        slack = 1 if term.op == ("<" if truth else "<=") else 0
+        if lbase == base and rbase is None and truth:
+            bounds.append(roff - loff - slack)
+        elif rbase == base and lbase is None and truth == (term.op == "=="):
+            bounds.append(loff - roff - slack)
+    return min(bounds) + offset if bounds else None
+
+
+def within(state: State, op: str, left: Value, right: Value) -> bool | None:
+    """Decide the comparison of an unknown with a number by what this path has chosen of other numbers."""
+    if not isinstance(right, Const) or not isinstance(right.value, int | float):
+        return None
+    return _within(state, op, linear(left), right.value)
+
+
+def _within(state: State, op: str, left: Linear, number: float) -> bool | None:
+    base, offset = left
+    if base is None:
+        return None
+    low, high = _bounds(state, base)
+    low, high = (low[0] + offset, low[1]), (high[0] + offset, high[1])
+    below = high[0] < number or (high[0] == number and not high[1])
+    above = low[0] > number or (low[0] == number and not low[1])
+    if op == "==":
+        if low[0] == high[0] == number and low[1] and high[1]:
+            return True
+        return False if below or above else None
+    if op == "<":
+        return True if below else False if low[0] >= number else None
+    return True if high[0] <= number else False if above else None
+
+
+def _bounds(state: State, base: Value) -> tuple[tuple[float, bool], tuple[float, bool]]:
+    """The least and the largest that a number may be on this path, each with whether it may be that."""
+    low, high = (-math.inf, True), (math.inf, True)
+    for term, truth in state.truths.about(base):
+        if term.op == "==" and not truth:
+            continue
+        (lbase, loff), (rbase, roff) = sides(term)
+        if lbase == base and isinstance(right := term.args[1], Const) and isinstance(right.value, int | float):
+            number, lower, upper = right.value - loff, not truth, truth
+        elif rbase == base and isinstance(left := term.args[0], Const) and isinstance(left.value, int | float):
+            number, lower, upper = left.value - roff, truth, not truth
+        else:
+            continue
+        closed = term.op == "==" or (term.op == "<=") == truth
+        if lower or term.op == "==":
+            low = max(low, (number, closed), key=lambda bound: (bound[0], not bound[1]))
+        if upper or term.op == "==":
+            high = min(high, (number, closed), key=lambda bound: (bound[0], bound[1]))
+    return low, high

@@ -1,0 +1,278 @@
+"""Classes of the program: their ancestors, what an object finds in them, and those that derive from builtins, layers and enumerations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from retainlint.startup.records import replace
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import (
+    FALSE,
+    ClassObj,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    Instance,
+    LayerObj,
+    ListObj,
+    Ref,
+    Tuple,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
+
+MODULE_BASES = (
+    "torch.nn.Module", "pytorch_lightning.LightningModule", "lightning.LightningModule",
+    "lightning.pytorch.LightningModule", "pl.LightningModule",
+)  # fmt: skip
+
+
+_NO_LAYERS = {"Module", "Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer", "DataParallel"}
+
+
+def ancestry(state: State, cls: Value) -> Iterator[Value]:
+    """A class and its bases, nearest first; what is not of the program comes as it is."""
+    yield cls
+    obj = state.get(cls)
+    while isinstance(obj, ClassObj) and len(obj.bases) == 1:
+        yield (cls := obj.bases[0])
+        obj = state.get(cls)
+    if isinstance(obj, ClassObj):
+        seen: set[Value] = set()
+        for base in obj.bases:
+            for ancestor in ancestry(state, base):
+                if ancestor not in seen:
+                    seen.add(ancestor)
+                    yield ancestor
+
+
+def class_of(state: State, value: Value) -> Ref | None:
+    obj = state.get(value)
+    return obj.cls if isinstance(obj, Instance) else None
+
+
+def is_module(state: State, value: Value) -> bool:
+    """Whether an object's class derives from nn.Module, or from a layer."""
+    cls = class_of(state, value) or value
+    return any(
+        isinstance(base, External) and (base.path in MODULE_BASES or _layer(base.path)) for base in ancestry(state, cls)
+    )
+
+
+def layer_of(state: State, value: Value) -> str | None:
+    """The layer of torch.nn from which an object's class derives."""
+    cls = class_of(state, value)
+    bases = ancestry(state, cls) if cls is not None else ()
+    return next((kind for base in bases if isinstance(base, External) and (kind := _layer(base.path))), None)
+
+
+@cache
+def _layer(path: str) -> str:
+    """The name of a layer by its path; "" of anything else."""
+    kind = path.removeprefix("torch.nn.")
+    return kind if kind != path and kind.isidentifier() and kind[0].isupper() and kind not in _NO_LAYERS else ""
+
+
+def is_open(state: State, cls: Value) -> bool:
+    """Whether a class has bases that we can't see."""
+    return any(True for _ in unseen(state, cls))
+
+
+def unseen(state: State, cls: Value) -> Iterator[Value]:
+    """The bases of a class that we can't see, layers of torch too."""
+    known = ("builtins.object", "abc.ABC", "torch.autograd.Function", "torch.utils.data.Dataset", "typing.NamedTuple")
+    for base in ancestry(state, cls):
+        is_known = isinstance(base, External) and (base.path in MODULE_BASES or base.path in known)
+        if not is_known and not isinstance(state.get(base), ClassObj):
+            yield base
+
+
+def find(state: State, obj: Value, name: str, after: Value | None = None) -> Value | None:
+    """What the class of an object holds under a name; with `after`, beyond that class."""
+    cls = class_of(state, obj) or obj
+    waiting = after is not None
+    for base in ancestry(state, cls):
+        if waiting:
+            waiting = base != after
+            continue
+        found = state.get(base)
+        if isinstance(found, ClassObj) and name in found.attrs:
+            return found.attrs[name]
+    return None
+
+
+CONTENT = "(content)"
+"""Under this name an object holds its dict or list."""
+
+_KINDS = {
+    "builtins.dict": "dict", "collections.OrderedDict": "dict", "collections.UserDict": "dict", "typing.Dict": "dict",
+    "builtins.list": "list", "collections.UserList": "list", "typing.List": "list",
+}  # fmt: skip
+
+_METHODS = {
+    "dict": "get keys values items update setdefault pop clear copy".split(),
+    "list": "append insert extend pop clear remove reverse copy index count sort".split(),
+}
+
+
+def kind(state: State, cls: Value) -> str | None:
+    """Whether a class derives from "dict" or "list"."""
+    obj = state.get(cls)
+    if not isinstance(obj, ClassObj) or not obj.bases:
+        return None
+    found = (_KINDS.get(base.path) for base in ancestry(state, cls) if isinstance(base, External))
+    return next((each for each in found if each is not None), None)
+
+
+def hold_content(state: State, obj: Ref, content: Value) -> None:
+    """An object holds this from now on."""
+    held = state.heap[obj.id]
+    if isinstance(held, Instance):
+        state.set(obj, replace(held, attrs={**held.attrs, CONTENT: content}))
+
+
+def of(state: State, obj: Value) -> Value:
+    """What an object holds; any other value is itself."""
+    held = state.get(obj)
+    return held.attrs.get(CONTENT, obj) if isinstance(held, Instance) else obj
+
+
+def method(state: State, obj: Value, name: str) -> Value | None:
+    """What has the method of that name: the dict or list in an object, if it is one of theirs."""
+    content = of(state, obj)
+    held = state.get(content)
+    known = _METHODS["dict"] if isinstance(held, DictObj) else _METHODS["list"] if isinstance(held, ListObj) else ()
+    return content if content != obj and name in known else None
+
+
+def entry(state: State, obj: Value, name: str) -> Value | None:
+    """What an object holds under a name, as a dict whose keys are its attributes."""
+    content = of(state, obj)
+    held = state.get(content)
+    if content == obj or not isinstance(held, DictObj):
+        return None
+    return content if name == "data" else held.items.get(Const(name))
+
+
+_AUTO = re.compile(r"(?:\w+\.)?auto\(\)")
+
+
+def is_enum(state: State, cls: Value) -> bool:
+    """Whether a class is an enumeration, whose members are no texts or numbers besides."""
+    unseen = [base for base in ancestry(state, cls) if not isinstance(state.get(base), ClassObj)]
+    return unseen == [External("enum.Enum")]
+
+
+def make_members(state: State, cls: Ref) -> None:
+    """Let the names of an enumeration's body stand for its members; names of equal values are one member's."""
+    held = state.get(cls)
+    if isinstance(held, ClassObj) and is_enum(state, cls):
+        members: dict[Value, Value] = {}
+        made: dict[str, Value] = {}
+        for name, value in _listed(state, held.attrs):
+            if value not in members:
+                members[value] = state.new(Instance(cls, {"name": Const(name), "value": value}))
+            made[name] = members[value]
+        state.set(cls, ClassObj(held.name, held.bases, {**held.attrs, **made}, held.code, held.dataclass))
+
+
+def _listed(state: State, attrs: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
+    """The names and values of an enumeration; `auto()` counts on from the value before."""
+    last: Value = Const(0)
+    counted: dict[Value, Value] = {}
+    for name, value in attrs.items():
+        held, value = state.get(value), counted.get(value, value)
+        if name.startswith("_") or isinstance(value, Closure | Wrapped) or isinstance(held, ClassObj):
+            continue
+        automatic = isinstance(held, UnknownObj) and _AUTO.fullmatch(held.made.text) and value not in counted.values()
+        if automatic and isinstance(last, Const) and type(last.value) is int and "_generate_next_value_" not in attrs:
+            counted[value] = value = Const(last.value + 1)
+        yield name, value
+        last = value
+
+
+def member(state: State, cls: Ref, value: Value) -> Value | None:
+    """The member of an enumeration that has a value; None if nobody knows which."""
+    held = state.get(cls)
+    for each in held.attrs.values() if isinstance(held, ClassObj) else ():
+        found = state.get(each)
+        if isinstance(found, Instance) and value in (each, found.attrs.get("value")):
+            return each
+    return None
+
+
+def named(state: State, cls: Value, name: Value) -> Value | None:
+    """The member of an enumeration that has a name; None if nobody knows which."""
+    found = find(state, cls, name.value) if isinstance(name, Const) and isinstance(name.value, str) else None
+    return found if found is not None and isinstance(state.get(found), Instance) else None
+
+
+def sign(state: State, value: Value) -> Const | None:
+    """A text that stands for a member where it is compared, and that nothing else is; None for what is no member."""
+    held = state.get(value)
+    name = held.attrs.get("name") if isinstance(held, Instance) else None
+    if not isinstance(held, Instance) or not isinstance(name, Const) or not is_enum(state, held.cls):
+        return None
+    if find(state, value, "__eq__") is not None:
+        return None
+    cls = state.get(held.cls)
+    assert isinstance(cls, ClassObj)
+    return Const(f"\0{cls.code.span.source.name}:{cls.code.qualname}.{name.value!r}")
+
+
+LAYER = "(layer)"
+"""Under this name an object holds its layer, in a tuple: the layer is no part of it."""
+
+_GROWING = ("Sequential", "ModuleList", "ModuleDict")
+
+
+def hold_layer(state: State, obj: Ref, made: Value) -> None:
+    """`super().__init__(...)`: what the layer has, the object has."""
+    held, layer = state.heap[obj.id], state.get(made)
+    if isinstance(held, Instance) and isinstance(layer, LayerObj):
+        own = {name: value for name, value in layer.attrs.items() if not name.startswith("_")}
+        state.set(obj, replace(held, attrs={**held.attrs, **own, LAYER: Tuple((made,))}))
+
+
+def layer(state: State, obj: Value) -> Ref | None:
+    """The layer in an object, as the object is now; None if there is none."""
+    held = state.get(obj)
+    kept = held.attrs.get(LAYER) if isinstance(held, Instance) else None
+    if not isinstance(held, Instance) or not isinstance(kept, Tuple):
+        return None
+    ref = kept.items[0]
+    inner = state.get(ref)
+    assert isinstance(ref, Ref) and isinstance(inner, LayerObj)
+    training = held.attrs.get("training") != FALSE
+    if inner.kind in _GROWING:
+        parts = {name: value for name, value in held.attrs.items() if is_part(state, value)}
+        now = replace(inner, attrs=parts, children=tuple(parts.values()), training=training)
+    else:
+        shared = {name: held.attrs.get(name, value) for name, value in inner.attrs.items()}
+        now = replace(inner, attrs=shared, training=training)
+    if now != inner:
+        state.set(ref, now)
+    return ref
+
+
+def children(state: State, obj: Value) -> tuple[Value, ...]:
+    """The modules in an object that is a Sequential or a ModuleList."""
+    inner = state.get(layer(state, obj) or obj)
+    return inner.children if isinstance(inner, LayerObj) else ()
+
+
+def derives(state: State, obj: Value) -> bool:
+    """Whether an object's class derives from a layer."""
+    return layer_of(state, obj) is not None
+
+
+def is_part(state: State, value: Value) -> bool:
+    """Whether a value is a module, and so a part of what it is set on."""
+    held = state.get(value)
+    if isinstance(held, UnknownObj):
+        return held.hint in ("module", "submodule")
+    return isinstance(held, LayerObj) or (isinstance(held, Instance) and is_module(state, value))

@@ -1,0 +1,189 @@
+"""Which arms of branches and which backward passes of the program no path came to: what stands there may still happen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+from retainlint import ir, program
+from retainlint.symbolic.state import code_text
+from retainlint.text.source import Span
+
+WALKS = frozenset({"backward", "manual_backward", "autograd"})
+"""Names in whose neighbourhood something is walked."""
+
+
+class Arms:
+    """Which arms of which branches were taken."""
+
+    def __init__(self) -> None:
+        self.taken: dict[int, tuple[ir.If, int]] = {}  # by the identity of the instruction; 1 for then, 2 for orelse
+
+    def take(self, instr: ir.If, arm: bool) -> None:
+        way = 1 if arm else 2
+        known = self.taken.get(id(instr), (instr, 0))[1]
+        if not known & way:
+            self.taken[id(instr)] = instr, known | way
+
+    def untaken(self) -> frozenset[str]:
+        """The names that the untaken arms of the branches that were reached mention."""
+        blocks = (instr.orelse if arms == 1 else instr.then for instr, arms in self.taken.values() if arms != 3)
+        return frozenset(name for block in blocks for name in _mentioned(block))
+
+
+def walkers(program: program.Program) -> frozenset[str]:
+    """The names of walks, and of the program's functions that walk or call one of these."""
+    found = WALKS
+    known: dict[ir.Code, frozenset[str]] = {}
+    while True:
+        mentions: dict[str, frozenset[str]] = {}
+        for code in _functions(program.module.body, found):
+            if code not in known:
+                known[code] = frozenset(_mentioned(code.body))
+            mentions[code.name] = known[code]
+        more = {name for name, inside in mentions.items() if name not in found and not found.isdisjoint(inside)}
+        if not more:
+            return found
+        found |= more
+
+
+def count(program: program.Program) -> int:
+    """How many walks are written in a program, at most."""
+    return sum(name in WALKS for name in _mentioned(program.module.body, WALKS))
+
+
+def _functions(block: ir.Block, names: frozenset[str]) -> Iterator[ir.Code]:
+    """Those that may speak of some names."""
+    for instr in block:
+        if isinstance(instr, ir.MakeFunction | ir.MakeClass) and _may_speak(instr.code, names):
+            if isinstance(instr, ir.MakeFunction):
+                yield instr.code
+            yield from _functions(instr.code.body, names)
+        for inner in blocks(instr):
+            yield from _functions(inner, names)
+
+
+def _may_speak(code: ir.Code, names: frozenset[str] | None) -> bool:
+    """Whether a function's body has to be looked at for some names."""
+    return names is None or not isinstance(code, ir.Deferred) or not names.isdisjoint(code.words)
+
+
+def _mentioned(block: ir.Block, names: frozenset[str] | None = None) -> Iterable[str]:
+    """The names and attributes that a block reads, those of blocks and functions inside it too; or as many as there may be
+    some names among."""
+    for instr in block:
+        if isinstance(instr, ir.Load | ir.GetAttr):
+            yield instr.name
+        elif isinstance(instr, ir.MakeFunction | ir.MakeClass) and _may_speak(instr.code, names):
+            yield from _mentioned(instr.code.body, names)
+        for inner in blocks(instr):
+            yield from _mentioned(inner, names)
+
+
+_BLOCKS: dict[type, Callable[[Any], Iterable[ir.Block]]] = {
+    ir.If: lambda instr: (instr.then, instr.orelse),
+    ir.For: lambda instr: (instr.body, instr.orelse),
+    ir.While: lambda instr: (instr.test, instr.body, instr.orelse),
+    ir.With: lambda instr: (instr.body,),
+    ir.Try: lambda instr: (
+        instr.body, instr.orelse, instr.final, *(block for each in instr.handlers for block in (each.test, each.body)),
+    ),
+}  # fmt: skip
+
+
+def blocks(instr: ir.Instr) -> Iterable[ir.Block]:
+    """The blocks that an instruction holds; most hold none."""
+    found = _BLOCKS.get(type(instr))
+    return () if found is None else found(instr)
+
+
+_WALK = re.compile(r".*\.\s*backward\s*\([^()]*\)", re.DOTALL)
+
+
+def has_walks(code: ir.Code, walked: set[Span]) -> bool:
+    """Whether a walk stands in a function's own body that isn't among those that were executed; one of another library
+    than torch is no walk."""
+    return any(span not in walked for span in _walks(code.body)) and not code_text.speaks_another(code.span.source)
+
+
+def makes_walks(code: ir.Code, entered: set[ir.Code]) -> bool:
+    """Whether a function makes one that walks, and that nobody called."""
+    return any(each.walks and each not in entered for each in made(code))
+
+
+def made(code: ir.Code) -> list[ir.Code]:
+    """The functions that a function makes, whatever happens."""
+    return [each.code for each in code.body if isinstance(each, ir.MakeFunction)]
+
+
+class Sites:
+    """The walks of a program, and the names of its functions that lead there."""
+
+    def __init__(self, program: program.Program) -> None:
+        self.program = program
+        self.found: dict[int, tuple[ir.For | ir.While, frozenset[Span]]] = {}  # by the identity of a loop
+
+    def may_walk(self, loop: ir.For | ir.While) -> bool:
+        """Whether a loop's body leads to a walk of the program."""
+        return bool(self._of(loop))
+
+    def is_walked(self, loop: ir.For | ir.While, walked: set[Span]) -> bool:
+        """Whether some path came to each walk that a loop's body leads to."""
+        return self._of(loop) <= walked
+
+    def _of(self, loop: ir.For | ir.While) -> frozenset[Span]:
+        if id(loop) not in self.found:
+            self.found[id(loop)] = loop, frozenset(self._walks_below(loop))
+        return self.found[id(loop)][1]
+
+    def _walks_below(self, loop: ir.For | ir.While) -> Iterator[Span]:
+        yield from _walks(loop.body)
+        seen: set[str] = set()
+        waiting = set(code_text.WORD.findall(loop.span.source.text[loop.span.start : _end(loop)]))
+        while new := (waiting - seen) & self._functions.keys():
+            seen |= new
+            for code in (code for name in new for code in self._functions[name]):
+                waiting |= set(code_text.WORD.findall("".join(code_text.texts([code]))))
+                if code.walks:
+                    yield from _walks(code.body)
+
+    @cached_property
+    def _functions(self) -> dict[str, list[ir.Code]]:
+        found: dict[str, list[ir.Code]] = {}
+        for code in _codes(self.program.module.body):
+            found.setdefault(code.name, []).append(code)
+        return found
+
+
+def _end(loop: ir.For | ir.While) -> int:
+    """Where the last thing in a loop's body ends."""
+    return max((span.end for span in spans(loop.body)), default=loop.span.end)
+
+
+def spans(block: ir.Block) -> Iterator[Span]:
+    """Where the instructions of a block stand, and those inside them."""
+    for instr in block:
+        yield instr.span
+        for inner in blocks(instr):
+            yield from spans(inner)
+
+
+def _codes(block: ir.Block) -> Iterator[ir.Code]:
+    """The functions of a module, and the methods of its classes."""
+    for instr in block:
+        if isinstance(instr, ir.MakeFunction):
+            yield instr.code
+        elif isinstance(instr, ir.MakeClass):
+            yield from _codes(instr.code.body)
+        for inner in blocks(instr):
+            yield from _codes(inner)
+
+
+def _walks(block: ir.Block) -> Iterator[Span]:
+    for instr in block:
+        if isinstance(instr, ir.Call) and _WALK.fullmatch(instr.span.text):
+            yield instr.span
+        for inner in blocks(instr):
+            yield from _walks(inner)

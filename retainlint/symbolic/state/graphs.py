@@ -1,0 +1,320 @@
+"""Builds the core's nodes for symbolic values, and remembers of each node what the core doesn't: where, and how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TypeAlias
+
+from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
+from retainlint.autograd.saves import RESULT, UNCHECKED, Slot, rows
+from retainlint.incident import Moment
+from retainlint.startup.records import record, replace
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Ref, TensorObj, UnknownObj, Value
+from retainlint.text.source import Span
+
+
+class Returned:
+    """By the nodes that stand for what was returned; these never change, so all paths share it."""
+
+    def __init__(self) -> None:
+        self.callees: dict[Node, Value] = {}
+        """What was called, where it is an object or a method of one."""
+        self.criteria: set[Node] = set()
+        """Calls of criteria: what they return has the graphs of what they were given, and no other."""
+        self.portions: dict[Node, str] = {}
+        """Under which names parts were taken."""
+        self.apart: set[Node] = set()
+        """Of what single items were taken: perhaps that is no tensor."""
+        self.needs: dict[Node, tuple[Node, ...]] = {}
+        """What a root needs to have a graph, as `proof` has it."""
+        self.rooted: set[Node] = set()
+        """Nodes that are known to lead to a leaf, or to a network."""
+
+
+UNSEEN = "UnseenBackward"
+"""The op of a node that stands for a call that we couldn't see."""
+
+PART = "PartBackward"
+"""The op of a node that stands for a part of what such a call returned."""
+
+
+@record
+class Birth:
+    """Where a node was made and how sure we are of it: that it exists, that a gradient passes each edge, that each
+    slot is filled. `operands` are where the inputs stand in the text; `assumed` words what level 1 rests on.
+    `serves` tells of each slot for which of the node's edges the gradient is a function of it, None for all; of a
+    node that isn't a row of the saves table nobody knows."""
+
+    moment: Moment
+    exists: int
+    passes: tuple[int, ...]
+    slots: tuple[int, ...]
+    operands: tuple[Span | None, ...] = ()
+    operation: str = ""
+    assumed: str = ""
+    from_call: bool = False
+    in_init: bool = False  # made while an `__init__` ran
+    serves: tuple[tuple[int, ...] | None, ...] | None = None
+    doubt: int = PROVEN  # of the operation itself
+
+
+class Graphs:
+    """The births of all nodes of one exploration; nodes never change, so all paths share it."""
+
+    def __init__(self) -> None:
+        self.births: dict[Node, Birth] = {}
+        self.networks: dict[Node, tuple[Value, str]] = {}
+        """Leaves that stand for the weights of a network that nobody sees: which, and its name."""
+        self.partly: set[Node] = set()
+        """Such leaves of networks of which some path has frozen a part, nobody knows which."""
+        self.listed: dict[Ref, frozenset[Value]] = {}
+        """Modules whose parameters somebody listed: those that are known."""
+        self.modules: set[str] = set()
+        """Imported things that were used as modules are, by their paths."""
+        self.read: dict[tuple[int, str], Ref] = {}
+        """What stands for the attributes of unknown objects that were read: by the object, and the name."""
+        self.returned = Returned()
+        self.items: dict[tuple[Edge, Value], Edge] = {}
+        """Items of what nobody sees: of which graph, at which place, unknown too."""
+        self.hints: list[tuple[bool, int, str | int]] = []
+        """Where states that were compared differed."""
+
+    def edge(self, state: State, value: Value) -> Edge | None:
+        """Where the gradients of a value are sent. An unknown gets a graph that it may have, once."""
+        obj = state.get(value)
+        if isinstance(obj, TensorObj):
+            return obj.edge
+        if isinstance(obj, UnknownObj) and not obj.plain and obj.hint in ("", "tensor"):
+            if obj.edge is None:
+                assert isinstance(value, Ref)
+                edge = self.unseen(state, (), _made(state, obj.made), GUESS, "", from_call=obj.called, fed=obj.fed)
+                state.set(value, replace(obj, edge=edge))
+                return edge
+            return obj.edge
+        return None
+
+    def exists(self, edge: Edge | None) -> int:
+        """How sure it is that a gradient passes there."""
+        return GUESS if edge is None else self.births[edge.node].exists
+
+    def leaf(self, moment: Moment, exists: int = PROVEN) -> Edge:
+        """A tensor that requires grad and was not computed."""
+        node = leaf(ticket())
+        self.births[node] = Birth(moment, exists, (), (), operation="leaf")
+        return Edge(node)
+
+    def weights(self, moment: Moment, network: Value, name: str) -> Edge:
+        """A leaf that stands for all weights of a network that nobody sees; its variable is the key of their memory."""
+        edge = self.leaf(moment, CONVENTIONAL)
+        self.networks[edge.node] = (network, name)
+        return edge
+
+    def unseen(
+        self,
+        state: State,
+        inputs: Sequence[Edge],
+        moment: Moment,
+        level: int,
+        assumed: str,
+        *,
+        weights: Sequence[tuple[Edge, int]] = (),
+        from_call: bool = True,
+        fed: bool = False,
+    ) -> Edge:
+        """What a call that we can't see returns: a fresh graph over the tensors that went in, which saves them, and over
+        the weights of the networks that it ran, which it saves too. Of a call of nobody knows what, it saves some."""
+        saved = [SavedTensor("inputs", edge=inputs[0] if inputs else None)]
+        for edge, _ in weights:
+            key = edge.node.variable
+            saved.append(SavedTensor("weights", key, state.ledger.version(key), edge))
+        if not (weights or fed):
+            saved.append(SavedTensor("weights", ticket()))
+        following = (*inputs, *(edge for edge, _ in weights))
+        sure = (level,) * len(inputs) + tuple(max(level, how) for _, how in weights)
+        node = Node(UNSEEN, tuple(saved), following, state.ledger.next_order())
+        passes = tuple(max(how, self.exists(edge)) for edge, how in zip(following, sure, strict=True))
+        inside = state.in_init
+        slots = (level, *(sure[len(inputs) :] or (level,) * (len(saved) - 1)))
+        self.births[node] = Birth(
+            moment, level, passes, slots, (), "data" if fed else "unseen", assumed, from_call, inside
+        )
+        return Edge(node)
+
+    def part(
+        self,
+        state: State,
+        whole: Edge,
+        moment: Moment,
+        level: int = GUESS,
+        assumed: str = "",
+        *,
+        operation: str = "part",
+    ) -> Edge:
+        """A part of what nobody sees: it may have the graph of the whole, and saves nothing. `level` is how sure that is;
+        a "slice" is all of it that counts."""
+        node = Node(PART, (), (whole,), state.ledger.next_order())
+        self.births[node] = Birth(
+            moment,
+            level,
+            (max(level, self.exists(whole)),),
+            (),
+            operation=operation,
+            assumed=assumed,
+            in_init=state.in_init,
+        )
+        return Edge(node)
+
+    def item(self, state: State, whole: Edge, moment: Moment, index: Value | None, operation: str) -> Edge:
+        """An item of what nobody sees: at one place, it is the same whenever a path asks for it."""
+        known = self.items.get((whole, index)) if index is not None else None
+        if known is not None and known.node.order <= state.ledger.created:
+            return known
+        edge = self.part(state, whole, moment, operation=operation)
+        if index is not None:
+            self.items[whole, index] = edge
+        return edge
+
+    def build(
+        self,
+        state: State,
+        operation: str,
+        operands: Sequence[Value],
+        span: Span,
+        *,
+        spans: Sequence[Span | None] = (),
+        doubt: int = PROVEN,
+        assumed: str = "",
+        storage: int | None = None,
+        in_place: bool = False,
+    ) -> Edge | None:
+        """A node for one operation of the saves table; None if nothing that goes in needs a gradient.
+
+        `doubt` is the level of the operation itself: 1 for what we only suppose to be this operation, 2 for what may do
+        nothing, and pass the gradient on anyway. `storage`
+        is the key of the result's memory. Build an `in_place` node before the change is recorded.
+        """
+        if not state.grad:
+            return None
+        edges = tuple(self.edge(state, operand) for operand in operands)
+        if not any(edges):
+            return None
+        row = rows()[operation]
+        filled, serving = _filled(operation, tuple(edge is not None for edge in edges))
+        node = self._node(state, filled, row.node, operands, edges, storage, in_place)
+        passing = PROVEN if doubt == GUESS else doubt
+        passes = tuple(max(passing, self.exists(edge)) for edge in edges if edge is not None)
+        slots = tuple(max(doubt, PROVEN if s.condition is None else self.exists(edges[s.condition])) for s in filled)
+        operand_spans = tuple(spans[i] if i < len(spans) else None for i, e in enumerate(edges) if e is not None)
+        self.births[node] = Birth(
+            state.moment(span), min(passes), passes, slots, operand_spans, row.operation, assumed, False,
+            state.in_init, serving, doubt,
+        )  # fmt: skip
+        return Edge(node)
+
+    def _node(
+        self,
+        state: State,
+        filled: tuple[Slot, ...],
+        name: str,
+        operands: Sequence[Value],
+        edges: tuple[Edge | None, ...],
+        storage: int | None,
+        in_place: bool,
+    ) -> Node:
+        saved: list[SavedTensor] = []
+        for slot in filled:
+            if slot.source == UNCHECKED:
+                saved.append(SavedTensor(slot.name))
+            elif slot.source == RESULT:
+                version = state.ledger.version(storage) + in_place
+                saved.append(SavedTensor(slot.name, storage, version, None, is_result=True))
+            else:
+                overwritten = in_place and slot.source == 0  # torch then saves a clone
+                held = None if overwritten else storage_of(state, operands[slot.source])
+                saved.append(SavedTensor(slot.name, held, state.ledger.version(held), edges[slot.source]))
+        following = tuple(edge for edge in edges if edge is not None)
+        return Node(name, tuple(saved), following, state.ledger.next_order())
+
+    def reach(self, roots: Iterable[Edge]) -> dict[Node, int]:
+        """Every node that the roots lead to, with the least level of a way there: the largest on that way."""
+        found: dict[Node, int] = {}
+        waiting: dict[int, list[Node]] = {PROVEN: [], CONVENTIONAL: [], GUESS: []}
+        for edge in roots:
+            waiting[self.births[edge.node].exists].append(edge.node)
+        for level in (PROVEN, CONVENTIONAL, GUESS):
+            stack = waiting[level]
+            while stack:
+                node = stack.pop()
+                if node in found:
+                    continue
+                found[node] = level
+                for following, passes in zip(node.next, self.births[node].passes, strict=True):
+                    if following is not None and following.node not in found:
+                        waiting[max(level, passes)].append(following.node)
+        return found
+
+    def way(self, root: Edge, target: Node, level: int) -> tuple[Node, ...]:
+        """The nodes from the root down to `target`, on edges no less sure than `level`; empty if there is no way."""
+        came: dict[Node, Node | None] = {root.node: None}
+        stack = [root.node]
+        while stack:
+            node = stack.pop()
+            if node is target:
+                break
+            for edge, passes in zip(node.next, self.births[node].passes, strict=True):
+                if edge is not None and passes <= level and edge.node not in came:
+                    came[edge.node] = node
+                    stack.append(edge.node)
+        way: list[Node] = []
+        step = target if target in came else None
+        while step is not None:
+            way.append(step)
+            step = came[step]
+        return tuple(reversed(way))
+
+
+def whole(node: Node) -> Node:
+    """What a part is a part of; any other node itself."""
+    while node.op == PART and node.next[0] is not None:
+        node = node.next[0].node
+    return node
+
+
+def _made(state: State, span: Span) -> Moment:
+    """When something was made that nobody asked for a graph before: in no turn of a loop that begins behind it."""
+    now = state.moment(span)
+    depth = len(state.calls)
+    inside = (
+        t.is_call or t.depth != depth or t.loop.source is not span.source or t.loop.start < span.start
+        for t in now.turns
+    )
+    return replace(now, turns=tuple(turn for turn, holds in zip(now.turns, inside, strict=True) if holds))
+
+
+Serving: TypeAlias = "tuple[tuple[int, ...] | None, ...] | None"
+"""For which of a node's edges the gradient is a function of each slot; None where a slot hides its graph."""
+
+
+@cache
+def _filled(operation: str, needs: tuple[bool, ...]) -> tuple[tuple[Slot, ...], Serving]:
+    """The slots that are filled where such operands need a gradient, and what they serve."""
+    row = rows()[operation]
+    many = bool(row.inputs) and row.inputs[-1].endswith("*")
+    there = 0 if many else len(needs)
+    filled = tuple(slot for slot in row.saved(needs) if slot.source < there)
+    if any(slot.computed for slot in filled):
+        return filled, None
+    at = {number: place for place, number in enumerate(n for n, needed in enumerate(needs) if needed)}
+    serving = (None if s.serves is None else tuple(at[n] for n in s.serves if n in at) for s in filled)
+    return filled, tuple(serving)
+
+
+def storage_of(state: State, value: Value) -> int | None:
+    """The key of a tensor's memory."""
+    obj = state.get(value)
+    if isinstance(obj, TensorObj):
+        assert obj.storage is None or isinstance(obj.storage, int)
+        return obj.storage
+    return None

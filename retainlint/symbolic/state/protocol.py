@@ -1,0 +1,129 @@
+"""What a model may ask of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeAlias
+
+from retainlint import ir
+from retainlint.autograd.graph import Node
+from retainlint.incident import Incident, Witness
+from retainlint.program import Program
+from retainlint.startup.records import record
+from retainlint.symbolic.detectors.claims import Account
+from retainlint.symbolic.state.coverage import Sites
+from retainlint.symbolic.state.graphs import Graphs
+from retainlint.symbolic.state.imports import Imports
+from retainlint.symbolic.state.path_choice import Chooser
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import NONE, Value
+from retainlint.text.source import Span
+
+
+class OutOfSteps(Exception):
+    """The budget is spent."""
+
+
+Results: TypeAlias = list[tuple[State, Value]]
+
+
+@record
+class Args:
+    """The arguments of a call. `open`: there may be more that we don't know. `spans` are those of `pos`."""
+
+    pos: tuple[Value, ...] = ()
+    named: tuple[tuple[str, Value], ...] = ()
+    open: bool = False
+    spans: tuple[Span | None, ...] = ()
+    span: Span | None = None
+    places: tuple[tuple[str, Span], ...] = ()  # where the named ones' values stand
+
+    def get(self, index: int, name: str, default: Value = NONE) -> Value:
+        """The argument at a position or under a name; index -1 for one that is only named."""
+        if 0 <= index < len(self.pos):
+            return self.pos[index]
+        return dict(self.named).get(name, default)
+
+    def has(self, index: int, name: str) -> bool:
+        return 0 <= index < len(self.pos) or name in dict(self.named)
+
+    @property
+    def all(self) -> tuple[Value, ...]:
+        return self.pos + tuple([value for _, value in self.named]) if self.named else self.pos
+
+    def behind(self, first: Value, span: Span | None = None) -> Args:
+        """The same, with one more in front."""
+        return Args((first, *self.pos), self.named, self.open, (span, *self.spans), self.span, self.places)
+
+
+class Machine(Protocol):
+    """The interpreter, as its models see it. Calls may fork, so they return a list of (state, value)."""
+
+    program: Program
+    graphs: Graphs
+    waste: Account  # what was kept or built for nothing
+    imports: Imports
+    steps: int
+    budget: int
+    running: ir.Code  # the entry
+    entered: set[ir.Code]  # the codes of the program that were run
+    walked: set[Span]  # where a walk was executed
+    leading: set[ir.Code]  # functions in which one was, or in what they called
+    unset: set[int]  # records that stand for attributes which were read, and set elsewhere if at all
+    rounds: dict[Span, frozenset[str]]  # what arms bind whose conditions nobody follows through all turns
+    deep: dict[ir.Code, int]  # how often a function called itself more deeply than is usual
+    efforts: dict[ir.Code, int]  # the steps that functions which call themselves took in this entry
+    tells_caught: bool  # failures count that a `try` around them catches
+    watching: int  # how many bodies of `try` are being run
+    passed: set[Node]  # that a walk which leaves gradients has passed
+    trained: set[Node]  # leaves that a step has changed
+    slips: set[Span]  # where something was taken that isn't there
+    chooser: Chooser
+    yielding: set[ir.Code]  # generators that yield once their counters have grown
+    unreached: Sites  # the walks that the program's loops lead to
+    trying: bool  # whether a path is tried that nothing is concluded from
+    gpu_asked: bool  # whether the program asked for a GPU
+    gpu_open: bool  # whether it isn't told that there is none
+    anyhow: bool  # whether an entry is run once more, since no path came to its walks
+    risks: int  # how much was run in them that may have raised for a reason that nobody sees
+
+    def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:
+        """Run a block on each state; what ended early (`flow`) comes back with the rest."""
+        ...
+
+    def thin(self, states: list[State], span: Span) -> list[State]:
+        """Merge what can be merged, and drop what is too much."""
+        ...
+
+    def call(self, state: State, func: Value, args: Args, span: Span) -> Results: ...
+
+    def attribute(self, state: State, obj: Value, name: str, span: Span) -> Results: ...
+
+    def set_attribute(self, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]: ...
+
+    def trial(self, counts: Callable[[Incident], bool]) -> AbstractContextManager[Callable[[], bool]]:
+        """Try a path that nothing may be concluded from, but the failures that count; tells whether anything failed."""
+        ...
+
+    def branch(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
+        """The states in which a value is true, and those in which it is false."""
+        ...
+
+    def part(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
+        """The same of a value of which it is known that this path can't decide it."""
+        ...
+
+    def drain(self, state: State, generator: Value) -> Value:
+        """Run a generator to its end; a list of what it yields."""
+        ...
+
+    def gap(self, span: Span, reason: str, *, spoils: bool = True) -> None: ...
+
+    def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
+        """Tell what was seen; `proof` is asked only if this is how it will be told."""
+        ...
+
+    def covered(self, state: State, span: Span) -> None:
+        """A walk was executed here."""
+        ...

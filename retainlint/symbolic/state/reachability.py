@@ -1,0 +1,164 @@
+"""What a state can still get at: the heap records and nodes that its variables lead to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any, TypeAlias
+
+from retainlint.autograd.graph import Node
+from retainlint.symbolic.state.state import Frame, Frames, Heap, State
+from retainlint.symbolic.state.values import (
+    Bound,
+    ClassObj,
+    Closure,
+    DictObj,
+    DistributionObj,
+    GeneratorObj,
+    HeapObj,
+    Instance,
+    IteratorObj,
+    LayerObj,
+    ListObj,
+    Method,
+    OptimizerObj,
+    Partial,
+    Ref,
+    Slice,
+    Super,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Wrapped,
+)
+
+_PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
+    Tuple: lambda v: v.items,
+    Slice: lambda v: v.parts,
+    Term: lambda v: v.args,
+    Closure: lambda v: (value for _, value in v.defaults),
+    Bound: lambda v: (v.func, v.self),
+    Method: lambda v: (v.obj,),
+    Wrapped: lambda v: (v.func, v.memo),
+    Partial: lambda v: chain((v.func,), v.args, (value for _, value in v.kwargs)),
+    Super: lambda v: (v.obj, v.owner),
+    TensorObj: lambda v: (v.base,),
+    UnknownObj: lambda v: v.attrs.values(),
+    ListObj: lambda v: chain(v.items, *v.places),
+    DictObj: lambda v: chain(v.items, v.items.values(), v.rest, (v.default, v.of)),
+    ClassObj: lambda v: chain(v.bases, v.attrs.values()),
+    Instance: lambda v: chain((v.cls,), v.attrs.values()),
+    LayerObj: lambda v: chain(v.attrs.values(), v.children),
+    OptimizerObj: lambda v: v.params or (),
+    DistributionObj: lambda v: v.params,
+    GeneratorObj: lambda v: chain((v.func,), v.pos, (value for _, value in v.named)),
+    IteratorObj: lambda v: (*v.parts, v.start),
+}
+"""What each kind of value and record holds; kinds that hold nothing are absent."""
+
+
+Leads: TypeAlias = tuple[frozenset[int], frozenset[int]]
+"""The records, and the frames, that something leads to through no other record."""
+
+
+def _spread(values: Iterable[Any]) -> Leads:
+    """What some values lead to."""
+    refs: set[int] = set()
+    frames: set[int] = set()
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        kind = type(value)
+        if kind is Ref:
+            refs.add(value.id)
+        elif kind in _PARTS:
+            if kind is Closure:
+                frames.add(value.frame)
+            stack.extend(_PARTS[kind](value))
+    return frozenset(refs), frozenset(frames)
+
+
+_NOWHERE: Leads = (frozenset(), frozenset())
+
+
+def _note(record: HeapObj) -> Leads:
+    """What a record holds; it is noted on the record, which never changes."""
+    leads = _spread((record,))
+    record.leads = leads if leads != _NOWHERE else _NOWHERE
+    return record.leads
+
+
+def _bound(frame: Frame, me: int) -> Leads:
+    """What a frame's variables lead to, and the frame around it; it is noted on a frame that nobody may write to."""
+    values = chain(frame.names.values(), frame.registers.values(), frame.yielded, (frame.cls, frame.receiver))
+    refs, frames = _spread(values)
+    found = refs, frames if frame.parent is None else frames | {frame.parent}
+    if frame.owner != me:
+        frame.leads = found
+    return found
+
+
+def records(state: State, plenty: float = math.inf) -> tuple[set[int], set[int]]:
+    """The heap records and the frames that a state's running calls lead to. Those of the base that this path hasn't
+    changed are not looked into: what it has changed is reached anyway. Once there are `plenty` of records, and no frame
+    is missing, the rest is left out."""
+    heap, frames, base = state.heap, state.frames, state.base
+    found: set[int] = set()
+    seen: set[int] = base.frames.keys() - frames.keys()
+    refs, outer = _NOWHERE
+    if state.flow is not None or state.hooks.items or state.cache is not None:
+        refs, outer = _spread((state.cache, state.hooks, None if state.flow is None else state.flow.value))
+    new = {*refs, *(base.heap.keys() & heap.keys())}
+    entering = {*outer, *state.stack, *state.suspended, *(base.frames.keys() & frames.keys())}
+    while True:
+        entering -= seen  # those of closures, module frames nearly all
+        while entering:
+            id = entering.pop()
+            if id not in seen and (frame := frames.get(id) or base.frames.get(id)) is not None:
+                seen.add(id)
+                refs, outer = frame.leads or _bound(frame, state.me)
+                new |= refs
+                entering |= outer
+        new -= found
+        found |= new
+        if not new or (len(found) >= plenty and len(seen) >= len(frames)):
+            return found, seen
+        following: set[int] = set()
+        for held in map(heap.get, new):
+            if held is not None and (leads := held.leads or _note(held)) is not _NOWHERE:
+                refs, outer = leads
+                following |= refs
+                if outer:
+                    entering |= outer
+        new = following
+
+
+def nodes(state: State) -> set[Node]:
+    """Every node that some value of the state leads to; what lies below a freed node no walk gets at."""
+    stack = [
+        obj.edge.node
+        for id in records(state)[0] | state.base.graphs
+        if isinstance(obj := state.heap[id], (TensorObj, UnknownObj)) and obj.edge is not None
+    ]
+    found: set[Node] = set()
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            if node not in state.ledger.freed:
+                stack.extend(edge.node for edge in node.next if edge is not None)
+    return found
+
+
+def sweep(state: State) -> None:
+    """Forget the heap records and frames that nothing leads to."""
+    plenty = len(state.heap) * 2 // 3
+    alive, frames = records(state, plenty)
+    if len(frames) < len(state.frames):
+        state.frames = Frames(state.base, ((id, frame) for id, frame in state.frames.items() if id in frames))
+    if len(alive) < plenty:
+        alive.update(term.id for term in state.truths if isinstance(term, Ref))
+    if len(alive) < plenty:
+        state.heap = Heap(state.base, ((id, obj) for id, obj in state.heap.items() if id in alive))

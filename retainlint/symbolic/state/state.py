@@ -1,0 +1,367 @@
+"""One path's state: frames, heap, ledger, what was assumed, which backward passes ran; it forks by sharing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+from retainlint.autograd.graph import Edge, Node
+from retainlint.autograd.ledger import Ledger
+from retainlint.incident import Condition, Moment, Turn, Walk
+from retainlint.ir import Code
+from retainlint.startup.records import record
+from retainlint.symbolic.state.path_condition import Truths
+from retainlint.symbolic.state.values import HeapObj, Ref, Tuple, UnknownObj, Value
+from retainlint.text.source import Source, Span
+
+_tickets = count(1)
+
+
+def ticket() -> int:
+    """A number that no other object of this process has."""
+    return next(_tickets)
+
+
+@record
+class Flow:
+    """How a block ended, if not at its end: "break", "continue", "return", "raise", "stop"."""
+
+    kind: str
+    value: Value | None = None
+
+
+@record(eq=False)
+class WalkRecord:
+    """A walk that ran on this path: what it reached at which level, what it freed."""
+
+    walk: Walk
+    reach: dict[Node, int] = field(repr=False)
+    freed: frozenset[Node] = field(repr=False)
+    created: int  # how many nodes there were
+    roots: tuple[Edge, ...]
+    targets: tuple[Edge, ...] | None = None
+    accumulate: bool = True
+    creates: bool = False  # the gradients have graphs of their own
+    hoped: bool = False  # it ran in a `try`, and is only supposed to have succeeded
+    keeps: Value | None = None  # what was asked for whether it keeps its graph
+
+
+@record
+class Change:
+    """An in-place change on this path; by an optimiser's step if `by_step`."""
+
+    storage: Hashable
+    moment: Moment
+    by_step: bool
+    created: int
+    name: str = ""
+    level: int = 0
+    assumed: str = ""  # what is taken for granted of who changed it
+
+
+@record
+class Step:
+    """An optimiser's step (or a zeroing of its gradients): which leaves it owns."""
+
+    owned: frozenset[Hashable]
+    created: int
+
+
+@record
+class Deed:
+    """What was done to gradients: a "walk", a "zero", a "step", or "other": set by hand, or something unseen.
+
+    `owner` is the optimiser, None where it is no optimiser's; `text` is how it is written.
+    """
+
+    kind: str
+    moment: Moment
+    owner: Value | None = None
+    text: str = ""
+
+
+@record
+class Choice:
+    """A condition that we could not decide, and the answer this path assumes: of its text, and of the term itself."""
+
+    condition: Condition
+    term: Value
+    answer: bool = True
+    _hash = 0
+    number = -1  # of its condition, once `choosing` has given it one
+
+    def __hash__(self) -> int:
+        """Kept: every join asks for it."""
+        found = self._hash
+        if not found:
+            found = self._hash = hash((self.condition.span.start, self.term, self.answer))
+        return found
+
+
+@dataclass
+class Frame:
+    """The variables of one call. Copied when a state that doesn't own it writes to it."""
+
+    code: Code
+    parent: int | None
+    owner: int  # the state that may write
+    names: dict[str, Value] = field(default_factory=dict)
+    registers: dict[int, Value] = field(default_factory=dict)
+    spans: dict[int, Span] = field(default_factory=dict)
+    cls: Value | None = None
+    receiver: Value | None = None
+    yielded: tuple[Value, ...] = ()
+    consumer: Callable[[State, Value], list[State]] | None = None  # the body of the loop over this generator
+    sizes: tuple[
+        tuple[str, int] | None, ...
+    ] = ()  # the numbers that it was called with, and how long the sequences were
+    assumed: tuple[Choice, ...] = ()  # what this path took for granted when it was called
+    leads: tuple[frozenset[int], frozenset[int]] | None = None  # noted by `reach`
+
+
+@dataclass
+class Base:
+    """What the imported modules hold, shared by all paths: one that changes any of it has a record of its own."""
+
+    heap: dict[int, HeapObj] = field(default_factory=dict)
+    frames: dict[int, Frame] = field(default_factory=dict)
+    graphs: set[int] = field(default_factory=set)  # the records that hold a graph
+    versions: dict[Hashable, int] = field(default_factory=dict)  # of the storages that they changed in place
+    created: int = -1_000_000_000  # their nodes count as older than those of any path
+    missing: dict[Value, Ref] = field(default_factory=dict)  # names that were imported and not found
+
+
+class Heap(dict[int, HeapObj]):
+    """Records by their number, above those of the base. What was swept, because no variable leads to it, is unknown if
+    it is asked for."""
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: Base, records: Iterable[tuple[int, HeapObj]] | Mapping[int, HeapObj] = ()) -> None:
+        dict.__init__(self, records)
+        self.base = base
+
+    def __missing__(self, id: int) -> HeapObj:
+        return self.base.heap.get(id) or UnknownObj(_NOWHERE)
+
+
+class Frames(dict[int, Frame]):
+    """Frames by their number, above those of the base."""
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: Base, frames: Iterable[tuple[int, Frame]] | Mapping[int, Frame] = ()) -> None:
+        dict.__init__(self, frames)
+        self.base = base
+
+    def __missing__(self, id: int) -> Frame:
+        return self.base.frames[id]
+
+    def __contains__(self, id: object) -> bool:
+        return dict.__contains__(self, id) or id in self.base.frames
+
+
+@record
+class Unbound:
+    """A name of a frame that some of the paths that went into this one have not bound: those that gave these answers."""
+
+    frame: int
+    name: str
+    answers: frozenset[tuple[Value, bool]]
+
+
+MIXED = 0
+"""Among what is vague on a path: known numbers, that paths which went into it held otherwise."""
+
+
+_NOWHERE = Span(Source("", ""), 0, 0)
+
+
+class State:
+    """All that one path knows. Mutable; `fork` gives a second one that goes its own way."""
+
+    __slots__ = (
+        "base",
+        "cache",
+        "calls",
+        "changes",
+        "choices",
+        "deciding",
+        "deeds",
+        "expects",
+        "flow",
+        "frames",
+        "grad",
+        "guards",
+        "heap",
+        "hooks",
+        "ledger",
+        "me",
+        "opened",
+        "past",
+        "pending",
+        "reported",
+        "retained",
+        "stack",
+        "steps",
+        "suspended",
+        "truths",
+        "turns",
+        "unless",
+        "vague",
+        "walks",
+        "written",
+    )  # fmt: skip
+
+    def __init__(self, base: Base | None = None) -> None:
+        self.me = ticket()
+        self.base = base or Base()
+        self.frames = Frames(self.base)
+        self.stack: tuple[int, ...] = ()
+        self.calls: tuple[Span, ...] = ()
+        self.turns: tuple[Turn, ...] = ()
+        self.heap = Heap(self.base)
+        self.written: set[int] = set()  # records that were there before, and were replaced since the last fork
+        self.past: Past | None = None  # those before
+        self.ledger = Ledger()
+        self.truths = Truths()
+        self.deciding: set[int] = set()  # runs of loops whose turn number decided something; shared by all forks
+        self.opened: set[Node] = set()  # of whose graphs unseen parts were taken, by items; shared by all forks
+        self.vague: frozenset[int] = frozenset()  # symbols of which paths that went into this one knew different things
+        self.choices: tuple[Choice, ...] = ()
+        self.unless: tuple[Unbound, ...] = ()
+        self.flow: Flow | None = None
+        self.hooks = Tuple(())  # of tensors: each with what it is given, and what is called when a walk comes to it
+        self.cache: Ref | None = None  # inside `parametrize.cached()`: the weights computed so far
+        self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
+        self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
+        self.grad = True
+        self.guards = 0
+        self.expects = 0  # contexts in which a failure isn't only caught, but asserted
+        self.walks: tuple[WalkRecord, ...] = ()
+        self.changes: tuple[Change, ...] = ()
+        self.steps: tuple[Step, ...] = ()
+        self.retained: tuple[WalkRecord, ...] = ()  # walks that kept their graph, of paths that went into this one too
+        self.deeds: tuple[Deed, ...] = ()
+        self.reported: frozenset[Node | tuple[Node, Hashable]] = frozenset()
+
+    def fork(self) -> State:
+        other = State.__new__(State)  # all is taken over
+        other.me, other.base, other.written = ticket(), self.base, set()
+        other.frames = Frames(self.base, self.frames)
+        other.stack, other.calls, other.turns = self.stack, self.calls, self.turns
+        other.heap = Heap(self.base, self.heap)
+        if self.written:
+            self.past, self.written = Past(self.written, self.past), set()
+        other.past = self.past
+        other.ledger = self.ledger.fork()
+        other.truths, other.deciding, other.opened = Truths(self.truths), self.deciding, self.opened
+        other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
+        other.suspended, other.cache, other.hooks = self.suspended, self.cache, self.hooks
+        other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
+        other.walks, other.changes, other.steps, other.reported = self.walks, self.changes, self.steps, self.reported
+        other.retained, other.deeds, other.vague = self.retained, self.deeds, self.vague
+        other.unless = self.unless
+        self.me = ticket()  # neither side owns the shared frames now
+        return other
+
+    def become(self, other: State) -> None:
+        """Go on as `other`, which is given up."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(other, name))
+
+    # -- frames ---------------------------------------------------------------------------------------------------
+
+    @property
+    def frame(self) -> Frame:
+        """The running call's frame, to read."""
+        return self.frames[self.stack[-1]]
+
+    def writable(self, id: int | None = None) -> Frame:
+        """A frame (the running call's by default) that this state may write to."""
+        id = self.stack[-1] if id is None else id
+        frame = self.frames[id]
+        if frame.owner != self.me:
+            frame = Frame(
+                frame.code, frame.parent, self.me, dict(frame.names), dict(frame.registers), dict(frame.spans),
+                frame.cls, frame.receiver, frame.yielded, frame.consumer, frame.sizes, frame.assumed,
+            )  # fmt: skip
+            self.frames[id] = frame
+        return frame
+
+    def push(self, code: Code, parent: int | None, call: Span | None) -> int:
+        """Enter a call; `call` is where it stands, None for an entry."""
+        id = ticket()
+        self.frames[id] = Frame(code, parent, self.me)
+        self.stack += (id,)
+        if call is not None:
+            self.calls += (call,)
+        return id
+
+    def pop(self, call: Span | None) -> None:
+        self.stack = self.stack[:-1]
+        if call is not None:
+            self.calls = self.calls[:-1]
+
+    @property
+    def in_init(self) -> bool:
+        """Whether an `__init__` of the program is running."""
+        frames = self.frames
+        return "__init__" in [frames[id].code.name for id in self.stack]
+
+    def read(self, register: int) -> Value:
+        return self.frames[self.stack[-1]].registers[register]
+
+    def write(self, register: int, value: Value, span: Span) -> None:
+        frame = self.frames[self.stack[-1]]
+        if frame.owner != self.me:
+            frame = self.writable()
+        frame.registers[register] = value
+        frame.spans[register] = span
+
+    # -- heap -----------------------------------------------------------------------------------------------------
+
+    def new(self, obj: HeapObj) -> Ref:
+        ref = Ref(ticket())
+        self.heap[ref.id] = obj
+        return ref
+
+    def get(self, value: Value) -> HeapObj | None:
+        return self.heap[value.id] if type(value) is Ref else None
+
+    def set(self, ref: Ref, obj: HeapObj) -> None:
+        """Replace a record: only so, or a join doesn't look at it."""
+        self.heap[ref.id] = obj
+        self.written.add(ref.id)
+
+    def moment(self, span: Span) -> Moment:
+        return Moment(span, self.turns, self.calls)
+
+    def assume(self, term: Value, answer: bool, span: Span, taken: bool) -> None:
+        """Take a side of a condition that can't be decided: its term's answer, and what then holds of its text."""
+        self.truths[term] = answer
+        self.choices += (Choice(Condition(span, taken, len(self.calls), turns=self.turns), term, answer),)
+
+
+class Past:
+    """The records that a path replaced before it was forked, back to the fork `before` that."""
+
+    __slots__ = ("before", "depth", "written")
+
+    def __init__(self, written: set[int], before: Past | None) -> None:
+        self.written, self.before = written, before
+        self.depth: int = 0 if before is None else before.depth + 1
+
+
+def replaced(a: State, b: State) -> set[int]:
+    """The records that either of two paths has replaced since they were one."""
+    found = a.written | b.written
+    one, other = a.past, b.past
+    while one is not other:
+        if one is None or (other is not None and other.depth > one.depth):
+            one, other = other, one
+        assert one is not None
+        found |= one.written
+        one = one.before
+    return found

@@ -1,0 +1,353 @@
+"""What a variable may hold: a tensor with its graph, a module, an optimiser, a container, an object, a function, unknown.
+
+Values are immutable. What can change lies on a state's heap, as an immutable record that is replaced on change; a
+`Ref` points there. So a fork of a state shares all that neither side has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import field
+from types import MappingProxyType
+from typing import TypeAlias
+
+from retainlint.autograd.graph import Edge
+from retainlint.ir import Code, Literal
+from retainlint.startup.records import record
+from retainlint.text.source import Span
+
+PROVEN, CONVENTIONAL, GUESS = 0, 1, 2
+"""How sure we are that a node exists, that it saves, that a gradient passes. Findings rest on 0 and 1."""
+
+
+# -- immediate values ---------------------------------------------------------------------------------------------
+
+
+@record
+class Const:
+    """A known number, text, truth or None. `loops` are the runs of loops from whose turn numbers it was computed."""
+
+    value: Literal
+    loops: tuple[int, ...] = field(default=(), compare=False)
+
+
+NONE, TRUE, FALSE = Const(None), Const(True), Const(False)
+
+
+@record
+class Ref:
+    """A place on the heap."""
+
+    id: int
+
+    def __hash__(self) -> int:
+        return self.id
+
+
+class Noted:
+    """What is worked out of a term once somebody asks: it never changes, and is asked for again and again."""
+
+    loops: tuple[int, ...] | None = None  # all those from whose turn numbers it was computed
+    sides: tuple[tuple[Value | None, int], tuple[Value | None, int]] | None = None  # of a comparison, as `truths` says
+    has_remainder: bool | None = None
+    refs: frozenset[int] | None = None  # the records that it speaks of
+    symbols: frozenset[int] | None = None  # the unknown numbers, as the function of that name says
+
+
+@record
+class Term(Noted):
+    """An unknown number, text or truth, computed from other values: equal terms are equal answers."""
+
+    op: str
+    args: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        self._hash = hash((self.op, self.args))
+
+    def __hash__(self) -> int:
+        return self._hash  # terms grow deep, and every fork and join asks for it
+
+
+@record
+class Symbol:
+    """An unknown number with bounds: a loop's index in some middle turn. `high` may be a Term."""
+
+    id: int
+    low: int = 0
+    high: Value | None = None
+    loop: int = field(default=0, compare=False)
+
+
+@record
+class Tuple:
+    """A tuple; `names` are its fields, if it is a named one."""
+
+    items: tuple[Value, ...]
+    names: tuple[str, ...] = field(default=(), compare=False)
+
+
+@record
+class Slice:
+    parts: tuple[Value, ...]
+
+
+@record
+class External:
+    """What was imported from outside, or is built in: `torch.nn.functional.relu`, `builtins.print`."""
+
+    path: str
+
+
+@record
+class Closure:
+    """A function of the program. `frame` is where it was made; `owner` the class whose body holds it."""
+
+    code: Code = field(repr=False)
+    frame: int
+    defaults: tuple[tuple[str, Value], ...] = ()
+    owner: Value | None = None
+
+    def __repr__(self) -> str:
+        return f"Closure({self.code.qualname})"
+
+
+@record
+class Bound:
+    """A function with its first argument."""
+
+    func: Value
+    self: Value
+
+
+@record
+class Method:
+    """A method that a model knows (or nobody does), by name, of `obj`; `span` is where it was looked up."""
+
+    obj: Value
+    name: str
+
+
+@record
+class Wrapped:
+    """A function under a decorator that we know: "property", "staticmethod", "classmethod", "no_grad", ..."""
+
+    kind: str
+    func: Value
+    memo: Value | None = None  # for "cache": the dict of earlier results
+
+
+@record
+class Partial:
+    func: Value
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str, Value], ...]
+
+
+@record
+class Super:
+    """What `super()` gives: attributes are looked up behind `owner` in the order of `obj`'s class."""
+
+    obj: Value
+    owner: Value
+
+
+@record
+class GradMode:
+    """A context or decorator that turns gradients on or off; `guards` is one that catches a failure, and with
+    `expects` insists on one."""
+
+    enabled: bool
+    guards: bool = False
+    expects: bool = False
+    restores: bool | None = None  # what a statement that set it found before
+
+
+@record
+class Failure:
+    """An exception object; `type` is its class's name, "" if unknown, `bases` the names of those that it derives from.
+    `open`: there may be more."""
+
+    type: str
+    bases: tuple[str, ...] = ()
+    open: bool = False
+
+
+@record
+class Module:
+    """A module of the project, by its place."""
+
+    place: str
+
+
+@record
+class Imported:
+    """What `from module import name` bound: looked for when it is used. Only variables hold it, never registers."""
+
+    place: str
+    name: str
+
+
+# -- on the heap --------------------------------------------------------------------------------------------------
+
+_EMPTY: Mapping[str, Value] = MappingProxyType({})
+
+
+class Held:
+    """What lies on the heap. `leads` are the records, and the frames, that it leads to: noted once somebody asks."""
+
+    leads: tuple[frozenset[int], frozenset[int]] | None = None
+
+
+@record
+class TensorObj(Held):
+    """A tensor that we saw being made.
+
+    `edge` is where its gradients are sent, None if it needs none. `storage` is the key of its memory, which views
+    share; `base` the tensor that it is a view of. `cut` tells how the graph was lost, if it was: "detach", ...
+    """
+
+    edge: Edge | None
+    storage: Hashable
+    base: Ref | None = None
+    cut: tuple[str, Span] | None = None
+    parameter: bool = False
+    length: int | None = None
+    ndim: int | None = None  # how many dimensions, where it is easily known
+    positive: bool = False  # surely not negative: a norm, a square, ...
+    moved: bool = False  # a leaf that may be a copy of itself since, on another device: then it is none
+
+
+@record
+class UnknownObj(Held):
+    """Anything. `edge` is a graph that it may have; `level` how sure we are; None: not asked for so far.
+
+    `hint` is what we learned that it is: "module", "optimizer", "loader", ...; `name` the text it was read from.
+    `attrs` are attributes that were read or set; `made` is where it came from.
+    """
+
+    made: Span
+    edge: Edge | None = None
+    hint: str = ""
+    name: str = ""
+    attrs: Mapping[str, Value] = field(default_factory=lambda: _EMPTY)
+    plain: bool = False  # surely no tensor: a count, a text, a device
+    fed: bool = False  # came out of a loop over something unknown: data, if it is given to a network
+    called: bool = False  # came out of a call that was given something: if it has a graph, then no leaf's
+
+
+COUNT = "count"
+"""The hint of an unknown that a counter was divided by."""
+TOTAL = "(total)"
+"""Under this name the sum of an unknown and a number holds both, as a term: what it is, should the unknown be a number."""
+
+
+@record
+class ListObj(Held):
+    """A list, set or deque. `open`: it may hold more than `items` knows, before them. `sampled`: a loop of which only
+    some turns were run has filled it, so that it holds more. `size`: how many an open one holds, where that has a name.
+    `places`: under which numbers items of an open one were put, each with its item."""
+
+    items: tuple[Value, ...]
+    open: bool = False
+    kind: str = "list"
+    limit: int | None = None  # a deque's maxlen
+    sampled: bool = False
+    size: Value | None = None
+    places: tuple[tuple[Value, Value], ...] = ()
+
+
+@record
+class DictObj(Held):
+    """A dict; `open`: it may hold more. Keys are constants; a value under an unknown key goes to `rest`."""
+
+    items: Mapping[Value, Value]
+    open: bool = False
+    rest: tuple[Value, ...] = ()
+    default: Value | None = None  # a defaultdict's factory
+    of: Value | None = None  # the module whose `_modules` it is
+
+
+@record
+class ClassObj(Held):
+    name: str
+    bases: tuple[Value, ...]
+    attrs: Mapping[str, Value]
+    code: Code = field(repr=False)
+    dataclass: bool = False
+
+
+@record
+class Instance(Held):
+    """An object of a class of the program."""
+
+    cls: Ref
+    attrs: Mapping[str, Value]
+
+
+@record
+class LayerObj(Held):
+    """A module of torch.nn; `attrs` hold its parameters, children and options."""
+
+    kind: str
+    attrs: Mapping[str, Value]
+    children: tuple[Value, ...] = ()
+    training: bool = True
+
+
+@record
+class OptimizerObj(Held):
+    """`params` are the tensors that it owns, None if we can't know any; with `open`, it may own more."""
+
+    kind: str
+    params: tuple[Value, ...] | None
+    evaluations: int = 1  # how often its step calls a closure, at most 2
+    open: bool = False
+    silent: bool = False  # perhaps its steps bump no version: fused ones don't
+
+
+@record
+class DistributionObj(Held):
+    """A torch.distributions object over some parameters."""
+
+    kind: str
+    params: tuple[Value, ...]
+
+
+@record
+class GeneratorObj(Held):
+    """A call of a generator function that has not begun."""
+
+    func: Closure
+    pos: tuple[Value, ...]
+    named: tuple[tuple[str, Value], ...]
+
+
+@record
+class IteratorObj(Held):
+    """What `iter`, `enumerate`, `zip`, `map`, ... give; `parts` are what it runs over, `start` where it counts from."""
+
+    kind: str
+    parts: tuple[Value, ...]
+    start: Value = Const(0)
+
+
+Value: TypeAlias = (
+    Const | Ref | Term | Symbol | Tuple | Slice | External | Closure | Bound | Method | Wrapped | Partial | Super
+    | GradMode | Failure | Module | Imported
+)  # fmt: skip
+HeapObj: TypeAlias = (
+    TensorObj | UnknownObj | ListObj | DictObj | ClassObj | Instance | LayerObj | OptimizerObj | IteratorObj
+    | DistributionObj | GeneratorObj
+)  # fmt: skip
+
+
+_NO_SYMBOLS = frozenset[int]()
+
+
+def symbols(value: Value) -> frozenset[int]:
+    """The unknown numbers that a value is computed from, by what tells them apart, counted from whichever end."""
+    if type(value) is Term:
+        if value.symbols is None:
+            value.symbols = _NO_SYMBOLS.union(*map(symbols, value.args))
+        return value.symbols
+    return frozenset((abs(value.id),)) if type(value) is Symbol else _NO_SYMBOLS

@@ -1,0 +1,161 @@
+"""Backward passes over symbolic graphs: the calls that ask for one, the core's engine that runs it, and the gradients that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import zip_longest
+
+from retainlint.autograd import engine
+from retainlint.autograd.graph import Edge, Node, SavedTensor
+from retainlint.autograd.saves import rows
+from retainlint.incident import NoGraph, Walk
+from retainlint.startup.records import record, replace
+from retainlint.symbolic.detectors import gradient_order, retained_graphs, witness
+from retainlint.symbolic.state.graphs import Birth, Graphs
+from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.state import Flow, State, WalkRecord
+from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Failure, TensorObj
+from retainlint.symbolic.tape.observer import Refused, Request, Watch
+from retainlint.text.source import Span
+
+
+@record
+class Mark:
+    """A symbolic gradient: it is there, and with create_graph it has a graph of its own, if it is a function of what
+    requires grad; `hidden`: it may have one that we can't see."""
+
+    edge: Edge | None = None
+    hidden: bool = False
+
+
+class Gradients:
+    """The engine's arithmetic over marks; with `create` the gradients of the walk at `span` get graphs."""
+
+    def __init__(self, graphs: Graphs, state: State, create: bool, span: Span) -> None:
+        self.graphs, self.state, self.create, self.span = graphs, state, create, span
+
+    def apply(self, node: Node, grads: list[Mark | None]) -> Sequence[Mark | None]:
+        given = [grad for grad in grads if grad is not None]
+        if not given:
+            return [None] * len(node.next)
+        if not self.create:
+            return [Mark()] * len(node.next)
+        above = [grad.edge for grad in given if grad.edge is not None]
+        birth = self.graphs.births[node]
+        row = rows().get(birth.operation)
+        if row is not None and row.nought:
+            return [Mark()] * len(node.next)
+        hidden = birth.serves is None or birth.exists > PROVEN or any(grad.hidden for grad in given)
+        marks: list[Mark | None] = []
+        for place in range(len(node.next)):
+            edges = above + [inner for saved in _serving(node, birth, place) if (inner := _within(node, saved))]
+            made = self._combine(tuple(dict.fromkeys(edges)), f"{node.op}Backward", saves=bool(node.saved))
+            marks.append(Mark(made, hidden))
+        return marks
+
+    def add(self, left: Mark, right: Mark) -> Mark:
+        edges = tuple(mark.edge for mark in (left, right) if mark.edge is not None)
+        hidden = left.hidden or right.hidden
+        if len(edges) < 2:
+            return Mark(edges[0] if edges else None, hidden)
+        return Mark(self._combine(edges, "AddBackward0", saves=False), hidden)
+
+    def _combine(self, edges: tuple[Edge, ...], op: str, *, saves: bool = True) -> Edge | None:
+        if not edges:
+            return None
+        saved = (SavedTensor("self"),) if saves else ()
+        node = Node(op, saved, edges, self.state.ledger.next_order())
+        passes = tuple(self.graphs.exists(edge) for edge in edges)
+        moment = self.state.moment(self.span)
+        slots = (max(CONVENTIONAL, min(passes)),) * len(saved)
+        self.graphs.births[node] = Birth(moment, min(passes), passes, slots, operation="double")
+        return Edge(node)
+
+    def accumulate(self, variable: Hashable, grad: Mark) -> None:
+        """The engine's ledger remembers that the leaf has a gradient now."""
+
+
+def _serving(node: Node, birth: Birth, place: int) -> list[SavedTensor]:
+    """What the gradient that `node` sends along its edge number `place` is a function of."""
+    if birth.serves is None:
+        return list(node.saved)
+    pairs = zip(node.saved, birth.serves, strict=True)
+    return [saved for saved, served in pairs if served is None or place in served]
+
+
+def _within(node: Node, saved: SavedTensor) -> Edge | None:
+    """The graph of a saved tensor."""
+    return Edge(node) if saved.is_result else saved.edge
+
+
+_CUTS = frozenset(("detach", "no_grad", "data", "item", "leaf", "create_graph", "constant", "checkpoint"))
+"""Ways to lose a graph that are told apart."""
+
+
+# -- the walk -----------------------------------------------------------------------------------------------------
+
+
+def execute(machine: Machine, state: State, request: Request) -> list[Mark | None]:
+    """Run a walk on a path; the gradients at the targets."""
+    machine.covered(state, request.span)
+    walk = Walk(state.moment(request.span), request.text, request.retain)
+    edges = [machine.graphs.edge(state, root) for root in request.roots]
+    if not edges or any(edge is None for edge in edges):
+        _no_graph(machine, state, request, walk, edges)
+        machine.waste.give(edge for edge in edges if edge is not None)
+        machine.waste.spoil()
+        return []
+    roots = tuple(edge for edge in edges if edge is not None)
+    watch = Watch(machine, state, request, roots, walk)
+    told = state.reported
+    if request.accumulate:
+        gradient_order.walked(state, walk.moment)
+    try:
+        marks = engine.walk(
+            [(edge, Mark(seed)) for edge, seed in zip_longest(roots, request.seeds[: len(roots)])],
+            state.ledger,
+            Gradients(machine.graphs, state, request.create, request.span),
+            watch,
+            retain=request.retain,
+            inputs=request.targets,
+            accumulate=request.accumulate,
+        )
+    except Refused:
+        state.flow = Flow("raise", Failure("RuntimeError"))
+        state.walks += (watch.record(),)
+        retained_graphs.walked(machine.waste, state, state.walks[-1], request.written, failed=True)
+        return []
+    if request.accumulate:
+        machine.passed.update(watch.reach if request.targets is None else (edge.node for edge in request.targets))
+    record = watch.record()
+    retained_graphs.walked(machine.waste, state, record, request.written, failed=state.reported is not told)
+    if watch.failed:  # one cure heals them all: later failures at what this walk freed are the same bug
+        state.reported |= record.freed
+    state.walks += (_hoped(machine, state, request, record) if state.guards else record,)
+    return marks
+
+
+def _hoped(machine: Machine, state: State, request: Request, record: WalkRecord) -> WalkRecord:
+    """A walk in a `try`: it may have failed for another reason than a graph, though a program means it to succeed."""
+    ndims = {held.ndim if isinstance(held, TensorObj) else None for root in request.roots for held in [state.get(root)]}
+    if request.seeds or ndims == {0}:
+        return record
+    machine.risks += 1
+    level = CONVENTIONAL if ndims <= {0, None} and not state.expects else GUESS
+    return replace(record, reach={node: max(known, level) for node, known in record.reach.items()}, hoped=True)
+
+
+def _no_graph(machine: Machine, state: State, request: Request, walk: Walk, edges: Sequence[Edge | None]) -> None:
+    """The root has no graph: an error if we saw it being made."""
+    bare = (state.get(root) for root, edge in zip(request.roots, edges, strict=True) if edge is None)
+    held = next((obj for obj in bare if isinstance(obj, TensorObj)), None)
+    if held is None:
+        return
+    if state.guards:
+        state.flow = Flow("raise", Failure("RuntimeError"))
+        return
+    reason, span = held.cut or ("leaf", None)
+    kind = reason if reason in _CUTS else "detach"
+    cut = None if span is None else state.moment(span)
+    incident = NoGraph(walk, cut, kind, conditions=tuple(choice.condition for choice in state.choices))
+    machine.report(incident, lambda: witness.of_no_graph(incident))
