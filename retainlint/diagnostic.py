@@ -30,7 +30,7 @@ class Detach:
 
     span: Span
     name: str
-    turn: Span | None = None
+    iteration: Span | None = None
 
 
 @record
@@ -44,7 +44,7 @@ class KeepGraph:
 class SumLosses:
     """Walk the sum of the roots once instead of each alone."""
 
-    walks: tuple[Span, ...]
+    backward_passes: tuple[Span, ...]
 
 
 @record
@@ -59,15 +59,15 @@ class MoveInto:
 class Clear:
     """Empty the list called `name` after the walk at `walk`."""
 
-    walk: Span
+    backward_pass: Span
     name: str
 
 
 @record
-class DropWalk:
+class DropBackward:
     """Leave out the walk at `walk`, which the one at `first` makes needless."""
 
-    walk: Span
+    backward_pass: Span
     first: Span
 
 
@@ -75,7 +75,7 @@ class DropWalk:
 class ComputeAnew:
     """Compute what stands at `built`, and what is made of it, again before the statement at `walk`."""
 
-    walk: Span
+    backward_pass: Span
     built: Span
 
 
@@ -96,10 +96,10 @@ class Uncut:
 
 
 @record
-class WalkFirst:
+class BackwardFirst:
     """Move the walk at `walk` before the change at `change`."""
 
-    walk: Span
+    backward_pass: Span
     change: Span
 
 
@@ -121,7 +121,7 @@ class UnderNoGrad:
 class DropRetain:
     """Take `retain_graph=True` out of the call at `walk`; `value` is where its value stands."""
 
-    walk: Span
+    backward_pass: Span
     value: Span
 
 
@@ -153,7 +153,7 @@ class RenameArgument:
 class ZeroFirst:
     """Zero the gradients of the optimiser written as `owner` before the walk at `walk`."""
 
-    walk: Span
+    backward_pass: Span
     owner: str
 
 
@@ -190,9 +190,9 @@ class RemoveSuppression:
 
 
 Cure: TypeAlias = (
-    Detach | KeepGraph | SumLosses | MoveInto | WalkFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
+    Detach | KeepGraph | SumLosses | MoveInto | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
-    | RemoveSuppression | Clear | DropWalk | ComputeAnew | ComputeWhereUsed | Uncut
+    | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | Uncut
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from retainlint.text.source import Span
 
 
 @record
-class Turn:
+class Iteration:
     """Turn number `number` (from 1) of the loop whose header is `loop`, or of a method that is called again.
 
     `is_call` tells the second: a trainer calls the method `loop` again and again. `depth` counts the calls around
@@ -33,12 +33,12 @@ class Moment:
     """A place, in which turn of which loops (outermost first), through which calls (outermost first)."""
 
     span: Span
-    turns: tuple[Turn, ...] = ()
+    iterations: tuple[Iteration, ...] = ()
     frames: tuple[Span, ...] = ()
 
 
 @record
-class Walk:
+class BackwardPass:
     """One call of backward or autograd.grad: when, from which root (its text), keeping the graph or not."""
 
     moment: Moment
@@ -56,8 +56,8 @@ class Condition:
     taken: bool
     depth: int = field(default=0, compare=False)
     fleeting: bool = field(default=False, compare=False)
-    turns: tuple[Turn, ...] = field(default=(), compare=False)
-    turn: int = field(default=0, compare=False)
+    iterations: tuple[Iteration, ...] = field(default=(), compare=False)
+    iteration: int = field(default=0, compare=False)
 
 
 @record
@@ -80,14 +80,14 @@ class Found:
 
 
 @record
-class AtWalk(Found):
+class AtBackward(Found):
     """An incident whose place is a walk."""
 
-    walk: Walk
+    backward_pass: BackwardPass
 
     @property
     def primary(self) -> Span:
-        return self.walk.moment.span
+        return self.backward_pass.moment.span
 
 
 @record
@@ -112,8 +112,8 @@ class Freed(Found):
     op: str
     saved: tuple[str, ...]
     built: Moment
-    freed: Walk
-    reused: Walk
+    freed: BackwardPass
+    reused: BackwardPass
     via: tuple[Moment, ...]
     name: str  # the variable that holds the shared graph, "" if it has no name
     same_root: bool
@@ -129,7 +129,7 @@ class Freed(Found):
 
 
 @record
-class Modified(AtWalk):
+class Modified(AtBackward):
     """A saved tensor was changed in place between the forward that saved it and the walk that needs it.
 
     `saved` is the slot, `name` the variable or parameter that was changed. `by_step`: an optimiser's step() did it.
@@ -143,12 +143,12 @@ class Modified(AtWalk):
     built: Moment
     modified: Moment
     by_step: bool
-    earlier: Walk | None
+    earlier: BackwardPass | None
     supposed: bool = False
 
 
 @record
-class NoGraph(AtWalk):
+class NoGraph(AtBackward):
     """A walk starts at a tensor without a graph. `cut` is where the graph was lost, `reason` how: "detach", "no_grad",
     "data", "item", "create_graph" where a gradient was computed without it, "constant" where a gradient is a function of
     nothing that requires grad, "checkpoint" where what one is given requires none, or "leaf" where nothing that went in
@@ -176,17 +176,17 @@ class LeafModified(Found):
 
 
 @record
-class Retained(AtWalk):
+class Retained(AtBackward):
     """A walk retained its graph, and nothing ever walks any part of it again; `value` is where `True` stands."""
 
     value: Span
 
 
 @record
-class Growing(AtWalk):
+class Growing(AtBackward):
     """In each turn of `loop` a retained walk passes through the graphs of all turns before; `built` is one of them."""
 
-    earlier: Walk
+    earlier: BackwardPass
     built: Moment
     loop: Span
 
@@ -208,17 +208,17 @@ class Kept(Found):
     alive: bool
     loop: Span
     built: Moment
-    walk: Walk | None
+    backward_pass: BackwardPass | None
     inside: bool = False
 
 
 @record
-class Cycle(AtWalk):
+class Cycle(AtBackward):
     """`backward(create_graph=True)`: the parameters and their gradients hold each other, and nobody lets go."""
 
 
 @record
-class NeverWalked(Found):
+class NeverBackpropagated(Found):
     """In each turn of `loop` a module's call builds a graph that nothing ever walks; the loop's own code calls it at
     `primary`, perhaps through a helper."""
 
@@ -228,7 +228,7 @@ class NeverWalked(Found):
 
 
 @record
-class ResultUsed(AtWalk):
+class ResultUsed(AtBackward):
     """What `backward()` returned, which is None, is bound to `target`, or (with "") used otherwise."""
 
     target: Span | None
@@ -255,7 +255,7 @@ class NeverZeroed(Found):
     """In each turn of `loop` a walk adds to the gradients that `step` uses, and nothing ever zeroes them."""
 
     step: Moment
-    walk: Span
+    backward_pass: Span
     loop: Span
     owner: str
 
@@ -268,7 +268,7 @@ class NeverZeroed(Found):
 class ThrownAway(Found):
     """The gradients that `walk` computed are zeroed at `zeroed`, before `step` could use them."""
 
-    walk: Span
+    backward_pass: Span
     zeroed: Moment
     step: Span
     owner: str
@@ -295,7 +295,7 @@ class OldVariable(AtCall):
 
 Failure: TypeAlias = Freed | Modified | NoGraph | LeafModified
 Waste: TypeAlias = (
-    Retained | Growing | Kept | Cycle | NeverWalked
+    Retained | Growing | Kept | Cycle | NeverBackpropagated
     | ResultUsed | UnknownArgument | NeverZeroed | ThrownAway | Discarded | OldVariable
 )  # fmt: skip
 Incident: TypeAlias = Failure | Waste
@@ -326,10 +326,10 @@ class Conduct:
     path took what isn't there: a method of tensors from None, a number or a tuple, a name that nothing has bound.
     """
 
-    walks: frozenset[Span] = frozenset()
+    backward_passes: frozenset[Span] = frozenset()
     leaves: frozenset[Span] = frozenset()
     trained: frozenset[Span] = frozenset()
-    slips: frozenset[Span] = frozenset()
+    missing_reads: frozenset[Span] = frozenset()
 
 
 @record

@@ -251,7 +251,7 @@ class Code:
     is_async: bool = False
     registers: int = 0  # how many it uses
     annotated: tuple[str, ...] = ()  # the names that it annotates, in their order, but ClassVar: a dataclass's fields
-    walks: bool = True  # whether a walk may stand in it or in a code inside it (by its bytes)
+    backward_passes: bool = True  # whether a walk may stand in it or in a code inside it (by its bytes)
 
 
 @record
@@ -274,9 +274,9 @@ class Deferred(Code):
 
     head: Head
 
-    def __init__(self, head: Head, walks: bool, make: Callable[[Head], Code]) -> None:
+    def __init__(self, head: Head, backward_passes: bool, make: Callable[[Head], Code]) -> None:
         known = {"name": head.name, "qualname": head.qualname, "span": head.span, "params": head.params}
-        self.__dict__.update(known, is_async=head.is_async, walks=walks, head=head, _make=make)
+        self.__dict__.update(known, is_async=head.is_async, backward_passes=backward_passes, head=head, _make=make)
 
     @cached_property
     def _made(self) -> Code:
@@ -383,7 +383,7 @@ class For(Base):
     orelse: Block
     comprehension: bool = False
     live: Live = field(default=Live(), compare=False)  # after the loop
-    live_turn: Live = field(default=Live(), compare=False)  # at the start of each turn, before `item` is written
+    live_iteration: Live = field(default=Live(), compare=False)  # at the start of each turn, before `item` is written
 
 
 @record
@@ -395,7 +395,7 @@ class While(Base):
     body: Block
     orelse: Block
     live: Live = field(default=Live(), compare=False)
-    live_turn: Live = field(default=Live(), compare=False)  # at the start of each turn, before `test`
+    live_iteration: Live = field(default=Live(), compare=False)  # at the start of each turn, before `test`
 
 
 @record

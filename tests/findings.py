@@ -36,7 +36,7 @@ def fake_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     def lower(source: Source, *_: object, **__: object) -> Any:
         if "((" in source.text:
             raise LoweringError(source, "never closed", source.text.index("(("))
-        return SimpleNamespace(source=source, module=SimpleNamespace(walks=True))
+        return SimpleNamespace(source=source, module=SimpleNamespace(backward_passes=True))
 
     def explore(program: Any, **_: object) -> Exploration:
         source: Source = program.source
@@ -53,6 +53,6 @@ def fake_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
         return Diagnostic("RTL101", "backward-in-loop", Severity.ERROR, "it is walked twice", labels, witness=witness)
 
     monkeypatch.setattr("retainlint.lowering.lower", lower, raising=False)
-    monkeypatch.setattr("retainlint.cache.ir_store.Shelf.keep", lambda *_: None)
+    monkeypatch.setattr("retainlint.cache.ir_store.IrStore.keep", lambda *_: None)
     monkeypatch.setattr("retainlint.symbolic.explore", explore, raising=False)
     monkeypatch.setattr("retainlint.rules.diagnose", diagnose, raising=False)

@@ -47,7 +47,7 @@ def train(loss_id):
     out = net(batches[0])
     both = [out.square().mean(), out.abs().mean()]
     with amp.scale_loss(both, optimizer, loss_id=loss_id) as scaled:
-        {walks}
+        {backward_passes}
 
 train(0)
 """
@@ -59,6 +59,6 @@ PROGRAMS: dict[str, str] = {
     "lightning_two_optimizers_detached": _ADVERSARIAL.format(cut=".detach()"),
     "apex_outside": _APEX.format(before=_LOSS_BEFORE, inside="pass"),
     "apex_inside": _APEX.format(before="", inside=_LOSS),
-    "apex_list_walked_apart": _APEX_LIST.format(walks="[loss.backward() for loss in scaled]"),
-    "apex_list_walked_as_one": _APEX_LIST.format(walks="sum(scaled).backward()"),
+    "apex_list_walked_apart": _APEX_LIST.format(backward_passes="[loss.backward() for loss in scaled]"),
+    "apex_list_walked_as_one": _APEX_LIST.format(backward_passes="sum(scaled).backward()"),
 }

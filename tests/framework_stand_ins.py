@@ -233,17 +233,17 @@ class DeepSpeedEngine(nn.Module):  # type: ignore[misc]
 
     def __init__(self, module: Any, optimizer: Any, every: int) -> None:
         super().__init__()
-        self.module, self.optimizer, self.every, self.walks = module, optimizer, every, 0
+        self.module, self.optimizer, self.every, self.backward_passes = module, optimizer, every, 0
 
     def forward(self, *given: Any) -> Any:
         return self.module(*given)
 
     def backward(self, loss: Any, retain_graph: bool = False) -> None:
         (loss / self.every).backward(retain_graph=retain_graph)
-        self.walks += 1
+        self.backward_passes += 1
 
     def step(self) -> None:
-        if self.walks % self.every == 0:
+        if self.backward_passes % self.every == 0:
             self.optimizer.step()
             self.optimizer.zero_grad()
 

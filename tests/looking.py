@@ -21,4 +21,12 @@ def look(source: Source) -> Seen | None:
         diagnostic = diagnose(incident)
         once.setdefault((diagnostic.primary.span.start, diagnostic.code), diagnostic)
     conduct, gaps = explored.conduct, tuple(gap.span for gap in explored.gaps)
-    return Seen(source, tuple(once.values()), conduct.walks, conduct.leaves, conduct.trained, conduct.slips, gaps)
+    return Seen(
+        source,
+        tuple(once.values()),
+        conduct.backward_passes,
+        conduct.leaves,
+        conduct.trained,
+        conduct.missing_reads,
+        gaps,
+    )

@@ -16,7 +16,7 @@ CHANGED = "modified by an inplace operation"
 
 
 @dataclass(frozen=True)
-class Deed:
+class GradientEvent:
     """What one function does to the graph of its first tensor."""
 
     differentiable: bool
@@ -131,7 +131,7 @@ def attempts() -> Iterator[tuple[int, int]]:
             yield start, call
 
 
-def measure(function: Callable[..., Any], start: int, call: int) -> Deed | None:
+def measure(function: Callable[..., Any], start: int, call: int) -> GradientEvent | None:
     """What a function does, called in one of our ways; None if that doesn't suit it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -140,7 +140,7 @@ def measure(function: Callable[..., Any], start: int, call: int) -> Deed | None:
             if not results:
                 return None
             if not any(result.requires_grad for result in results):
-                return Deed(False, several=len(results) > 1)
+                return GradientEvent(False, several=len(results) > 1)
             return _deed(function, CALLS[call], STARTS[start], results)
         except Exception:  # noqa: BLE001 - whatever: not the arguments that it wants
             return None
@@ -152,7 +152,7 @@ def found(name: str) -> Callable[..., Any] | None:
     return next((getattr(room, name) for room in rooms if hasattr(room, name)), None)
 
 
-def _deed(function: Any, call: Any, start: Any, results: list[Any]) -> Deed:
+def _deed(function: Any, call: Any, start: Any, results: list[Any]) -> GradientEvent:
     at = next(i for i, result in enumerate(results) if result.requires_grad)
 
     def once() -> tuple[Any, Any]:
@@ -161,29 +161,29 @@ def _deed(function: Any, call: Any, start: Any, results: list[Any]) -> Deed:
 
     given, result = once()
     if result is given:
-        return Deed(True, view=True)
+        return GradientEvent(True, view=True)
     view = result._is_view() and result._base is not None
-    _walk(result, given)
+    _backward_pass(result, given)
     saves = _raises(result, given, SECOND)
     if view:
-        return Deed(True, saves, view=True, several=len(results) > 1)
+        return GradientEvent(True, saves, view=True, several=len(results) > 1)
     kept = []
     for changed in (0, 1):
         pair = once()
         with torch.no_grad(), contextlib.suppress(RuntimeError):
             pair[changed].mul_(1)
         kept.append(_raises(pair[1], pair[0], CHANGED))
-    return Deed(True, saves, kept[0], kept[1], False, len(results) > 1)
+    return GradientEvent(True, saves, kept[0], kept[1], False, len(results) > 1)
 
 
-def _walk(result: Any, given: Any) -> None:
+def _backward_pass(result: Any, given: Any) -> None:
     whole = torch.view_as_real(result) if result.is_complex() else result
     torch.autograd.grad(whole, given, torch.ones_like(whole), allow_unused=True)
 
 
 def _raises(result: Any, given: Any, words: str) -> bool:
     try:
-        _walk(result, given)
+        _backward_pass(result, given)
     except RuntimeError as error:
         if words not in str(error):
             raise

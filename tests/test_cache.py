@@ -203,7 +203,7 @@ def test_settings_versions_and_directories_are_told_apart(checked: list[str], mo
         lambda data: sealed(re.sub(rb"\[0,\d+\],", b"[-9,-8],", data.partition(b"\n")[2])),
         lambda data: sealed(b'{"a": 1}'),
         lambda data: sealed(data.partition(b"\n")[2].replace(b"Diagnostic", b"Settings__")),
-        lambda data: sealed(data.partition(b"\n")[2].replace(b"DropWalk", b"Severity")),
+        lambda data: sealed(data.partition(b"\n")[2].replace(b"DropBackward", b"Severity")),
         lambda data: sealed(data.partition(b"\n")[2].replace(b"[0,", b"[7,")),
         lambda data: sealed(data.partition(b"\n")[2].replace(b'\\"RTL102\\"', b"5")),
         lambda data: sealed(data.partition(b"\n")[2].replace(b"true", b"false")),

@@ -231,7 +231,7 @@ def test_all_that_a_witness_is_made_of_may_run(operation: str) -> None:
     made = witness_script.Straight()
     made.add(
         witness_script.statement(
-            "_0", script._spelt(operation, node, ["t0", "t1"][: 1 + (operation in witness._BINARY)])
+            "_0", script._spelled(operation, node, ["t0", "t1"][: 1 + (operation in witness._BINARY)])
         )
     )
     replay.checked(made.text() or "1 +")
@@ -361,11 +361,16 @@ def test_no_text_of_a_program_becomes_code(name: str) -> None:
     """A name may have been worked out of a text: of `setattr`, say."""
     text = f"import torch\nh = {name!r}\nfor _ in range(3):\n    h = h * 2\n    opt.step()\n    h.backward()\n"
     source = Source("m.py", text)
-    walk = Span(source, text.index("h.backward"), len(text) - 1)
+    backward_pass = Span(source, text.index("h.backward"), len(text) - 1)
     loop = Span(source, text.index("for"), len(text) - 1)
     whole = Span(source, text.index(repr(name)) + 1, text.index(repr(name)) + 1 + len(name))
-    cures = (Detach(walk, name, loop), Clear(walk, name), ZeroFirst(walk, name), AssignDetach(whole, name))
-    diagnostic = Diagnostic("RTL104", "carried-graph", Severity.ERROR, "", (Label(walk, "", primary=True),))
+    cures = (
+        Detach(backward_pass, name, loop),
+        Clear(backward_pass, name),
+        ZeroFirst(backward_pass, name),
+        AssignDetach(whole, name),
+    )
+    diagnostic = Diagnostic("RTL104", "carried-graph", Severity.ERROR, "", (Label(backward_pass, "", primary=True),))
     for cure in cures:
         for fix in BUILDERS[type(cure)](Code(source), cure, diagnostic):
             assert not any("TAKEN" in edit.text for edit in fix.edits), fix

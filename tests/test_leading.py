@@ -7,11 +7,11 @@ import pytest
 from retainlint.project.call_index import Leading
 from retainlint.project.files import Held
 from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import starts_walks
-from retainlint.text.prefilter import may_lead_to_walks
+from retainlint.project.module_loading import starts_backward
+from retainlint.text.prefilter import may_lead_to_backward
 
 HEAD = "import torch\noptimizer = torch.optim.SGD([], 1)\n"
-WALK = "def update(optimizer, loss):\n    loss.backward()\n"
+BACKWARD = "def update(optimizer, loss):\n    loss.backward()\n"
 STEPPER = "class Stepper:\n    def update(self, loss):\n        loss.backward()\n    def look(self):\n        pass\n"
 
 
@@ -46,7 +46,7 @@ def test_what_leads_to_a_walk(text: str, receiver: str, name: str) -> None:
         + "class Made:\n    def __init__(self, loss):\n        loss.backward()\n"
     )
     again = "from steps import update\ndef further(x):\n    return update(None, x)\n"
-    assert leads(text, receiver, name, steps=WALK, again=again, objects=objects)
+    assert leads(text, receiver, name, steps=BACKWARD, again=again, objects=objects)
 
 
 @pytest.mark.parametrize(
@@ -62,15 +62,15 @@ def test_what_leads_to_a_walk(text: str, receiver: str, name: str) -> None:
     ],
 )
 def test_what_only_seems_to(text: str, receiver: str, name: str) -> None:
-    steps = "def look(x):\n    '''x.backward()'''\n    return x  # backward()\n" + WALK
+    steps = "def look(x):\n    '''x.backward()'''\n    return x  # backward()\n" + BACKWARD
     circle = "def go(x):\n    return back(x)\ndef back(x):\n    return go(x)\n"
     assert not leads(text, receiver, name, steps=steps, objects=STEPPER, circle=circle)
 
 
 def test_a_module_is_run_for_the_walks_that_its_functions_call() -> None:
     text = (HEAD + "from steps import update\ndef learn(loss):\n    update(optimizer, loss)\n").encode()
-    assert starts_walks(Modules("agent.py", Held({"steps.py": WALK.encode(), "agent.py": text})), text)
-    assert not starts_walks(
+    assert starts_backward(Modules("agent.py", Held({"steps.py": BACKWARD.encode(), "agent.py": text})), text)
+    assert not starts_backward(
         Modules("agent.py", Held({"steps.py": b"def update(o, l): pass\n", "agent.py": text})), text
     )
 
@@ -78,8 +78,8 @@ def test_a_module_is_run_for_the_walks_that_its_functions_call() -> None:
 def test_the_answer_depends_on_what_it_looked_at() -> None:
     """The text that was read is among the lookups: a result that is kept is not used when it has changed."""
     text = (HEAD + "from steps import update\ndef learn(loss):\n    update(optimizer, loss)\n").encode()
-    modules = Modules("agent.py", Held({"steps.py": WALK.encode(), "agent.py": text}))
-    assert starts_walks(modules, text)
+    modules = Modules("agent.py", Held({"steps.py": BACKWARD.encode(), "agent.py": text}))
+    assert starts_backward(modules, text)
     assert [len(digest or "") for place, digest in modules.lookups.items() if place.endswith("steps.py")] == [64]
 
 
@@ -95,4 +95,4 @@ def test_the_answer_depends_on_what_it_looked_at() -> None:
     ],
 )
 def test_only_what_speaks_of_optimisers_is_looked_at(text: str, may: bool) -> None:
-    assert may_lead_to_walks(text.encode()) == may
+    assert may_lead_to_backward(text.encode()) == may

@@ -14,7 +14,7 @@ from retainlint.config import Settings
 from retainlint.project.files import Disk
 from retainlint.startup import process
 
-WALK = "import torch\nw = torch.ones(2, requires_grad=True)\n(w * w).sum().backward()\n"
+BACKWARD = "import torch\nw = torch.ones(2, requires_grad=True)\n(w * w).sum().backward()\n"
 SPEAKS = "# loss.backward()\nx = 1\n"
 PLAIN = "x = 1\n"
 
@@ -30,7 +30,7 @@ def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> boo
 def tree(folder: Path) -> list[str]:
     names = []
     for number in range(300):
-        text = (PLAIN, SPEAKS, WALK)[number % 3] + "#" * number
+        text = (PLAIN, SPEAKS, BACKWARD)[number % 3] + "#" * number
         write(name := str(folder / f"m{number}.py"), text)
         names.append(name)
     return [*names, str(folder / "missing.py")]

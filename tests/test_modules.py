@@ -151,7 +151,7 @@ def test_where_an_import_leads_depends_on_nothing_but_the_lookups(tmp_path: Path
 
     class Recorded:
         here = ""
-        shelf = None
+        ir_store = None
 
         def exists(self, place: str) -> bool:
             return first.lookups[place] is not None

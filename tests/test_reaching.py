@@ -7,10 +7,10 @@ import pytest
 from retainlint.project.call_index import mentions, reaching
 from retainlint.project.files import Held
 from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import starts_walks
-from retainlint.text.prefilter import may_start_walks
+from retainlint.project.module_loading import starts_backward
+from retainlint.text.prefilter import may_start_backward
 
-WALK = "def walk(loss):\n    loss.backward()\n"
+BACKWARD = "def walk(loss):\n    loss.backward()\n"
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ WALK = "def walk(loss):\n    loss.backward()\n"
     ],
 )
 def test_what_leads_to_a_walk(text: str) -> None:
-    assert "fit" in reaching([text.encode(), WALK.encode()])
+    assert "fit" in reaching([text.encode(), BACKWARD.encode()])
 
 
 def test_the_way_leads_over_several_texts() -> None:
@@ -46,7 +46,7 @@ def test_the_way_leads_over_several_texts() -> None:
     texts = [
         b"def fit(x):\n    third(x)\ndef fourth(x):\n    third(x)\n",
         b"def second(x):\n    walk(x)\ndef fifth(x):\n    fourth(x)\n",
-        WALK.encode() + b"def sixth(x):\n    fifth(x)\n",
+        BACKWARD.encode() + b"def sixth(x):\n    fifth(x)\n",
         b"def third(x):\n    second(x)\n",
         b"def other(x):\n    print(x)\n",
     ]
@@ -73,7 +73,7 @@ def test_the_gradients_of_torch_lead_nowhere() -> None:
     ],
 )
 def test_what_only_seems_to(text: str) -> None:
-    assert "fit" not in reaching([text.encode(), WALK.encode()])
+    assert "fit" not in reaching([text.encode(), BACKWARD.encode()])
 
 
 def test_a_text_speaks_of_a_name_in_its_code_alone() -> None:
@@ -84,16 +84,18 @@ def test_a_text_speaks_of_a_name_in_its_code_alone() -> None:
 def script(body: str, **modules: str) -> bool:
     data = f"{body}\nif __name__ == '__main__':\n    main()\n".encode()
     files = {f"{name}.py": text.encode() for name, text in modules.items()}
-    return starts_walks(Modules("main.py", Held({**files, "main.py": data})), data)
+    return starts_backward(Modules("main.py", Held({**files, "main.py": data})), data)
 
 
 def test_a_script_is_run_for_the_walks_that_it_may_come_to() -> None:
-    assert script("from engine import fit\ndef main():\n    fit()", engine="def fit():\n    walk(1)\n" + WALK)
-    assert script("import engine\ndef main():\n    engine.fit()", engine="from steps import walk as fit\n", steps=WALK)
+    assert script("from engine import fit\ndef main():\n    fit()", engine="def fit():\n    walk(1)\n" + BACKWARD)
+    assert script(
+        "import engine\ndef main():\n    engine.fit()", engine="from steps import walk as fit\n", steps=BACKWARD
+    )
 
 
 def test_a_script_that_only_stands_beside_a_walk_is_not_run() -> None:
-    engine = "def read():\n    return 1\n" + WALK
+    engine = "def read():\n    return 1\n" + BACKWARD
     assert not script("from engine import read\ndef main():\n    read()", engine=engine)
     assert not script("def main():\n    pass")
 
@@ -109,4 +111,4 @@ def test_a_script_that_only_stands_beside_a_walk_is_not_run() -> None:
     ],
 )
 def test_a_script_may_train_without_saying_that_it_is_one(text: str, starts: bool) -> None:
-    assert may_start_walks(f"import engine\n{text}".encode()) == starts
+    assert may_start_backward(f"import engine\n{text}".encode()) == starts

@@ -15,7 +15,7 @@ from running import write
 from retainlint import lowering
 from retainlint.cache import directory
 from retainlint.cache.cache import Cache
-from retainlint.cache.ir_store import Shelf
+from retainlint.cache.ir_store import IrStore
 from retainlint.checking.linter import check
 from retainlint.checking.scheduler import Running
 from retainlint.config import Configs, Settings
@@ -142,7 +142,7 @@ def test_another_version_has_a_shelf_of_its_own(parsed: list[str]) -> None:
 def test_a_file_of_another_version_with_the_same_number_is_not_used(parsed: list[str]) -> None:
     """Its name is a checksum; what is in it decides."""
     first = run("1")
-    os.rename(os.path.dirname(kept()[0]), os.path.join("cache", Shelf("cache", "2").name))
+    os.rename(os.path.dirname(kept()[0]), os.path.join("cache", IrStore("cache", "2").name))
     assert run("2") == first and parsed == ["a.py", "nets.py"] * 2
 
 
@@ -258,7 +258,7 @@ def test_what_nobody_used_for_long_is_removed() -> None:
             os.utime(file, (then, then))
     assert len(list(Path("cache").glob("*.lowered"))) == 1 + directory.MOST_SHELVES
     assert len(kept()) == 2 * (1 + directory.MOST_SHELVES)
-    mine = Path("cache", Shelf("cache", "5").name)
+    mine = Path("cache", IrStore("cache", "5").name)
     then = time.time() - directory.UNUSED - 100
     for name in ("0" * 64 + ".ir", "1" * 64 + ".ir.123.new", "notes"):
         (mine / name).write_bytes(b"")

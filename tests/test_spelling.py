@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from retainlint.lowering import outline
-from retainlint.text.prefilter import code, may_spell_walk, spoken
+from retainlint.text.prefilter import code, may_spell_backward, spoken
 from retainlint.text.source import Source
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -54,7 +54,7 @@ FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
     ],
 )
 def test_what_spells_a_walk(text: str) -> None:
-    assert may_spell_walk(text.encode())
+    assert may_spell_backward(text.encode())
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_what_spells_a_walk(text: str) -> None:
     ],
 )
 def test_what_only_speaks_of_one(text: str) -> None:
-    assert not may_spell_walk(text.encode())
+    assert not may_spell_backward(text.encode())
     found = outline(Source("t.py", text))
-    assert found is not None and not found.walks
+    assert found is not None and not found.backward_passes
 
 
 @pytest.mark.parametrize(
@@ -92,25 +92,25 @@ def test_what_only_speaks_of_one(text: str) -> None:
     ],
 )
 def test_what_is_no_walk_where_a_text_is_run_by_itself(text: str) -> None:
-    assert not may_spell_walk(text.encode())
+    assert not may_spell_backward(text.encode())
 
 
 def test_a_method_of_the_text_may_be_filled_in_by_an_heir_elsewhere() -> None:
     """Who imports the text has its method run for the walk of an heir."""
     text = "class A:\n    def x_backward(self, x): pass\n    def f(self):\n        self.x_backward(1)\n"
     found = outline(Source("t.py", text))
-    assert found is not None and found.walks
+    assert found is not None and found.backward_passes
 
 
 @pytest.mark.parametrize("folder", ["raises", "runs", "unknown", "projects"])
 def test_every_walk_of_the_fixtures_is_spelt(folder: str) -> None:
-    walking = 0
+    backpropagating = 0
     for path in sorted((FIXTURES / folder).rglob("*.py")):
         found = outline(Source(path.name, path.read_text(encoding="utf-8")))
-        if found is not None and found.walks:
-            walking += 1
-            assert may_spell_walk(path.read_bytes()), path
-    assert walking or folder == "projects"
+        if found is not None and found.backward_passes:
+            backpropagating += 1
+            assert may_spell_backward(path.read_bytes()), path
+    assert backpropagating or folder == "projects"
 
 
 def test_what_is_left_of_a_text() -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import click  # noqa: F401 -- its import is part of what is measured
 
-from retainlint.text.prefilter import WALK, may_walk
+from retainlint.text.prefilter import BACKWARD, may_backpropagate
 
 
 def main(arguments: list[str]) -> None:
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> None:
         for name in _files(path):
             with open(name, "rb") as file:
                 data = file.read()
-            if may_walk(data):
+            if may_backpropagate(data):
                 _read(data, bare)
 
 
@@ -55,7 +55,7 @@ def _definitions(text: str) -> Iterator[str]:
         warnings.simplefilter("ignore")
         tree = ast.parse(text)
     rows = text.splitlines(keepends=True)
-    walks = [text.count("\n", 0, found.start()) + 1 for found in re.finditer(WALK, text)]
+    walks = [text.count("\n", 0, found.start()) + 1 for found in re.finditer(BACKWARD, text)]
     pending: list[ast.stmt] = list(tree.body)
     while pending:
         node = pending.pop()

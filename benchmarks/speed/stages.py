@@ -13,7 +13,7 @@ from retainlint.commands.configuring import configured
 from retainlint.config import Asked
 from retainlint.project.discovery import discover
 from retainlint.startup import process
-from retainlint.text.prefilter import may_walk
+from retainlint.text.prefilter import may_backpropagate
 
 T = TypeVar("T")
 STAGES = ("discover", "read", "filter", "import", "outline", "parse and lower", "explore", "explain")
@@ -37,7 +37,7 @@ def main(paths: list[str]) -> None:
     clock = Clock()
     files = clock.of("discover", lambda: discover(paths, configured(Asked({}, isolated=True))).files)
     texts = [(name, clock.of("read", lambda name=name: _bytes(name))) for name in files]  # type: ignore[misc]
-    candidates = clock.of("filter", lambda: [(name, data) for name, data in texts if may_walk(data)])
+    candidates = clock.of("filter", lambda: [(name, data) for name, data in texts if may_backpropagate(data)])
     steps = walking = 0
     if candidates:
         clock.of("import", _import)
@@ -71,7 +71,7 @@ def _one(clock: Clock, name: str, data: bytes) -> int:
         if not clock.of("filter", lambda: may_start(None, source.text.encode(errors="replace"))):
             return 0
         outlined = clock.of("outline", lambda: outline(source))
-        if outlined is not None and not outlined.walks:
+        if outlined is not None and not outlined.backward_passes:
             return 0
         program = clock.of("parse and lower", lambda: lower(source, outlined))
     except (UnreadableSource, LoweringError):

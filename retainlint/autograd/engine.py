@@ -45,7 +45,7 @@ class Observer:
         raise error
 
 
-def walk(
+def backward_pass(
     roots: Sequence[tuple[Edge | None, G]],
     ledger: Ledger,
     arithmetic: Arithmetic[G],
@@ -68,7 +68,7 @@ def walk(
         if edge is None:
             raise NoGraphError(index)
         starts.append((edge, grad))
-    task = _Walk(ledger, arithmetic, observer, retain, inputs, accumulate)
+    task = _BackwardPass(ledger, arithmetic, observer, retain, inputs, accumulate)
     task.prepare([edge.node for edge, _ in starts])
     for edge, grad in starts:
         task.send(edge, grad)
@@ -77,7 +77,7 @@ def walk(
     return [task.captured.get(edge) for edge in inputs or ()]
 
 
-class _Walk(Generic[G]):
+class _BackwardPass(Generic[G]):
     """The state of one walk."""
 
     def __init__(

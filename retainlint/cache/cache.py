@@ -13,7 +13,7 @@ from retainlint.project.files import EXACT, NO_LISTINGS, THERE, Listings, is_abs
 
 if TYPE_CHECKING:
     from retainlint.cache.ignore_cache import Answers
-    from retainlint.cache.ir_store import Shelf
+    from retainlint.cache.ir_store import IrStore
     from retainlint.cache.result_store import Pack, Texts
     from retainlint.config import Settings
 
@@ -124,13 +124,13 @@ class Cache:
             if state not in (None, THERE)
         }
 
-    def shelf(self) -> Shelf | None:
+    def ir_store(self) -> IrStore | None:
         """Where lowered modules are kept; None without a directory."""
         if not self._directory:
             return None
-        from retainlint.cache.ir_store import Shelf
+        from retainlint.cache.ir_store import IrStore
 
-        return Shelf(self._directory, self._version)
+        return IrStore(self._directory, self._version)
 
     def answers(self, tree: str) -> Answers:
         """What is known of what is ignored in a tree, by its absolute path."""

@@ -63,7 +63,7 @@ class Places:
         if number >= self._first:
             return self._rows[number - self._first]
         if number not in self._gone:
-            self._gone = {row: place for group in self._absent for row, place in _spelt(*group)}
+            self._gone = {row: place for group in self._absent for row, place in _spelled(*group)}
         return self._gone[number], None, ""
 
     @property
@@ -94,7 +94,7 @@ class Places:
         self.doubtful = set(range(self._first, len(self)))
         for start, directory, names in self._absent:
             if not are_absent(directory, names, listings):
-                self._gone.update(_spelt(start, directory, names))
+                self._gone.update(_spelled(start, directory, names))
                 self.doubtful.update(range(start, start + len(names)))
         self._sound = min(self.doubtful, default=0)
 
@@ -163,7 +163,7 @@ class Places:
         return [absent, [rows[number] for number in there]], renumbered
 
 
-def _spelt(start: int, directory: str, names: list[str]) -> Iterator[tuple[int, str]]:
+def _spelled(start: int, directory: str, names: list[str]) -> Iterator[tuple[int, str]]:
     """The paths of what wasn't in a directory, by their numbers."""
     return enumerate((directory + os.sep + name for name in names), start)
 

@@ -15,7 +15,7 @@ _MARKS = {
 _PACK = re.compile(r"[0-9a-f]{8}\.(pack(\.json)?|ignored)(\.[0-9]+\.new)?$")
 """The names of packs and of answers about what is ignored, also as older versions called them, and of what a run left that was killed."""
 
-_SHELF = re.compile(r"[0-9a-f]{8}\.lowered$")
+_IR_STORE = re.compile(r"[0-9a-f]{8}\.lowered$")
 _SHELVED = re.compile(r"[0-9a-f]{64}\.(ir|parts)(\.[0-9]+\.new)?$|used$")
 _USED = "used"
 """The file of a shelf whose time tells on which day the shelf was used last, and cleared of what wasn't."""
@@ -43,7 +43,7 @@ def prepared(directory: str) -> bool:
     return True
 
 
-def prepared_shelf(directory: str, name: str) -> bool:
+def prepared_ir_store(directory: str, name: str) -> bool:
     """Make a shelf in the directory; False if that can't be done. Once a day this looks for what wasn't used for long."""
     place = os.path.join(directory, name)
     used = os.path.join(place, _USED)
@@ -66,7 +66,7 @@ def _clear(directory: str, mine: str) -> None:
     for file in _entries(mine, _SHELVED):
         if file.name != _USED and _age(file.path) > (DAY if file.name.endswith(".new") else UNUSED):
             _unlink(file.path)
-    others = [each.path for each in _entries(directory, _SHELF) if each.path != mine]
+    others = [each.path for each in _entries(directory, _IR_STORE) if each.path != mine]
     others.sort(key=lambda other: _age(os.path.join(other, _USED)))
     for number, other in enumerate(others):
         if number >= MOST_SHELVES or _age(os.path.join(other, _USED)) > UNUSED:
@@ -74,13 +74,13 @@ def _clear(directory: str, mine: str) -> None:
                 _empty(other)
 
 
-def _empty(shelf: str) -> int:
+def _empty(ir_store: str) -> int:
     """Remove a shelf: the number of files that were on it. Raises OSError."""
-    files = [file.path for file in _entries(shelf, _SHELVED)]
+    files = [file.path for file in _entries(ir_store, _SHELVED)]
     for file in files:
         os.unlink(file)
-    if not os.listdir(shelf):
-        os.rmdir(shelf)
+    if not os.listdir(ir_store):
+        os.rmdir(ir_store)
     return len(files)
 
 
@@ -99,7 +99,7 @@ def clean(directory: str) -> int:
 
     Raises OSError for what may not be removed.
     """
-    removed = sum(_empty(each.path) for each in _entries(directory, _SHELF))
+    removed = sum(_empty(each.path) for each in _entries(directory, _IR_STORE))
     for entry in _entries(directory, _PACK):
         os.unlink(entry.path)
         removed += 1

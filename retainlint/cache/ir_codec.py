@@ -43,9 +43,9 @@ def module(program: program.Program) -> tuple[bytes, list[ir.Deferred]]:
     return _line([writer.lives, [writer.row(gap) for gap in program.gaps], row]), writer.waiting
 
 
-def outline(walks: list[int], bodies: Places, types: Places, parts: Iterable[Part]) -> bytes:
+def outline(backward_passes: list[int], bodies: Places, types: Places, parts: Iterable[Part]) -> bytes:
     """What is known of a module before any part of it is lowered, as a line."""
-    return _line([walks, bodies, types, [_part(part) for part in parts]])
+    return _line([backward_passes, bodies, types, [_part(part) for part in parts]])
 
 
 def block(instructions: ir.Block) -> tuple[bytes, list[ir.Deferred]]:
@@ -80,8 +80,8 @@ def read_module(line: bytes, source: Source, make: Make) -> program.Program:
 
 def read_outline(line: bytes) -> tuple[list[int], Places, Places, tuple[Part, ...]]:
     """What was known of a module: the offsets of walks, the places of bodies and of annotations, and the parts."""
-    walks, bodies, types, rows = json.loads(line)
-    return walks, [(a, b) for a, b in bodies], [(a, b) for a, b in types], tuple(map(_read_part, rows))
+    backward_passes, bodies, types, rows = json.loads(line)
+    return backward_passes, [(a, b) for a, b in bodies], [(a, b) for a, b in types], tuple(map(_read_part, rows))
 
 
 def read_block(line: bytes, source: Source, make: Make) -> ir.Block:
@@ -145,7 +145,7 @@ class _Writer:
     def row(self, one: Any) -> Json:
         if isinstance(one, ir.Deferred):
             self.waiting.append(one)
-            return [len(_KINDS), self.row(one.head), one.walks]
+            return [len(_KINDS), self.row(one.head), one.backward_passes]
         spanned, rest = _fields(one.__class__)
         row: list[Json] = [_NUMBERS[type(one)]]
         if spanned:
@@ -216,9 +216,9 @@ class _Reader:
 
     def row(self, row: Json) -> Any:
         if row[0] == len(_KINDS):
-            _, head, walks = row
+            _, head, backward_passes = row
             assert self._make is not None
-            return ir.Deferred(self.row(head), walks, self._make)
+            return ir.Deferred(self.row(head), backward_passes, self._make)
         kind, first, special = self._plans.get(row[0]) or self._plan(row[0])
         for at, read in special:
             row[at] = read(row[at])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from retainlint.cache.directory import prepared_shelf, read, replace
+from retainlint.cache.directory import prepared_ir_store, read, replace
 
 if TYPE_CHECKING:
     from retainlint.ir import Block, Code, Head
@@ -29,7 +29,7 @@ _QUICK = 1
 """How hard zlib tries: a third of the size for a tenth of the time that writing JSON takes."""
 
 
-class Shelf(NamedTuple):
+class IrStore(NamedTuple):
     """Where modules are kept: a directory in that of the cache, for one version of this program, which `tool` names.
 
     What is read is never run, and only used if it is whole. Like the cache it raises nothing: what can't be read is
@@ -60,10 +60,10 @@ class Shelf(NamedTuple):
 class _File:
     """What is kept of one text: records, each a row with checksum, number and length, and that many bytes."""
 
-    def __init__(self, shelf: Shelf, digest: str, kind: str) -> None:
-        self._shelf = shelf
-        self._mark = _bytes(f"{shelf.tool} {digest}")  # what its module begins with
-        self._path = os.path.join(shelf.cache, shelf.name, f"{digest}.{kind}")
+    def __init__(self, ir_store: IrStore, digest: str, kind: str) -> None:
+        self._ir_store = ir_store
+        self._mark = _bytes(f"{ir_store.tool} {digest}")  # what its module begins with
+        self._path = os.path.join(ir_store.cache, ir_store.name, f"{digest}.{kind}")
         self._bodies: dict[int, bytes] = {}
 
     def module(self, source: Source) -> Program | None:
@@ -125,7 +125,7 @@ class _File:
         from retainlint.cache import ir_codec
 
         with contextlib.suppress(*_UNKEPT):
-            if not prepared_shelf(self._shelf.cache, self._shelf.name):
+            if not prepared_ir_store(self._ir_store.cache, self._ir_store.name):
                 return
             if program.parts is not None:
                 replace(self._path, _record(_MODULE, self._mark + b"\n" + _outline(program.parts)))
@@ -176,7 +176,7 @@ def _outline(parts: Parts) -> bytes:
 
     assert isinstance(parts.make, Lowering)
     found = parts.make.found
-    return ir_codec.outline(found.walks, found.bodies, found.types, found.parts)
+    return ir_codec.outline(found.backward_passes, found.bodies, found.types, found.parts)
 
 
 def _bytes(text: str) -> bytes:

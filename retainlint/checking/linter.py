@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.project.discovery import MissingPath, discover
 from retainlint.project.files import Disk, Listings
-from retainlint.text.prefilter import may_hold_walk, may_lead_to_walks, may_start_walks
+from retainlint.text.prefilter import may_hold_backward, may_lead_to_backward, may_start_backward
 
 if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
     from retainlint.cache.ignore_cache import Answers
@@ -174,7 +174,7 @@ def prepare() -> None:
 
 def may_matter(name: str, data: bytes) -> bool:
     """Whether a file's check needs more than a look at its bytes."""
-    return may_hold_walk(name, data) or may_start_walks(data) or may_lead_to_walks(data)
+    return may_hold_backward(name, data) or may_start_backward(data) or may_lead_to_backward(data)
 
 
 def _unchecked(name: str, reason: str, settings: Settings) -> tuple[Diagnostic, ...]:

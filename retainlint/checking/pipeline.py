@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from retainlint.catalogue import NOT_CHECKED, UNUSED
 from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import Project, starts_walks
+from retainlint.project.module_loading import Project, starts_backward
 from retainlint.startup.records import record
 from retainlint.text import is_markdown, is_notebook
-from retainlint.text.prefilter import STEPS, may_hold_walk, may_spell_walk, may_walk
+from retainlint.text.prefilter import STEPS, may_backpropagate, may_hold_backward, may_spell_backward
 from retainlint.text.source import Source, Span, UnreadableSource
 
 if TYPE_CHECKING:  # costly to import, and needed only where something is found
@@ -52,7 +52,7 @@ def diagnose(
 
     Raises Costly before a program is lowered, if it is to be `hasty`.
     """
-    if not thorough and not may_hold_walk(name, data) and (modules is None or not starts_walks(modules, data)):
+    if not thorough and not may_hold_backward(name, data) and (modules is None or not starts_backward(modules, data)):
         return []
     try:
         if is_notebook(name):
@@ -94,7 +94,7 @@ def look(source: Source, settings: Settings) -> Seen | None:
     usual = {rule.code for rule in RULES if rule.on_by_default}
     wanted = tuple(each for each in every if each.code in usual or settings.wants(each.code))
     conduct, gaps = found.conduct or Conduct(), tuple(gap.span for gap in found.gaps)
-    return Seen(source, wanted, conduct.walks, conduct.leaves, conduct.trained, conduct.slips, gaps)
+    return Seen(source, wanted, conduct.backward_passes, conduct.leaves, conduct.trained, conduct.missing_reads, gaps)
 
 
 def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool, hasty: bool) -> Found:
@@ -104,7 +104,7 @@ def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool
     from retainlint.text import notebook
 
     book = notebook.read(name, data)
-    if not thorough and not may_walk(book.source.text.encode(errors="replace")):
+    if not thorough and not may_backpropagate(book.source.text.encode(errors="replace")):
         return Found(book.source, [], complete=True)
     if hasty:
         raise Costly
@@ -132,7 +132,7 @@ def _examine(
 ) -> Found:
     """What is found in a program; `data` is what the file holds, if that is all of it."""
     text = source.text.encode(errors="replace")
-    idle = cache(lambda: not thorough and not (modules and starts_walks(modules, text)))
+    idle = cache(lambda: not thorough and not (modules and starts_backward(modules, text)))
     if not may_start(modules, text) and idle():
         return Found(source, [], complete=True)
     if hasty:
@@ -167,27 +167,27 @@ def _program(source: Source, modules: Modules | None, data: bytes, idle: Callabl
     """A program, lowered; None if no walk stands in it, and it is `idle`. Raises LoweringError."""
     from retainlint.lowering import lower, outline
 
-    shelf, digest = modules.files.shelf if modules is not None and data else None, ""
-    if shelf is not None:
+    ir_store, digest = modules.files.ir_store if modules is not None and data else None, ""
+    if ir_store is not None:
         from hashlib import sha256
 
         digest = sha256(data).hexdigest()
-        if (kept := shelf.find(source, digest)) is not None:
-            return None if not kept.module.walks and idle() else kept
+        if (kept := ir_store.find(source, digest)) is not None:
+            return None if not kept.module.backward_passes and idle() else kept
     outlined = outline(source)
-    if outlined is not None and not outlined.walks and idle():
+    if outlined is not None and not outlined.backward_passes and idle():
         return None
     program = lower(source, outlined)
-    if outlined is None and not program.module.walks and idle():
+    if outlined is None and not program.module.backward_passes and idle():
         return None
-    if shelf is not None:
-        shelf.keep(program, digest)
+    if ir_store is not None:
+        ir_store.keep(program, digest)
     return program
 
 
 def may_start(modules: Modules | None, text: bytes) -> bool:
     """Whether a walk may stand in a text's code: more than is spoken of one, and a step's result is a trainer's."""
-    if not may_spell_walk(text):
+    if not may_spell_backward(text):
         return False
     if not any(step.encode() in text for step in STEPS):
         return True

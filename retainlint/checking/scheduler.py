@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # costly to import, and not needed by every run
     from concurrent.futures import Executor
 
     from retainlint.cache.cache import Cache
-    from retainlint.cache.ir_store import Shelf
+    from retainlint.cache.ir_store import IrStore
     from retainlint.cache.result_store import Texts
     from retainlint.checking.worker import Answer, Task
     from retainlint.config import Settings
@@ -157,7 +157,7 @@ class Running:
 
     def _here(self, pending: list[tuple[str, int]], settings: Mapping[str, Settings]) -> Iterator[FileResult]:
         """One after the other, until it is seen that several processes would be done sooner."""
-        files = Disk(self._shelf() if pending else None, self._listings)
+        files = Disk(self._ir_store() if pending else None, self._listings)
         if self.jobs != 1 and len(pending) > 1 and self._that_pay(_work(pending)) > 1:
             pending = yield from self._glanced(pending, settings, files)
             jobs = self._that_pay(_work(pending))
@@ -206,10 +206,10 @@ class Running:
             linter.prepare()
         with processes(min(jobs, len(pending))) as pool:
             tasks = portioned(pending, settings)
-            yield from self._spread(pool, [task._replace(shelf=files.shelf) for task in tasks])
+            yield from self._spread(pool, [task._replace(ir_store=files.ir_store) for task in tasks])
 
-    def _shelf(self) -> Shelf | None:
-        return self.cache.shelf() if self.cache is not None else None
+    def _ir_store(self) -> IrStore | None:
+        return self.cache.ir_store() if self.cache is not None else None
 
     def _that_pay(self, seconds: float) -> int:
         """How many processes to share so much work between."""
@@ -243,7 +243,7 @@ class Running:
         from retainlint.checking.executor import spread
         from retainlint.checking.worker import work
 
-        disk = Disk(self._shelf())
+        disk = Disk(self._ir_store())
         lost: list[tuple[str, Settings]] = []
         for _ in range(ROUNDS):
             again: list[Task] = []

@@ -16,7 +16,7 @@ from retainlint.config import Settings
 from retainlint.project.files import THERE, Disk
 
 if TYPE_CHECKING:
-    from retainlint.cache.ir_store import Shelf
+    from retainlint.cache.ir_store import IrStore
     from retainlint.cache.result_store import Texts
     from retainlint.project.remote_files import Shipped
 
@@ -32,7 +32,7 @@ class Task(NamedTuple):
 
     files: tuple[tuple[str, Settings], ...]
     parcel: Shipped | None = None
-    shelf: Shelf | None = None
+    ir_store: IrStore | None = None
     version: str = __version__
 
 
@@ -63,7 +63,7 @@ def work(task: Task) -> Answers:
     """Do a task, in another process. Raises OtherVersion."""
     if task.version != __version__:
         raise OtherVersion(f"this worker has retainlint {__version__}, and {task.version} is asked for")
-    files = task.parcel or Disk(task.shelf)
+    files = task.parcel or Disk(task.ir_store)
     every: set[tuple[str, str]] = set()
     answers: list[Answer | None] = []
     with _one_at_a_time:  # a worker of Dask's may be a thread among others, and a check sets the depth of recursion

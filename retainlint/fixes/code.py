@@ -156,7 +156,7 @@ class Code:
 
     def reads(self, inside: ast.AST, name: str) -> list[ast.expr]:
         """Where a name, an attribute or an item, as it is spelt, is read; in the order of the text."""
-        wanted = spelt(name)
+        wanted = spelled(name)
         found = [
             node
             for node in ast.walk(inside)
@@ -167,7 +167,7 @@ class Code:
 
     def writes(self, inside: ast.AST, name: str) -> list[ast.expr]:
         """Where it is bound."""
-        wanted = spelt(name)
+        wanted = spelled(name)
         found = [
             node
             for node in ast.walk(inside)
@@ -179,7 +179,7 @@ class Code:
     def holds(self, name: str) -> bool:
         """Whether a name, an attribute or an item is written in the text as code. What only a string of it holds, or what
         was worked out of one, is no code, and is not to become any."""
-        wanted = spelt(name)
+        wanted = spelled(name)
         kinds = ast.Name | ast.Attribute | ast.Subscript
         return wanted is not None and any(
             ast.unparse(node) == wanted for node in ast.walk(self.tree) if isinstance(node, kinds)
@@ -258,7 +258,7 @@ class Code:
         return found
 
 
-def spelt(name: str) -> str | None:
+def spelled(name: str) -> str | None:
     """A name, attribute or item as `ast` would write it; None for any other expression."""
     try:
         node = ast.parse(name, mode="eval").body

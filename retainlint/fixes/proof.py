@@ -22,10 +22,10 @@ class Seen:
 
     source: Source
     diagnostics: tuple[Diagnostic, ...]
-    walks: frozenset[Span] = frozenset()
+    backward_passes: frozenset[Span] = frozenset()
     leaves: frozenset[Span] = frozenset()
     trained: frozenset[Span] = frozenset()
-    slips: frozenset[Span] = frozenset()
+    missing_reads: frozenset[Span] = frozenset()
     gaps: tuple[Span, ...] = ()
 
 
@@ -35,10 +35,10 @@ Look: TypeAlias = Callable[[Source], "Seen | None"]
 
 def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
     """Whether `after`, what is seen once `fix` was applied, proves that it cures the finding and harms nothing."""
-    lost = len(before.walks) - len(after.walks)
+    lost = len(before.backward_passes) - len(after.backward_passes)
     if lost > fix.merges or (lost > 0 and fix.applicability is Applicability.SAFE):
         return False
-    if _texts(after.gaps) - _texts(before.gaps) or _texts(after.slips) - _texts(before.slips):
+    if _texts(after.gaps) - _texts(before.gaps) or _texts(after.missing_reads) - _texts(before.missing_reads):
         return False
     if _texts(before.trained) - _texts(after.trained):
         return False
@@ -60,9 +60,9 @@ def _new(edits: tuple[Edit, ...], others: Iterable[Diagnostic], before: Seen, af
     """
     places = {(each.code, moved(edits, each.primary.span.start)) for each in others}
     texts = Counter((each.code, each.primary.span.text) for each in others)
-    walks = _texts(before.walks)
+    backward_passes = _texts(before.backward_passes)
     for each in after.diagnostics:
-        if each.code == NEEDLESS and walks[" ".join(each.primary.span.text.split())]:
+        if each.code == NEEDLESS and backward_passes[" ".join(each.primary.span.text.split())]:
             continue
         if (each.code, each.primary.span.start) not in places and texts[each.code, each.primary.span.text] <= 0:
             return True

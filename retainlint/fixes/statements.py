@@ -64,7 +64,7 @@ def called(call: ast.Call) -> str:
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 
 
-def walked(statement: ast.stmt | None) -> ast.expr | None:
+def backpropagated(statement: ast.stmt | None) -> ast.expr | None:
     """What a statement `X.backward()` walks, if it does nothing else, and gives no argument but a flag to keep."""
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return None

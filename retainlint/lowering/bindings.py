@@ -143,7 +143,7 @@ def asks_for_main(test: ast.expr) -> bool:
     return named and isinstance(right, ast.Constant) and right.value == "__main__"
 
 
-Spelt: TypeAlias = "ast.expr | ast.stmt"
+Spelled: TypeAlias = "ast.expr | ast.stmt"
 """A node that spells a walk."""
 
 
@@ -160,23 +160,23 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
-def without(tree: ast.Module, text: str, spelt: Sequence[Spelt]) -> list[Spelt]:
+def without(tree: ast.Module, text: str, spelled: Sequence[Spelled]) -> list[Spelled]:
     """Of the nodes of a text that spell a walk, those that aren't namesakes.
 
     A call of what the text itself defines is one where neither the function's body, or what the name was made by, nor
     any function which that speaks of spells a walk. So is torch's own function for the gradient of one operation.
     """
-    doubtful = [node for node in spelt if _name(node).endswith("backward") and _name(node) not in _ITSELF]
-    dropped: set[Spelt] = {node for node in doubtful if isinstance(node, ast.Attribute) and _root(node) in KERNELS}
+    doubtful = [node for node in spelled if _name(node).endswith("backward") and _name(node) not in _ITSELF]
+    dropped: set[Spelled] = {node for node in doubtful if isinstance(node, ast.Attribute) and _root(node) in KERNELS}
     bare = [node for node in doubtful if isinstance(node, ast.Name) and _may_define(text, node.id)]
     if bare:
         defined, bound = _definitions(tree)
         own = [node for node in bare if node.id in defined and node.id not in bound]
         waiting = dropped.union(own)
-        rows = {node.lineno for node in spelt if node not in waiting}
+        rows = {node.lineno for node in spelled if node not in waiting}
         lines = _NEWLINE.split(text)
         dropped.update(node for node in own if not _leads(node.id, defined, rows, lines))
-    return [node for node in spelt if node not in dropped]
+    return [node for node in spelled if node not in dropped]
 
 
 def _may_define(text: str, name: str) -> bool:
@@ -184,7 +184,7 @@ def _may_define(text: str, name: str) -> bool:
     return re.search(rf"\bdef[ \t\\\r\n]+{name}\b|^{name}\b[ \t\\\r\n]*=", text, re.MULTILINE) is not None
 
 
-def _name(node: Spelt) -> str:
+def _name(node: Spelled) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 

@@ -32,14 +32,14 @@ class Unit:
     offsets: Offsets
     values: Mapping[type[cst.CSTNode], Value]
     statements: Mapping[type[cst.CSTNode], Statement]
-    walk_offsets: list[int]  # where the words stand that a walk is written with
+    backward_offsets: list[int]  # where the words stand that a walk is written with
     aside: Mapping[int, int] = field(default_factory=dict)  # bodies for which a number stands in: their starts and ends
     gaps: list[Opaque] = field(default_factory=list)
 
-    def walks(self, start: int, end: int) -> bool:
+    def backward_passes(self, start: int, end: int) -> bool:
         """Whether a walk may be written between two offsets."""
-        at = bisect_left(self.walk_offsets, start)
-        return at < len(self.walk_offsets) and self.walk_offsets[at] < end
+        at = bisect_left(self.backward_offsets, start)
+        return at < len(self.backward_offsets) and self.backward_offsets[at] < end
 
     def holds_walrus(self, start: int, end: int) -> bool:
         return self.source.text.find(":=", start, end) >= 0

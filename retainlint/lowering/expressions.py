@@ -183,7 +183,7 @@ def _walrus(b: Builder, node: cst.NamedExpr) -> Register:
 def _attribute(b: Builder, node: cst.Attribute) -> Register:
     obj = b.value(node.value)
     dst = b.fresh()
-    b.emit(GetAttr(b.span(node), dst, obj, b.names.spelt(node.attr.value)))
+    b.emit(GetAttr(b.span(node), dst, obj, b.names.spelled(node.attr.value)))
     return dst
 
 

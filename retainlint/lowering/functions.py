@@ -64,7 +64,7 @@ def _aside(b: Builder, body: cst.BaseSuite) -> tuple[int, int] | None:
 
 def _later(unit: Unit, head: Head) -> Code:
     unit = replace(unit, offsets={}, gaps=[], aside={})  # the tree at hand needn't live as long as this
-    return Deferred(head, unit.walks(*head.extent), partial(with_body, unit))
+    return Deferred(head, unit.backward_passes(*head.extent), partial(with_body, unit))
 
 
 def with_body(unit: Unit, head: Head) -> Code:
@@ -137,7 +137,7 @@ def finish(
         is_generator=b.is_generator,
         is_async=is_async,
         registers=b.registers,
-        walks=b.unit.walks(*extent),
+        backward_passes=b.unit.backward_passes(*extent),
         annotated=tuple(dict.fromkeys(b.annotated)),
     )
 
@@ -183,7 +183,7 @@ def _params(b: Builder, params: cst.Parameters) -> tuple[Param, ...]:
     for param, kind in _listed(params):
         default = b.value(param.default) if param.default is not None else None
         annotation = b.text(param.annotation.annotation) if param.annotation is not None else None
-        lowered.append(Param(b.names.spelt(param.name.value), kind, default, annotation, b.span(param.name)))
+        lowered.append(Param(b.names.spelled(param.name.value), kind, default, annotation, b.span(param.name)))
     return tuple(lowered)
 
 

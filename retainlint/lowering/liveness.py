@@ -51,13 +51,13 @@ def has_branches(body: Iterable[Instr]) -> bool:
 
 
 def with_liveness(body: Block, kept: frozenset[str], own: Scope = Scope.LOCAL) -> Block:
-    """`body` with `live` and `live_turn` filled in; the names in `kept` are live everywhere.
+    """`body` with `live` and `live_iteration` filled in; the names in `kept` are live everywhere.
 
     `own` is the scope of the code's own names: GLOBAL in a module, whose `kept` are the names that inner codes use.
     """
     if not has_branches(body):
         return body
-    return _Walk(kept, own).block(body, set(), _Landings(), filling=True)[1]
+    return _BackwardPass(kept, own).block(body, set(), _Landings(), filling=True)[1]
 
 
 @record
@@ -74,7 +74,7 @@ class _Landings:
         return _Landings(through, through, self.raised | through)
 
 
-class _Walk:
+class _BackwardPass:
     """A walk over one code.
 
     A loop's summary is what its turns read of what stood before the loop. As a loop may make no turn at all it hides
@@ -136,30 +136,30 @@ class _Walk:
 
     def for_(self, instr: For, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, For]:
         exhausted, orelse = self.block(instr.orelse, set(live), landings, filling)
-        turn = exhausted | live | self.summary(instr)
-        turn.add(instr.iterable)
+        iteration = exhausted | live | self.summary(instr)
+        iteration.add(instr.iterable)
         if not filling:
-            return turn, instr
-        inner = replace(landings, broken=frozenset(live), continued=frozenset(turn))
-        _, body = self.block(instr.body, set(turn), inner, filling)
-        filled = replace(instr, body=body, orelse=orelse, live=self.live(live), live_turn=self.live(turn))
-        return turn, filled
+            return iteration, instr
+        inner = replace(landings, broken=frozenset(live), continued=frozenset(iteration))
+        _, body = self.block(instr.body, set(iteration), inner, filling)
+        filled = replace(instr, body=body, orelse=orelse, live=self.live(live), live_iteration=self.live(iteration))
+        return iteration, filled
 
     def while_(self, instr: While, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, While]:
         exhausted, orelse = self.block(instr.orelse, set(live), landings, filling)
         inner = replace(landings, broken=frozenset(live))
         if _endless(instr):
-            turn = self.block(instr.body, set(), inner, False)[0] if filling else set(live)
+            iteration = self.block(instr.body, set(), inner, False)[0] if filling else set(live)
         else:
-            turn = self.block(instr.test, exhausted | {instr.cond}, landings, False)[0] | live
-        turn |= self.summary(instr)
+            iteration = self.block(instr.test, exhausted | {instr.cond}, landings, False)[0] | live
+        iteration |= self.summary(instr)
         if not filling:
-            return turn, instr
-        inner = replace(inner, continued=frozenset(turn))
-        before, body = self.block(instr.body, set(turn), inner, filling)
+            return iteration, instr
+        inner = replace(inner, continued=frozenset(iteration))
+        before, body = self.block(instr.body, set(iteration), inner, filling)
         _, test = self.block(instr.test, before | exhausted | {instr.cond}, landings, filling)
-        return turn, replace(
-            instr, test=test, body=body, orelse=orelse, live=self.live(live), live_turn=self.live(turn)
+        return iteration, replace(
+            instr, test=test, body=body, orelse=orelse, live=self.live(live), live_iteration=self.live(iteration)
         )
 
     def with_(self, instr: With, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, With]:
@@ -213,12 +213,12 @@ class _Walk:
         return self.summaries[id(loop)]
 
 
-_BRANCHES: dict[type, Callable[[_Walk, Any, Alive, _Landings, bool], tuple[Alive, Instr]]] = {
-    If: _Walk.if_,
-    For: _Walk.for_,
-    While: _Walk.while_,
-    With: _Walk.with_,
-    Try: _Walk.try_,
+_BRANCHES: dict[type, Callable[[_BackwardPass, Any, Alive, _Landings, bool], tuple[Alive, Instr]]] = {
+    If: _BackwardPass.if_,
+    For: _BackwardPass.for_,
+    While: _BackwardPass.while_,
+    With: _BackwardPass.with_,
+    Try: _BackwardPass.try_,
 }
 
 

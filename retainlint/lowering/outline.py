@@ -16,7 +16,16 @@ from retainlint.lowering.effects import Facts, look, look_into
 from retainlint.lowering.guards import too_deep
 from retainlint.program import Effect, Part
 from retainlint.startup.records import record
-from retainlint.text.prefilter import BY_OTHERS, STEPS, TRAINED, TRAINER, WALKERS, is_of_class, may_walk, only_speaks
+from retainlint.text.prefilter import (
+    BACKWARD_CALLERS,
+    BY_OTHERS,
+    STEPS,
+    TRAINED,
+    TRAINER,
+    is_of_class,
+    may_backpropagate,
+    only_speaks,
+)
 from retainlint.text.source import Source
 
 DEEPEST = 40
@@ -242,15 +251,19 @@ class Outline:
     where each body starts and where it ends, `types` the same of the annotations there, which are never computed. `parts`
     are the module's statements, if they were asked for."""
 
-    walks: list[int]
+    backward_passes: list[int]
     bodies: list[tuple[int, int]]
     types: list[tuple[int, int]]
     parts: tuple[Part, ...] = ()
 
     def aside(self) -> dict[int, int]:
         """The bodies in which no walk stands: from their starts to their ends."""
-        walks = sorted(self.walks)
-        return {start: end for start, end in self.bodies if bisect_left(walks, start) == bisect_left(walks, end)}
+        backward_passes = sorted(self.backward_passes)
+        return {
+            start: end
+            for start, end in self.bodies
+            if bisect_left(backward_passes, start) == bisect_left(backward_passes, end)
+        }
 
 
 def outline(source: Source, *, parts: bool = False) -> Outline | None:
@@ -264,17 +277,17 @@ def outline(source: Source, *, parts: bool = False) -> Outline | None:
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
         places = _Places(source)
-        spoken = _spoken(text) if may_walk(text.encode(errors="replace")) else ()
+        spoken = _spoken(text) if may_backpropagate(text.encode(errors="replace")) else ()
         rows = sorted({source.place(end - 1)[0] for end in spoken})
-        walks: list[int] = []
+        backward_passes: list[int] = []
         if rows:
             own = {name for name in re.findall(_DEFINED, text) if not only_speaks(name)} | {
                 "backward",
                 "manual_backward",
             }
             functions = {"torch.autograd.Function", "autograd.Function", *re.findall(_IMPORTED, text)}
-            spelt = bindings.without(tree, text, list(_walks(tree, rows, own, functions)))
-            walks = sorted({places.end(node) - 1 for node in spelt})
+            spelled = bindings.without(tree, text, list(_backward_passes(tree, rows, own, functions)))
+            backward_passes = sorted({places.end(node) - 1 for node in spelled})
         outer = list(_outer(tree))
         functions_ = (each for each in outer if not isinstance(each, ast.AnnAssign))
         bodies = [body for function in functions_ if (body := places.body(function)) is not None]
@@ -282,21 +295,23 @@ def outline(source: Source, *, parts: bool = False) -> Outline | None:
         planned = plan(source, tree) if parts else ()
     except _REFUSED:
         return None
-    return Outline(walks, bodies, types, planned)
+    return Outline(backward_passes, bodies, types, planned)
 
 
 def _spoken(text: str) -> Iterator[int]:
     """Where a walk may be spelt, by the end of one of a few words: they are found many times as fast as `walks.WALK`, and
     whatever that finds ends with one of them."""
     patterns = [_BACKWARD, _GRAD]
-    if any(word in text for word in STEPS + WALKERS):
+    if any(word in text for word in STEPS + BACKWARD_CALLERS):
         patterns.append(BY_OTHERS)
     if "transformers" in text or "skorch" in text:
         patterns.append(TRAINED)
     return (found.end() for pattern in patterns for found in re.finditer(pattern, text))
 
 
-def _walks(tree: ast.AST, rows: list[int], own: set[str], functions: set[str]) -> Iterator[ast.expr | ast.stmt]:
+def _backward_passes(
+    tree: ast.AST, rows: list[int], own: set[str], functions: set[str]
+) -> Iterator[ast.expr | ast.stmt]:
     """The nodes in some rows that spell a walk: what is only spoken of, in a comment or a text, is none; nor is what a
     gradient function does in its own methods. `own` are the methods that may be handed on without being called,
     `functions` the spellings of `torch.autograd.Function`."""
@@ -344,7 +359,7 @@ def _called(func: ast.expr) -> bool:
     """Whether a call of this is a walk: of `backward` and the like, of `autograd.grad`, or of what was imported by such a
     name."""
     name = _last(func)
-    return name == "grad" or name.endswith(WALKERS) or (name.endswith("backward") and not only_speaks(name))
+    return name == "grad" or name.endswith(BACKWARD_CALLERS) or (name.endswith("backward") and not only_speaks(name))
 
 
 def _outer(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.AnnAssign]:

@@ -28,7 +28,7 @@ def partly(source: Source, found: Outline) -> Program:
     lowering = Lowering(source, found)
     parts = Parts(found.parts, lowering, lowering.effect)
     span = Span(source, 0, len(source.text))
-    module = Code("<module>", "", span, (), (), parts.names, parts.names, walks=bool(found.walks))
+    module = Code("<module>", "", span, (), (), parts.names, parts.names, backward_passes=bool(found.backward_passes))
     return Program(source, module, (), parts)
 
 
@@ -56,7 +56,7 @@ class Lowering:
         from retainlint.lowering.program import lower_part, unit_of
 
         if self._unit is None or self._pieces is None:
-            self._unit = unit_of(self._source, self.found.walks)
+            self._unit = unit_of(self._source, self.found.backward_passes)
             self._aside = self.found.aside()
             self._pieces = sorted({**self._aside, **dict(self.found.types)}.items())
         first, last = (bisect_left(self._pieces, (at, 0)) for at in (part.start, part.end))

@@ -107,8 +107,8 @@ def align(module: cst.Module, text: str) -> Offsets | None:
         return None
     offsets = {}
     for node, (start, end) in state.offsets.items():
-        spelt = text[start:end]
-        offsets[node] = (end - len(spelt.lstrip(_BLANKS)), end)
+        spelled = text[start:end]
+        offsets[node] = (end - len(spelled.lstrip(_BLANKS)), end)
     return offsets
 
 

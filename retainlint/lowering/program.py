@@ -14,7 +14,7 @@ from retainlint.lowering.outline import Outline, names_used
 from retainlint.lowering.parse import no_collection, parse, parse_around, parse_rows, room_to_recurse
 from retainlint.lowering.scopes import Holder, Names, bindings_of
 from retainlint.program import Part, Program
-from retainlint.text.prefilter import WALK
+from retainlint.text.prefilter import BACKWARD
 from retainlint.text.source import Source, Span
 
 _VALUES = {**expressions.VALUES, **expressions.LITERALS, **statements.COMPREHENSIONS, **functions.VALUES}
@@ -32,8 +32,8 @@ def lower_source(source: Source, found: Outline | None, whole: bool = False) -> 
 
 def _lowered(source: Source, found: Outline | None, whole: bool) -> Program:
     text = source.text
-    walks = [each.start() for each in re.finditer(WALK, text)] if found is None else found.walks
-    unit = Unit(source, {}, _VALUES, _STATEMENTS, sorted(walks))
+    backward_passes = [each.start() for each in re.finditer(BACKWARD, text)] if found is None else found.backward_passes
+    unit = Unit(source, {}, _VALUES, _STATEMENTS, sorted(backward_passes))
     aside = {} if whole or found is None else found.aside()
     types = {} if whole or found is None else dict(found.types)
     tree = parse_around(source, {**aside, **types}) if aside or types else None
@@ -55,9 +55,9 @@ def _lowered(source: Source, found: Outline | None, whole: bool) -> Program:
     return Program(source, module, tuple(unit.gaps))
 
 
-def unit_of(source: Source, walks: list[int]) -> Unit:
+def unit_of(source: Source, backward_passes: list[int]) -> Unit:
     """A text of which parts are lowered."""
-    return Unit(source, {}, _VALUES, _STATEMENTS, sorted(walks))
+    return Unit(source, {}, _VALUES, _STATEMENTS, sorted(backward_passes))
 
 
 def lower_part(unit: Unit, part: Part, pieces: dict[int, int], bodies: dict[int, int]) -> Block:

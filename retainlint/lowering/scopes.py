@@ -58,10 +58,10 @@ class Names:
         if self.private:
             own = self.bindings
             self.bindings = Bindings(
-                *({self.spelt(n) for n in names} for names in (own.bound, own.globals, own.nonlocals))
+                *({self.spelled(n) for n in names} for names in (own.bound, own.globals, own.nonlocals))
             )
 
-    def spelt(self, name: str) -> str:
+    def spelled(self, name: str) -> str:
         """What Python calls a name, or an attribute, that is written in this code: `__x` is `_C__x` in a class C."""
         private = self.private and name.startswith("__") and not name.endswith("__") and "." not in name
         return f"_{self.private}{name}" if private else name
@@ -72,7 +72,7 @@ class Names:
 
     def resolve(self, name: str) -> tuple[str, Scope]:
         """What `name` is called, and where it lives."""
-        name = self.spelt(name)
+        name = self.spelled(name)
         for renames in reversed(self.aliases):
             if name in renames:
                 return renames[name], self.own
@@ -122,7 +122,7 @@ class Names:
     def rename(self, names: Iterable[str]) -> dict[str, str]:
         """Fresh names, that no program can spell, for names that live only in a part of this code."""
         fresh = {}
-        for name in map(self.spelt, names):
+        for name in map(self.spelled, names):
             fresh[name] = f"{name}#{self.first + len(self.renamed)}"
             self.renamed.add(fresh[name])
         return fresh

@@ -51,7 +51,7 @@ def assign(b: Builder, target: cst.CSTNode, src: Register) -> None:
         b.store(b.span(target), target.value, src)
     elif isinstance(target, cst.Attribute):
         obj = b.value(target.value)
-        b.emit(SetAttr(b.span(target), obj, b.names.spelt(target.attr.value), src))
+        b.emit(SetAttr(b.span(target), obj, b.names.spelled(target.attr.value), src))
     elif isinstance(target, cst.Subscript):
         obj = b.value(target.value)
         index = index_of(b, target)
@@ -77,7 +77,7 @@ def delete(b: Builder, target: cst.CSTNode) -> None:
         b.emit(Delete(b.span(target), name, scope))
     elif isinstance(target, cst.Attribute):
         obj = b.value(target.value)
-        b.emit(DelAttr(b.span(target), obj, b.names.spelt(target.attr.value)))
+        b.emit(DelAttr(b.span(target), obj, b.names.spelled(target.attr.value)))
     elif isinstance(target, cst.Subscript):
         obj = b.value(target.value)
         index = index_of(b, target)
@@ -204,7 +204,7 @@ def _annotated(b: Builder, node: cst.AnnAssign) -> None:
     """Annotations aren't computed: newer Pythons do so only when asked, and nobody asks."""
     target = node.target
     if isinstance(target, cst.Name) and not _NO_FIELD.match(b.text(node.annotation.annotation)):
-        b.annotated.append(b.names.spelt(target.value))
+        b.annotated.append(b.names.spelled(target.value))
     if node.value is not None:
         assign(b, target, b.value(node.value))
     elif isinstance(target, (cst.Attribute, cst.Subscript)):  # whose object, and index, are computed all the same
@@ -227,7 +227,7 @@ def _augmented(b: Builder, node: cst.AugAssign) -> None:
         b.store(span, target.value, computed(b.value(target)))
     elif isinstance(target, cst.Attribute):
         obj, left = b.value(target.value), b.fresh()
-        name = b.names.spelt(target.attr.value)
+        name = b.names.spelled(target.attr.value)
         b.emit(GetAttr(span, left, obj, name))
         b.emit(SetAttr(span, obj, name, computed(left)))
     elif isinstance(target, cst.Subscript):
@@ -270,19 +270,19 @@ def _assert(b: Builder, node: cst.Assert) -> None:
 def _import(b: Builder, node: cst.Import) -> None:
     for alias in node.names:
         span, dst = b.span(alias), b.fresh()
-        b.emit(Import(span, dst, b.names.spelt(_dotted(alias.name)), None if alias.asname is None else ""))
+        b.emit(Import(span, dst, b.names.spelled(_dotted(alias.name)), None if alias.asname is None else ""))
         b.store(span, imported_name(alias), dst)
 
 
 def _import_from(b: Builder, node: cst.ImportFrom) -> None:
-    module = "" if node.module is None else b.names.spelt(_dotted(node.module))
+    module = "" if node.module is None else b.names.spelled(_dotted(node.module))
     level = len(node.relative)
     if isinstance(node.names, cst.ImportStar):
         b.emit(Import(b.span(node), b.fresh(), module, "*", level))
         return
     for alias in node.names:
         span, dst = b.span(alias), b.fresh()
-        b.emit(Import(span, dst, module, b.names.spelt(_dotted(alias.name)), level))
+        b.emit(Import(span, dst, module, b.names.spelled(_dotted(alias.name)), level))
         b.store(span, imported_name(alias), dst)
 
 

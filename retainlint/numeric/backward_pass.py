@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retainlint.autograd.engine import Arithmetic, Observer, walk
+from retainlint.autograd.engine import Arithmetic, Observer, backward_pass
 from retainlint.autograd.errors import (
     DetachedSavedError,
     GradShapeError,
@@ -199,7 +199,7 @@ def _edges(inputs: Sequence[Tensor], accumulate: bool) -> list[Edge]:
     return edges
 
 
-def _walk(
+def _backward_pass(
     outputs: Sequence[Tensor],
     given: Sequence[Any],
     retain: bool | None,
@@ -218,7 +218,9 @@ def _walk(
     LISTENERS[-1].started(keep)
     try:
         with grad_mode.set_grad_enabled(create):
-            return walk(roots, LEDGER, Numbers(create), Watcher(), retain=keep, inputs=edges, accumulate=accumulate)
+            return backward_pass(
+                roots, LEDGER, Numbers(create), Watcher(), retain=keep, inputs=edges, accumulate=accumulate
+            )
     except GraphError as error:
         raise error.plain() from None
 
@@ -241,7 +243,7 @@ def backward(
     targets = None if inputs is None else _several(inputs)
     if targets is not None and not targets:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    _walk(outputs, grads, retain_graph, create_graph, targets, accumulate=True)
+    _backward_pass(outputs, grads, retain_graph, create_graph, targets, accumulate=True)
 
 
 def grad(
@@ -262,7 +264,7 @@ def grad(
         from retainlint.numeric.lacking import LackingUse
 
         raise LackingUse("torch.autograd.grad(is_grads_batched=True)")
-    found: list[Any] = _walk(roots, given, retain_graph, create_graph, targets, accumulate=False)
+    found: list[Any] = _backward_pass(roots, given, retain_graph, create_graph, targets, accumulate=False)
     for index, (result, target) in enumerate(zip(found, targets)):
         if result is not None:
             continue

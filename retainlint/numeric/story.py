@@ -14,7 +14,7 @@ from retainlint.autograd.errors import FreedError, GraphError, ModifiedError
 from retainlint.autograd.graph import Node, SavedTensor
 from retainlint.numeric.backward_pass import LISTENERS, Listener
 from retainlint.numeric.lacking import users_frame
-from retainlint.numeric.tape import LEDGER, WATCH, Watch
+from retainlint.numeric.tape import LEDGER, WATCH, BackwardObserver
 from retainlint.numeric.tensor import Tensor
 
 LONGEST = 60
@@ -27,7 +27,7 @@ class Place:
 
     filename: str
     line: int
-    walk: int = 0
+    backward_pass: int = 0
 
     @property
     def shown(self) -> str:
@@ -46,7 +46,7 @@ def safe(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Turn:
+class StoryEvent:
     """One line of the story."""
 
     role: str
@@ -59,19 +59,19 @@ class Story:
     """How an error came about; `message` is the error's own text."""
 
     message: str
-    turns: tuple[Turn, ...]
+    events: tuple[StoryEvent, ...]
 
     def __str__(self) -> str:
-        roles = max(len(turn.role) for turn in self.turns)
-        shown = max(len(turn.place.shown) for turn in self.turns)
-        code = max(len(turn.place.source) for turn in self.turns)
+        roles = max(len(event.role) for event in self.events)
+        shown = max(len(event.place.shown) for event in self.events)
+        code = max(len(event.place.source) for event in self.events)
         return "\n".join(
-            f"  {turn.role:<{roles}}  {turn.place.shown:<{shown}}  {turn.place.source:<{code}}  {turn.note}".rstrip()
-            for turn in self.turns
+            f"  {event.role:<{roles}}  {event.place.shown:<{shown}}  {event.place.source:<{code}}  {event.note}".rstrip()
+            for event in self.events
         )
 
 
-class Places(Watch, Listener):
+class Places(BackwardObserver, Listener):
     """Watches a run. `trace`, if given, is told each event in a line; `nodes` holds all nodes if they are kept."""
 
     def __init__(self, trace: Callable[[str], object] | None = None, keep: bool = False) -> None:
@@ -80,7 +80,7 @@ class Places(Watch, Listener):
         self.built_at: WeakKeyDictionary[Node, Place] = WeakKeyDictionary()
         self.freed_at: WeakKeyDictionary[Node, Place] = WeakKeyDictionary()
         self.changed_at: WeakKeyDictionary[Hashable, Place] = WeakKeyDictionary()
-        self.walks = 0
+        self.backward_passes = 0
         self.before = LEDGER.created  # nodes are numbered from the start of this run
         self.current = Place("", 0)
         self.story: Story | None = None
@@ -88,7 +88,7 @@ class Places(Watch, Listener):
     def here(self) -> Place:
         """The script's line that is running."""
         frame = users_frame(sys._getframe(1))
-        return Place("", 0) if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, self.walks)
+        return Place("", 0) if frame is None else Place(frame.f_code.co_filename, frame.f_lineno, self.backward_passes)
 
     def named(self, node: Node) -> str:
         """A node's name and number."""
@@ -110,35 +110,39 @@ class Places(Watch, Listener):
         self._tell(place, f"changes a tensor of shape {list(tensor.shape)} in place")
 
     def started(self, retain: bool) -> None:
-        self.walks += 1
+        self.backward_passes += 1
         self.current = self.here()
-        self._tell(self.current, f"walk {self.walks} begins, {'keeping' if retain else 'freeing'} what it passes")
+        self._tell(
+            self.current, f"walk {self.backward_passes} begins, {'keeping' if retain else 'freeing'} what it passes"
+        )
 
     def ran(self, node: Node) -> None:
-        self._tell(self.current, f"walk {self.walks} runs {self.named(node)}")
+        self._tell(self.current, f"walk {self.backward_passes} runs {self.named(node)}")
 
     def freed(self, node: Node) -> None:
         self.freed_at[node] = self.current
-        self._tell(self.current, f"walk {self.walks} frees {slots(node)} of {self.named(node)}")
+        self._tell(self.current, f"walk {self.backward_passes} frees {slots(node)} of {self.named(node)}")
 
     def refused(self, node: Node, saved: SavedTensor, error: GraphError) -> None:
         built = self.built_at.get(node)
-        turns = [] if built is None else [Turn("built", built, f"{node.op} saved {slots(node)}")]
+        events = [] if built is None else [StoryEvent("built", built, f"{node.op} saved {slots(node)}")]
         if isinstance(error, FreedError):
             freed = self.freed_at.get(node)
-            turns += [] if freed is None else [Turn("freed", freed, f"walk {freed.walk} let go of it")]
-            turns += [Turn("reused", self.current, f"walk {self.walks} needs it again")]
+            events += [] if freed is None else [StoryEvent("freed", freed, f"walk {freed.backward_pass} let go of it")]
+            events += [StoryEvent("reused", self.current, f"walk {self.backward_passes} needs it again")]
         elif isinstance(error, ModifiedError):
             changed = self.changed_at.get(saved.storage) if saved.storage is not None else None
-            turns += [] if changed is None else [Turn("changed", changed, "in place, so that its version went up")]
-            turns += [Turn("walked", self.current, f"walk {self.walks} needs {saved.name} as it was")]
-        self.story = Story(str(error), tuple(turns))
-        self._tell(self.current, f"walk {self.walks} fails at {self.named(node)}")
+            events += (
+                [] if changed is None else [StoryEvent("changed", changed, "in place, so that its version went up")]
+            )
+            events += [StoryEvent("walked", self.current, f"walk {self.backward_passes} needs {saved.name} as it was")]
+        self.story = Story(str(error), tuple(events))
+        self._tell(self.current, f"walk {self.backward_passes} fails at {self.named(node)}")
 
     def rootless(self, tensor: Tensor) -> None:
         text = "element 0 of tensors does not require grad and does not have a grad_fn"
         note = "the root has no graph: it was made under no_grad, detached, or of tensors that need no gradient"
-        self.story = Story(text, (Turn("walked", self.here(), note),))
+        self.story = Story(text, (StoryEvent("walked", self.here(), note),))
 
 
 def slots(node: Node) -> str:

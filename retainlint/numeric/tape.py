@@ -21,7 +21,7 @@ Grads: TypeAlias = Sequence[Tensor | None]
 Pullback: TypeAlias = Callable[["Saved", list[Tensor | None]], Grads]
 
 
-class Watch:
+class BackwardObserver:
     """Told what is built and changed. This one is silent; places.py has one that remembers where."""
 
     def built(self, node: Node) -> None:
@@ -31,7 +31,7 @@ class Watch:
         """The memory of `tensor` was changed in place."""
 
 
-WATCH = [Watch()]
+WATCH = [BackwardObserver()]
 """Who is told: the last one."""
 
 

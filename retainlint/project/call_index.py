@@ -9,7 +9,15 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from retainlint.startup.lazy_patterns import pattern, rows_with
-from retainlint.text.prefilter import STEPS, code, may_lead_to_walks, may_spell_walk, may_walk, spoken, without_asked
+from retainlint.text.prefilter import (
+    STEPS,
+    code,
+    may_backpropagate,
+    may_lead_to_backward,
+    may_spell_backward,
+    spoken,
+    without_asked,
+)
 
 if TYPE_CHECKING:
     from retainlint.project.import_resolution import Modules
@@ -180,7 +188,7 @@ class Leading:
     """Asked of a call in the entry's text, whether it leads to a walk in another module."""
 
     def __init__(self, modules: Modules, data: bytes) -> None:
-        self._text = spoken(data) if may_lead_to_walks(data) else ""
+        self._text = spoken(data) if may_lead_to_backward(data) else ""
         self._names = Naming(modules, self._text)
         self._place = self._names.place
         self._depth = 0
@@ -229,15 +237,15 @@ class Leading:
         if not kind:
             return any(self._leads(*each, method) for each in self._names.origins(place, text, name))
         if kind == "def":
-            return not method and self._walks(place, text, body, "")
+            return not method and self._backward_passes(place, text, body, "")
         found = methods(body).get(method or "__init__")
         if found is None:
             return any(self._leads(*each, method) for each in self._names.named(place, text, based(body)))
-        return self._walks(place, text, found, name)
+        return self._backward_passes(place, text, found, name)
 
-    def _walks(self, place: str, text: str, body: str, owner: str) -> bool:
+    def _backward_passes(self, place: str, text: str, body: str, owner: str) -> bool:
         """Whether a function's body holds a walk, or calls what leads to one; `owner` is its class."""
-        return _walks(body) or any(self._calls(place, text, owner, *call) for call in _called(body))
+        return _backward_passes(body) or any(self._calls(place, text, owner, *call) for call in _called(body))
 
     def _calls(self, place: str, text: str, owner: str, receiver: str, name: str) -> bool:
         if receiver in _ITSELF:
@@ -266,8 +274,8 @@ class Leading:
 
 
 @lru_cache(maxsize=2_000)
-def _walks(body: str) -> bool:
-    return may_walk(body.encode())
+def _backward_passes(body: str) -> bool:
+    return may_backpropagate(body.encode())
 
 
 @lru_cache(maxsize=2_000)
@@ -315,7 +323,7 @@ class _Named:
 
     name: bytes
     words: set[bytes]
-    walks: bool = False
+    backward_passes: bool = False
 
 
 def reaching(texts: Iterable[bytes]) -> frozenset[str]:
@@ -325,30 +333,32 @@ def reaching(texts: Iterable[bytes]) -> frozenset[str]:
     left: list[_Outlined] = []
     reached: set[bytes] = set()
     fresh: set[bytes] = set()
-    opened = [text for text in closed if may_spell_walk(text)]  # the others only where they speak of what is reached
+    opened = [
+        text for text in closed if may_spell_backward(text)
+    ]  # the others only where they speak of what is reached
     while opened or fresh:
         closed = [text for text in closed if text not in opened]
         reached |= fresh
         new = [named for text in opened for named in _outlined(text)]
         left = [named for named in left if named[0] not in reached]
         fresh = {name for name, words, _ in left if not fresh.isdisjoint(words)}
-        fresh |= {name for name, words, walks in new if walks or not reached.isdisjoint(words)}
+        fresh |= {name for name, words, backward_passes in new if backward_passes or not reached.isdisjoint(words)}
         fresh -= reached
         left += new
-        opened = [text for text in closed if not fresh.isdisjoint(_spelt(text))]
+        opened = [text for text in closed if not fresh.isdisjoint(_spelled(text))]
     return frozenset(name.decode(errors="replace") for name in reached)
 
 
 def mentions(text: bytes, names: frozenset[str]) -> bool:
     """Whether any of some names stands in a text's code."""
-    return any(word.decode(errors="replace") in names for word in _spelt(text))
+    return any(word.decode(errors="replace") in names for word in _spelled(text))
 
 
 @lru_cache(maxsize=_READ)
 def _outlined(text: bytes) -> tuple[_Outlined, ...]:
     """What a module names, each with its words and whether a walk may stand in it."""
     text = without_asked(code(text))
-    walks = may_walk(text)
+    backward_passes = may_backpropagate(text)
     found = [_Named(name, _words(value)) for name, value in _bound(text)]
     around: list[
         tuple[int, _Named, bool]
@@ -376,8 +386,8 @@ def _outlined(text: bytes) -> tuple[_Outlined, ...]:
             if not is_class or named is around[-1][1]:
                 inside = _inside(segment, depth)
                 named.words |= _words(inside)
-                named.walks = named.walks or (walks and may_walk(inside))
-    return tuple((named.name, frozenset(named.words), named.walks) for named in found)
+                named.backward_passes = named.backward_passes or (backward_passes and may_backpropagate(inside))
+    return tuple((named.name, frozenset(named.words), named.backward_passes) for named in found)
 
 
 def _inside(segment: bytes, indent: int) -> bytes:
@@ -394,7 +404,7 @@ def _bound(text: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 @lru_cache(maxsize=_READ // 2)
-def _spelt(text: bytes) -> frozenset[bytes]:
+def _spelled(text: bytes) -> frozenset[bytes]:
     """The words in a text's code."""
     return frozenset(_words(code(text)))
 
@@ -419,7 +429,7 @@ _SUBSCRIPT = pattern(r"\[[^\[\]]*\]")
 def may_step(modules: Modules | None, data: bytes) -> bool:
     """Whether a walk may stand in a text whose walks are spelt, if it is but a step's: some class that has one is derived
     from what walks its result. Without `modules` only the text's own names tell."""
-    if _STEP.search(data) is None or may_spell_walk(_STEP.sub(b"def step", data)):
+    if _STEP.search(data) is None or may_spell_backward(_STEP.sub(b"def step", data)):
         return True
     text = spoken(data)
     if any(trainer in text for trainer in TRAINERS):
@@ -437,7 +447,7 @@ def _derives(names: Naming) -> bool:
         if asked in seen:
             continue
         seen.add(asked)
-        if asked[0] != names.place and may_walk(names.read(asked[0]).encode()):
+        if asked[0] != names.place and may_backpropagate(names.read(asked[0]).encode()):
             return True
         above = _above(names, *asked)
         if above is None or names.is_spent:

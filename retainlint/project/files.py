@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from retainlint.cache.ir_store import Shelf
+    from retainlint.cache.ir_store import IrStore
 
     class Files(Protocol):
         """A way to look at files by their absolute paths; picklable, if checks are to go to other processes.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         here: str
 
         @property
-        def shelf(self) -> Shelf | None:
+        def ir_store(self) -> IrStore | None:
             """Where lowered modules are kept."""
             ...
 
@@ -59,9 +59,9 @@ class Disk:
 
     here = ""
 
-    def __init__(self, shelf: Shelf | None = None, listings: Listings = NO_LISTINGS) -> None:
+    def __init__(self, ir_store: IrStore | None = None, listings: Listings = NO_LISTINGS) -> None:
         """`listings` are directories of which it is known what is in them."""
-        self.shelf = shelf
+        self.ir_store = ir_store
         self._listings = listings
         self._exists: dict[str, bool] = {}
         self._real: dict[str, str] = {}
@@ -94,7 +94,7 @@ class Disk:
 class Held:
     """Files held in memory, by name; names that aren't absolute count from the directory `here`."""
 
-    shelf = None  # what nobody has on a disk is read but once
+    ir_store = None  # what nobody has on a disk is read but once
 
     def __init__(self, contents: Mapping[str, bytes], here: str = "") -> None:
         self.here = here

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from retainlint.project.import_resolution import Modules
-from retainlint.text.prefilter import may_lead_to_walks, may_start_walks, may_walk
+from retainlint.text.prefilter import may_backpropagate, may_lead_to_backward, may_start_backward
 from retainlint.text.source import Source, UnreadableSource
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ Altered: TypeAlias = "frozenset[tuple[str, str]] | None"
 _lowered: dict[tuple[str, bytes], Program | str] = {}
 
 
-def starts_walks(modules: Modules, data: bytes) -> bool:
+def starts_backward(modules: Modules, data: bytes) -> bool:
     """Whether a file that holds no walk is run for those that may be reached from it: a script that speaks of functions, of
     its own or of the modules that it imports, which lead to one, or a module whose functions call what does."""
-    if may_start_walks(data):
+    if may_start_backward(data):
         texts = around(modules, modules.place(modules.entry), data)
-        if any(map(may_walk, texts)):
+        if any(map(may_backpropagate, texts)):
             from retainlint.project.call_index import (
                 mentions,
                 reaching,  # patterns take time to compile
@@ -52,7 +52,7 @@ def starts_walks(modules: Modules, data: bytes) -> bool:
 
             if mentions(data, reaching((data, *texts))):
                 return True
-    if not may_lead_to_walks(data):
+    if not may_lead_to_backward(data):
         return False
     from retainlint.project.call_index import Leading
 
@@ -212,15 +212,15 @@ class Project:
         return found
 
     def _lowering(self, name: str, data: bytes, digest: str) -> Program | str:
-        shelf = self._modules.files.shelf
+        ir_store = self._modules.files.ir_store
         try:
             source = Source.decode(name, data)
         except UnreadableSource as error:
             return error.reason
-        kept = shelf.find_partly(source, digest) if shelf is not None else None
+        kept = ir_store.find_partly(source, digest) if ir_store is not None else None
         found = self._lower(source) if kept is None else kept
-        if shelf is not None and kept is None and not isinstance(found, str):
-            shelf.keep(found, digest)
+        if ir_store is not None and kept is None and not isinstance(found, str):
+            ir_store.keep(found, digest)
         return found
 
     def _text(self, place: str) -> bytes | None:

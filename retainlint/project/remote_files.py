@@ -27,7 +27,7 @@ class Shipped:
     places: dict[str, str] = field(default_factory=dict)
     asked: set[tuple[str, str]] = field(default_factory=set)
 
-    shelf = None
+    ir_store = None
 
     def exists(self, place: str) -> bool:
         if place not in self.there:

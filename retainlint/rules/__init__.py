@@ -11,16 +11,16 @@ from retainlint.rules.rtl104_carried_graph import CarriedGraph
 from retainlint.rules.rtl105_closure_reuses_graph import ClosureReusesGraph
 from retainlint.rules.rtl106_graph_built_in_init import GraphBuiltInInit
 from retainlint.rules.rtl107_missing_detach import MissingDetach
-from retainlint.rules.rtl110_step_before_walk import StepBeforeWalk
+from retainlint.rules.rtl110_step_before_walk import StepBeforeBackward
 from retainlint.rules.rtl111_saved_tensor_modified import SavedTensorModified
-from retainlint.rules.rtl112_walk_without_graph import WalkWithoutGraph
+from retainlint.rules.rtl112_walk_without_graph import BackwardWithoutGraph
 from retainlint.rules.rtl113_leaf_modified_in_place import LeafModifiedInPlace
 from retainlint.rules.rtl201_needless_retain_graph import NeedlessRetainGraph
 from retainlint.rules.rtl202_growing_graph import GrowingGraph
 from retainlint.rules.rtl203_accumulated_graph import AccumulatedGraph
 from retainlint.rules.rtl204_stored_graph import StoredGraph
 from retainlint.rules.rtl205_create_graph_backward import CreateGraphBackward
-from retainlint.rules.rtl206_graph_never_walked import GraphNeverWalked
+from retainlint.rules.rtl206_graph_never_walked import GraphNeverBackpropagated
 from retainlint.rules.rtl301_backward_result_used import BackwardResultUsed
 from retainlint.rules.rtl302_unknown_backward_argument import UnknownBackwardArgument
 from retainlint.rules.rtl303_gradients_never_zeroed import GradientsNeverZeroed
@@ -41,16 +41,16 @@ _FIRST_THAT_HOLDS: tuple[Rule, ...] = (
     BackwardTwice(),
     MissingDetach(),
     SharedGraphLosses(),
-    StepBeforeWalk(),
+    StepBeforeBackward(),
     SavedTensorModified(),
-    WalkWithoutGraph(),
+    BackwardWithoutGraph(),
     LeafModifiedInPlace(),
     NeedlessRetainGraph(),
     GrowingGraph(),
     AccumulatedGraph(),
     StoredGraph(),
     CreateGraphBackward(),
-    GraphNeverWalked(),
+    GraphNeverBackpropagated(),
     BackwardResultUsed(),
     UnknownBackwardArgument(),
     GradientsNeverZeroed(),

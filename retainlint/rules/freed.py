@@ -49,7 +49,7 @@ class FreedRule(Rule):
             name=self.name,
             severity=graded(incident.conditions, self.severity),
             message=self.message(story),
-            labels=(*self._built_labels(story), *_walk_labels(story)),
+            labels=(*self._built_labels(story), *_backward_labels(story)),
             notes=(
                 core_note(incident.witness, incident.op, SENTENCE, _when(story), story.at(built)),
                 *circumstances(incident.conditions, incident.assumptions, story.home),
@@ -92,10 +92,10 @@ def through(inner: Moment, of: Moment) -> list[Label]:
     return [] if call is None or (call.source, call.row) in rows else [Label(call, "through this call")]
 
 
-def _walk_labels(story: Story) -> tuple[Label, ...]:
+def _backward_labels(story: Story) -> tuple[Label, ...]:
     way = _way(story)
     if story.again is not None:
-        before, after = story.turns
+        before, after = story.iterations
         if story.is_one_place:
             return (*way, Label(story.second, f"{before} frees it; {after} needs it again", primary=True))
         return (Label(story.first, f"{before} frees it"), *way, Label(story.second, f"{after} needs it", primary=True))
@@ -119,4 +119,4 @@ def _way(story: Story) -> tuple[Label, ...]:
 
 
 def _when(story: Story) -> str:
-    return story.turns[1] if story.again is not None else "the second walk"
+    return story.iterations[1] if story.again is not None else "the second walk"

@@ -49,8 +49,8 @@ class KeptRule(Rule):
         labels = [Label(incident.loop, "")]
         if incident.kept.span != incident.primary:
             labels.append(Label(incident.kept.span, "kept here"))
-        if incident.walk is not None and not incident.alive:
-            labels.append(Label(incident.walk.moment.span, "frees what the graph saved, not the graph"))
+        if incident.backward_pass is not None and not incident.alive:
+            labels.append(Label(incident.backward_pass.moment.span, "frees what the graph saved, not the graph"))
         return tuple(labels)
 
     def _help(self, incident: Kept) -> str:
@@ -93,7 +93,7 @@ def _is_helper(incident: Kept) -> bool:
 
 def _is_retained(incident: Kept) -> bool:
     """Whether the graphs were walked, and what they saved kept for another walk."""
-    return incident.walk is not None and incident.walk.retained
+    return incident.backward_pass is not None and incident.backward_pass.retained
 
 
 def _is_many(text: str) -> bool:
@@ -112,5 +112,5 @@ def _grade(incident: Kept) -> str:
 
 
 def _line(incident: Kept) -> str:
-    assert incident.walk is not None
-    return place(incident.walk.moment.span, incident.primary.source)
+    assert incident.backward_pass is not None
+    return place(incident.backward_pass.moment.span, incident.primary.source)

@@ -17,20 +17,22 @@ SENTENCE = "one of the variables needed for gradient computation has been modifi
 
 def modified_diagnostic(rule: Rule, incident: Modified, message: str, help: str, cures: tuple[Cure, ...]) -> Diagnostic:
     """The finding told in the order saved, changed, needed."""
-    home, built, walk = incident.primary.source, incident.built.span, incident.walk.moment
-    turns = again(incident.built, incident.modified, walk)
-    before, after = (f"{turns.noun} {n} " for n in (turns.spoilt, turns.needed)) if turns else ("", "")
+    home, built, backward_pass = incident.primary.source, incident.built.span, incident.backward_pass.moment
+    iterations = again(incident.built, incident.modified, backward_pass)
+    before, after = (
+        (f"{iterations.noun} {n} " for n in (iterations.spoilt, iterations.needed)) if iterations else ("", "")
+    )
     name = named(incident.name or base(incident.modified.span), "the weight" if incident.by_step else "the tensor")
     is_weight = incident.by_step and not incident.name
     saves = "saves a weight" if is_weight else keeps(incident.op, (incident.name or incident.saved,), built.text)
-    labels = [Label(built, saves or "saved here"), *through(incident.built, walk)]
-    if incident.earlier is not None and incident.earlier.moment.span != walk.span:
+    labels = [Label(built, saves or "saved here"), *through(incident.built, backward_pass)]
+    if incident.earlier is not None and incident.earlier.moment.span != backward_pass.span:
         labels.append(Label(incident.earlier.moment.span, "this walk kept the graph"))
-    if turns is not None and not turns.is_call:
-        labels.append(Label(turns.loop, ""))
+    if iterations is not None and not iterations.is_call:
+        labels.append(Label(iterations.loop, ""))
     labels.append(Label(incident.modified.span, f"{before}changes {name} in place"))
-    labels += [label for label in through(incident.modified, walk) if label not in labels]
-    labels.append(Label(walk.span, f"{after}needs {name} as it was when saved", primary=True))
+    labels += [label for label in through(incident.modified, backward_pass) if label not in labels]
+    labels.append(Label(backward_pass.span, f"{after}needs {name} as it was when saved", primary=True))
     when = after.strip() or "the walk"
     return Diagnostic(
         code=rule.code,

@@ -29,7 +29,7 @@ class BackwardInLoop(FreedRule):
         return story.again is not None and story.again.built is None
 
     def message(self, story: Story) -> str:
-        return f"{story.walk} walks a graph that was built once, before {story.loop}"
+        return f"{story.backward_pass} walks a graph that was built once, before {story.loop}"
 
     def cures(self, story: Story) -> Cures:
         assert story.again is not None

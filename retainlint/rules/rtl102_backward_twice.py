@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import DropWalk
+from retainlint.diagnostic import DropBackward
 from retainlint.rules.freed import Cures, FreedRule, compute_anew, keep_graph
 from retainlint.rules.rule import Example
 from retainlint.rules.story import Story
@@ -25,8 +25,8 @@ class BackwardTwice(FreedRule):
 
     def message(self, story: Story) -> str:
         if story.is_one_place:
-            return f"{story.walk} walks the same graph twice; the first walk frees it"
-        return f"{story.walk} walks a graph that {story.first_walk} already freed"
+            return f"{story.backward_pass} walks the same graph twice; the first walk frees it"
+        return f"{story.backward_pass} walks a graph that {story.first_backward} already freed"
 
     def cures(self, story: Story) -> Cures:
         root = story.roots[1]
@@ -35,13 +35,13 @@ class BackwardTwice(FreedRule):
             keep = keep_graph(story, "since both walks want this graph")
             return keep, ("ask for all the gradients in one walk", ()), anew
         if story.second_is_grad:
-            read = f"read `.grad` after {story.first_walk}, where the gradients of parameters are asked for", ()
+            read = f"read `.grad` after {story.first_backward}, where the gradients of parameters are asked for", ()
             return read, keep_graph(story, "if both walks are wanted"), anew
         keep = keep_graph(story, "only if both walks are really wanted")
         return (
             (
                 "remove one of the two walks: the second only adds the same gradients again",
-                (DropWalk(story.second, story.first),),
+                (DropBackward(story.second, story.first),),
             ),
             anew,
             keep,

@@ -35,7 +35,7 @@ class SharedGraphLosses(FreedRule):
 
     def message(self, story: Story) -> str:
         where = f"the graph of `{story.what}`" if story.name else f"the graph behind `{story.what}`"
-        return f"{story.walk} needs {where}, which {story.first_walk} already freed"
+        return f"{story.backward_pass} needs {where}, which {story.first_backward} already freed"
 
     def cures(self, story: Story) -> Cures:
         first, second = story.roots
@@ -55,7 +55,7 @@ class SharedGraphLosses(FreedRule):
         if story.is_one_place and story.what.startswith("self."):
             return (f"compute `{story.what}` anew before each call", compute_anew(story)), cut, keep
         if story.what == first == second:  # `loss = loss.mean()`
-            return (f"remove {story.first_walk}: the second walk goes through what it starts at", ()), keep
+            return (f"remove {story.first_backward}: the second walk goes through what it starts at", ()), keep
         if _JUDGE.search(second) and not _JUDGE.search(first) and not _JUDGE.search(story.maker.text):
             return cut, anew, keep
         return total, cut, keep

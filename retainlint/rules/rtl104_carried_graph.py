@@ -11,9 +11,9 @@ from retainlint.rules.rule import Example
 from retainlint.rules.story import Story
 from retainlint.rules.surroundings import body, is_added_to, is_cached, is_list
 
-_OF_ONE_WALK = re.compile(r"loss|log_?prob|saved|error|cost|penalt", re.IGNORECASE)
+_OF_ONE_BACKWARD = re.compile(r"loss|log_?prob|saved|error|cost|penalt", re.IGNORECASE)
 """A list that holds what one walk is for, so that it is emptied after it."""
-_TOTAL = re.compile(rf"{_OF_ONE_WALK.pattern}|total|running|accumulat|average|(\b|_)sum(\b|_)", re.IGNORECASE)
+_TOTAL = re.compile(rf"{_OF_ONE_BACKWARD.pattern}|total|running|accumulat|average|(\b|_)sum(\b|_)", re.IGNORECASE)
 
 
 class CarriedGraph(FreedRule):
@@ -40,9 +40,9 @@ class CarriedGraph(FreedRule):
     def message(self, story: Story) -> str:
         assert story.again is not None
         if story.root_is_named:
-            return f"{story.walk} walks again what `{story.what}` keeps of an earlier {story.again.noun}"
+            return f"{story.backward_pass} walks again what `{story.what}` keeps of an earlier {story.again.noun}"
         name = f" through `{story.carried}`" if story.carried else ""
-        return f"{story.walk} reaches{name} into the graph of an earlier {story.again.noun}, which is freed"
+        return f"{story.backward_pass} reaches{name} into the graph of an earlier {story.again.noun}, which is freed"
 
     def cures(self, story: Story) -> Cures:
         assert story.again is not None
@@ -54,7 +54,7 @@ class CarriedGraph(FreedRule):
         through = f"walk once, {once}, if gradients are to flow through all {noun}s", total
         if is_list(what, story.incident.built.span.source):
             cleared: tuple[str, tuple[Cure, ...]] = f"clear `{what}` after each walk", (Clear(story.second, what),)
-            if _OF_ONE_WALK.search(what):
+            if _OF_ONE_BACKWARD.search(what):
                 alone = f"walk only the loss of this {noun}, and keep detached values in `{what}`"
                 return cleared, (alone, cut), (f"walk `{story.roots[1]}` once, {once}", total)
             return (f"keep detached values in `{what}`", cut), (cleared[0], ())
@@ -150,8 +150,12 @@ def _detached(story: Story) -> str:
     noun, name = story.again.noun, story.carried
     if not name:
         return f"detach what `{story.what}` hands on to the next {noun}"
-    built, walked = story.incident.built.span.source, story.second.source
-    when = f"at the start of each {noun}" if built is walked else f"before {os.path.basename(built.name)} uses it again"
+    built, backpropagated = story.incident.built.span.source, story.second.source
+    when = (
+        f"at the start of each {noun}"
+        if built is backpropagated
+        else f"before {os.path.basename(built.name)} uses it again"
+    )
     if re.search(r"lstm(?!_?cell)", story.incident.built.span.text, re.IGNORECASE):
         return f"`{name} = tuple(s.detach() for s in {name})` {when}"
     return f"`{name} = {name}.detach()` {when}"

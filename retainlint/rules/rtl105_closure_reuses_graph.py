@@ -26,7 +26,7 @@ class ClosureReusesGraph(FreedRule):
         return story.incident.in_closure
 
     def message(self, story: Story) -> str:
-        return f"{story.walk} walks a graph that was built once, outside the closure that the optimiser calls again"
+        return f"{story.backward_pass} walks a graph that was built once, outside the closure that the optimiser calls again"
 
     def cures(self, story: Story) -> Cures:
         data: tuple[Cure, ...] = (MoveInto(story.maker, story.again.loop),) if story.again is not None else ()

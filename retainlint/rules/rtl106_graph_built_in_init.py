@@ -34,7 +34,7 @@ class GraphBuiltInInit(FreedRule):
         return f"built once, {self._where(story)}"
 
     def message(self, story: Story) -> str:
-        return f"{story.walk} walks a graph that was built only once, {self._where(story)}"
+        return f"{story.backward_pass} walks a graph that was built only once, {self._where(story)}"
 
     def cures(self, story: Story) -> Cures:
         built = story.incident.built.span

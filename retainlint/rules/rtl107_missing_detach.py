@@ -27,7 +27,7 @@ class MissingDetach(FreedRule):
 
     def message(self, story: Story) -> str:
         graph = "the graph of" if story.name else "the graph behind"
-        return f"{story.walk} needs {graph} `{story.what}`, which {story.first_walk} freed for want of a `detach()`"
+        return f"{story.backward_pass} needs {graph} `{story.what}`, which {story.first_backward} freed for want of a `detach()`"
 
     def cures(self, story: Story) -> Cures:
         first, second = story.roots

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import ComputeAnew, Cure, Detach, Diagnostic, MoveInto, WalkFirst
+from retainlint.diagnostic import BackwardFirst, ComputeAnew, Cure, Detach, Diagnostic, MoveInto
 from retainlint.incident import Incident, Modified
 from retainlint.rules.modified import modified_diagnostic
 from retainlint.rules.rule import Example, Rule
@@ -11,7 +11,7 @@ from retainlint.rules.surroundings import is_made_between
 from retainlint.rules.wording import code, place
 
 
-class StepBeforeWalk(Rule):
+class StepBeforeBackward(Rule):
     """`optimizer.step()` changed a weight in place between the forward pass that saved it and the walk that needs it.
 
     A layer above another saves its weight for the walk. `step()` changes weights in place, autograd notices, and the
@@ -29,33 +29,33 @@ class StepBeforeWalk(Rule):
 
     def explain(self, incident: Incident) -> Diagnostic:
         assert isinstance(incident, Modified)
-        home, walk, step = incident.primary.source, incident.walk, incident.modified.span
+        home, backward_pass, step = incident.primary.source, incident.backward_pass, incident.modified.span
         name = code(incident.name) if incident.name else "a weight"
-        root = code(walk.root)
-        turns = again(incident.built, incident.modified, walk.moment)
-        change = outer_call(incident.modified, walk.moment) or step
-        is_near = incident.modified.frames[: len(walk.moment.frames)] == walk.moment.frames
-        cures: tuple[Cure, ...] = (WalkFirst(walk.moment.span, change),) if is_near else ()
-        anew = outer_call(walk.moment, incident.built) or walk.moment.span
-        built = outer_call(incident.built, walk.moment) or incident.built.span
+        root = code(backward_pass.root)
+        iterations = again(incident.built, incident.modified, backward_pass.moment)
+        change = outer_call(incident.modified, backward_pass.moment) or step
+        is_near = incident.modified.frames[: len(backward_pass.moment.frames)] == backward_pass.moment.frames
+        cures: tuple[Cure, ...] = (BackwardFirst(backward_pass.moment.span, change),) if is_near else ()
+        anew = outer_call(backward_pass.moment, incident.built) or backward_pass.moment.span
+        built = outer_call(incident.built, backward_pass.moment) or incident.built.span
         cures += (ComputeAnew(anew, built),)
         help = f"walk {root} before {code(change.text)} on {place(change, home)}; or compute {root} anew after it"
-        if turns is None and is_made_between(walk.root, change, walk.moment.span):
+        if iterations is None and is_made_between(backward_pass.root, change, backward_pass.moment.span):
             cures = (cures[1], cures[0]) if is_near else cures
             help = f"compute {code(built.text)} anew after {code(change.text)}; or take that step after this walk"
-        elif turns is not None and turns.built is None and turns.picks(walk.root):
-            written = f": {code(f'sum({turns.iterable}).backward()')}" if turns.iterable else ""
-            cures = (MoveInto(built, turns.loop),)
+        elif iterations is not None and iterations.built is None and iterations.picks(backward_pass.root):
+            written = f": {code(f'sum({iterations.iterable}).backward()')}" if iterations.iterable else ""
+            cures = (MoveInto(built, iterations.loop),)
             help = (
                 f"add the losses up, walk their sum once{written}, and step then; or compute {root} anew in each turn"
             )
-        elif turns is not None and turns.built is None:
-            cures = (MoveInto(built, turns.loop),)
-            help = f"compute {code(incident.built.span.text)} anew in each {turns.noun}, with the weights of the {turns.noun}"
-        elif turns is not None:
-            cures = (Detach(built, incident.name, turns.loop),)
-            help = f"detach what is kept from {turns.noun} to {turns.noun}; or walk once, at the end, and step then"
-        message = f"{code(walk.moment.span.text)} needs {name} as it was before {code(step.text)}"
+        elif iterations is not None and iterations.built is None:
+            cures = (MoveInto(built, iterations.loop),)
+            help = f"compute {code(incident.built.span.text)} anew in each {iterations.noun}, with the weights of the {iterations.noun}"
+        elif iterations is not None:
+            cures = (Detach(built, incident.name, iterations.loop),)
+            help = f"detach what is kept from {iterations.noun} to {iterations.noun}; or walk once, at the end, and step then"
+        message = f"{code(backward_pass.moment.span.text)} needs {name} as it was before {code(step.text)}"
         return modified_diagnostic(self, incident, message, help, cures)
 
     bad = (

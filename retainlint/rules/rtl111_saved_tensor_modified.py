@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import Cure, Diagnostic, OutOfPlace, WalkFirst
+from retainlint.diagnostic import BackwardFirst, Cure, Diagnostic, OutOfPlace
 from retainlint.incident import Incident, Modified
 from retainlint.rules.modified import base, modified_diagnostic, rewritten
 from retainlint.rules.rule import Example, Rule
@@ -36,26 +36,36 @@ class SavedTensorModified(Rule):
 
     def explain(self, incident: Incident) -> Diagnostic:
         assert isinstance(incident, Modified)
-        walk, change = incident.walk.moment.span, incident.modified.span
+        backward_pass, change = incident.backward_pass.moment.span, incident.modified.span
         text = code(statement(change))
         name = named(incident.name or base(change), "a tensor")
-        message = f"{code(walk.text)} needs {name}, which {text} changed in place after it was saved"
-        first, other = self._walk_first(incident), self._out_of_place(incident, name)
+        message = f"{code(backward_pass.text)} needs {name}, which {text} changed in place after it was saved"
+        first, other = self._backward_first(incident), self._out_of_place(incident, name)
         by_hand = _MEANT.search(change.text) is not None
-        words = [*first, f"compute {code(incident.walk.root)} anew after it"] if by_hand else [*other, *first]
+        words = [*first, f"compute {code(incident.backward_pass.root)} anew after it"] if by_hand else [*other, *first]
         cures: list[Cure] = [] if by_hand else [OutOfPlace(change)]
-        cures += [WalkFirst(walk, outer_call(incident.modified, incident.walk.moment) or change)] if first else []
+        cures += (
+            [BackwardFirst(backward_pass, outer_call(incident.modified, incident.backward_pass.moment) or change)]
+            if first
+            else []
+        )
         help = "; or ".join(words) or "make the change on a copy"
         return modified_diagnostic(self, incident, message, help, tuple(cures))
 
-    def _walk_first(self, incident: Modified) -> list[str]:
+    def _backward_first(self, incident: Modified) -> list[str]:
         """The change is meant, and only comes too early; not where the loss is made after it."""
-        walk = incident.walk.moment
-        change = outer_call(incident.modified, walk) or incident.modified.span
-        same_call = incident.modified.frames[: len(walk.frames)] == walk.frames
-        if not same_call or change.start > walk.span.start or is_made_between(incident.walk.root, change, walk.span):
+        backward_pass = incident.backward_pass.moment
+        change = outer_call(incident.modified, backward_pass) or incident.modified.span
+        same_call = incident.modified.frames[: len(backward_pass.frames)] == backward_pass.frames
+        if (
+            not same_call
+            or change.start > backward_pass.span.start
+            or is_made_between(incident.backward_pass.root, change, backward_pass.span)
+        ):
             return []
-        return [f"walk {code(incident.walk.root)} before the change on {place(change, walk.span.source)}"]
+        return [
+            f"walk {code(incident.backward_pass.root)} before the change on {place(change, backward_pass.span.source)}"
+        ]
 
     def _out_of_place(self, incident: Modified, name: str) -> list[str]:
         """The change makes a new tensor, or is made on one."""

@@ -30,7 +30,7 @@ _CUTS = {
 }
 
 
-class WalkWithoutGraph(Rule):
+class BackwardWithoutGraph(Rule):
     """A walk starts at a tensor that has no graph: nothing below it requires a gradient.
 
     The graph was cut (`detach()`, `.data`, `.item()` wrapped into a tensor again), or never recorded (`torch.no_grad()`
@@ -48,7 +48,7 @@ class WalkWithoutGraph(Rule):
 
     def explain(self, incident: Incident) -> Diagnostic:
         assert isinstance(incident, NoGraph)
-        walk, home = incident.walk.moment.span, incident.primary.source
+        backward_pass, home = incident.backward_pass.moment.span, incident.primary.source
         label, cure = _CUTS.get(incident.reason, ("the graph ends here", "keep the graph up to the walk"))
         if incident.reason == "detach" and incident.cut is not None and "detach" not in incident.cut.span.text:
             text = code(incident.cut.span.text)
@@ -56,18 +56,16 @@ class WalkWithoutGraph(Rule):
                 f"the graph ends here: no gradient flows through {text}",
                 f"walk a loss of what goes into {text}",
             )
-        if incident.cut is None and (wrapped := wrapped_above(walk)):
+        if incident.cut is None and (wrapped := wrapped_above(backward_pass)):
             cure = f"keep the tensors: what {code(wrapped.text)} makes ({place(wrapped, home)}) has no graph; or {cure}"
-        warning = (
-            f"note: `requires_grad_()` on {code(incident.walk.root)} would only hide this: nothing would be trained"
-        )
-        labels = [] if incident.cut is None or incident.cut.span == walk else [Label(incident.cut.span, label)]
+        warning = f"note: `requires_grad_()` on {code(incident.backward_pass.root)} would only hide this: nothing would be trained"
+        labels = [] if incident.cut is None or incident.cut.span == backward_pass else [Label(incident.cut.span, label)]
         return Diagnostic(
             code=self.code,
             name=self.name,
             severity=graded(incident.conditions, self.severity),
-            message=f"{code(walk.text)} starts at a tensor without a graph",
-            labels=(*labels, Label(walk, "nothing to walk", primary=True)),
+            message=f"{code(backward_pass.text)} starts at a tensor without a graph",
+            labels=(*labels, Label(backward_pass, "nothing to walk", primary=True)),
             notes=(
                 core_note(incident.witness, "", SENTENCE, "the walk", ""),
                 warning,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Diagnostic, DropRetain, Severity
 from retainlint.incident import Incident, Retained
 from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import walk_text, warned
+from retainlint.rules.warned import backward_text, warned
 from retainlint.rules.wording import code
 
 
@@ -33,10 +33,10 @@ class NeedlessRetainGraph(Rule):
         return warned(
             self,
             incident,
-            f"{walk_text(incident.walk)} retains a graph that nothing walks again",
-            f"retained here, and never walked again: what {code(incident.walk.root)}'s graph saved stays alive",
+            f"{backward_text(incident.backward_pass)} retains a graph that nothing walks again",
+            f"retained here, and never walked again: what {code(incident.backward_pass.root)}'s graph saved stays alive",
             "drop `retain_graph=True`: the walk then frees the graph as it goes",
-            cures=(DropRetain(incident.walk.moment.span, incident.value),),
+            cures=(DropRetain(incident.backward_pass.moment.span, incident.value),),
         )
 
     bad = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Detach, Diagnostic, Label, Severity
 from retainlint.incident import Growing, Incident
 from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import loop_at, walk_text, warned
+from retainlint.rules.warned import backward_text, loop_at, warned
 
 
 class GrowingGraph(Rule):
@@ -30,7 +30,7 @@ class GrowingGraph(Rule):
         return warned(
             self,
             incident,
-            f"{walk_text(incident.walk)} walks the graphs of all earlier turns again: they grow with each turn",
+            f"{backward_text(incident.backward_pass)} walks the graphs of all earlier turns again: they grow with each turn",
             "retains and walks all turns so far",
             "detach what is carried at the start of each turn; or add up the losses and walk once behind the loop",
             Label(incident.built.span, "each turn builds on the one before"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.incident import Cycle, Incident
 from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import walk_text, warned
+from retainlint.rules.warned import backward_text, warned
 
 
 class CreateGraphBackward(Rule):
@@ -30,7 +30,7 @@ class CreateGraphBackward(Rule):
         return warned(
             self,
             incident,
-            f"{walk_text(incident.walk)} makes the parameters and their gradients hold each other",
+            f"{backward_text(incident.backward_pass)} makes the parameters and their gradients hold each other",
             "each `p.grad` leads back to `p`: neither is ever freed",
             "get the gradients from `torch.autograd.grad(..., create_graph=True)`; or set each `p.grad` to None after use",
         )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from retainlint.diagnostic import Diagnostic, Label, Severity, UnderNoGrad
-from retainlint.incident import Incident, NeverWalked
+from retainlint.incident import Incident, NeverBackpropagated
 from retainlint.rules.rule import Example, Rule
-from retainlint.rules.surroundings import body, walks_around
+from retainlint.rules.surroundings import backward_around, body
 from retainlint.rules.warned import loop_at, warned
 from retainlint.rules.wording import code, place, short
 
 
-class GraphNeverWalked(Rule):
+class GraphNeverBackpropagated(Rule):
     """An evaluation loop builds a graph in each turn, and nothing walks any of them.
 
     Without `torch.no_grad()`, the forward pass saves all that a backward pass would need. It is let go with the result,
@@ -30,14 +30,14 @@ class GraphNeverWalked(Rule):
     on_by_default = False
 
     def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, NeverWalked)
+        return isinstance(incident, NeverBackpropagated)
 
     def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, NeverWalked)
+        assert isinstance(incident, NeverBackpropagated)
         home, built = incident.primary.source, incident.built.span
         trains = re.search(r"\bbackward\(|\.step\(", body(incident.loop)) is not None
         whole = f"run {loop_at(incident.loop, home)} under `torch.no_grad()`"
-        inside = built != incident.primary and walks_around(built)  # what it calls needs gradients elsewhere
+        inside = built != incident.primary and backward_around(built)  # what it calls needs gradients elsewhere
         part = f"compute {code(short(incident.primary.text))} under `torch.no_grad()`"
         if inside:
             part = f"compute {code(short(built.text))} ({place(built, home)}) under `torch.no_grad()`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Cure, Diagnostic, DropAssignment, Label, Severity
 from retainlint.incident import Incident, ResultUsed
 from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import walk_text, warned
+from retainlint.rules.warned import backward_text, warned
 from retainlint.rules.wording import code
 from retainlint.text.source import Span
 
@@ -26,15 +26,15 @@ class BackwardResultUsed(Rule):
 
     def explain(self, incident: Incident) -> Diagnostic:
         assert isinstance(incident, ResultUsed)
-        walk, target = incident.walk.moment.span, incident.target
+        backward_pass, target = incident.backward_pass.moment.span, incident.target
         labels: tuple[Label, ...] = ()
         cures: tuple[Cure, ...] = ()
-        message = f"{walk_text(incident.walk)} returns None, and that is used"
+        message = f"{backward_text(incident.backward_pass)} returns None, and that is used"
         if target is not None:
-            message = f"{code(target.text)} becomes None: {walk_text(incident.walk)} returns nothing"
+            message = f"{code(target.text)} becomes None: {backward_text(incident.backward_pass)} returns nothing"
             labels = (Label(target, "None from here on"),)
-            if target.start < walk.start:
-                cures = (DropAssignment(Span(walk.source, target.start, walk.end), walk),)
+            if target.start < backward_pass.start:
+                cures = (DropAssignment(Span(backward_pass.source, target.start, backward_pass.end), backward_pass),)
         return warned(
             self,
             incident,

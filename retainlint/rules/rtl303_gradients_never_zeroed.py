@@ -36,9 +36,9 @@ class GradientsNeverZeroed(Rule):
             f"{code(incident.primary.text)} uses the gradients of all turns so far: nothing zeroes them",
             "uses the sum over all turns",
             f"call {code(f'{owner}.zero_grad()')} in each turn of {loop_at(incident.loop, home)}, before the walk",
-            Label(incident.walk, "adds to the gradients of the turns before"),
+            Label(incident.backward_pass, "adds to the gradients of the turns before"),
             Label(incident.loop, ""),
-            cures=(ZeroFirst(incident.walk, owner),),
+            cures=(ZeroFirst(incident.backward_pass, owner),),
         )
 
     bad = (

@@ -32,7 +32,7 @@ class GradientsZeroedBeforeStep(Rule):
             f"{code(zeroed.text)} throws away the gradients before {code(step.text)} could use them",
             "zeroed here, unused",
             f"move {code(zeroed.text)} before the walk, or behind the step",
-            Label(incident.walk, "computes the gradients"),
+            Label(incident.backward_pass, "computes the gradients"),
             Label(step, "has only zeros to go by" if "False" in zeroed.text else "has nothing to do"),
             cures=(SwapZeroAndStep(zeroed, step),),
         )

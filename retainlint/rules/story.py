@@ -80,15 +80,17 @@ class Story:
         return self.first == self.second
 
     @property
-    def walk(self) -> str:
+    def backward_pass(self) -> str:
         """The walk that fails, in backticks."""
         return code(self.second.text)
 
     @property
-    def first_walk(self) -> str:
+    def first_backward(self) -> str:
         """The walk that frees, in backticks, with its line where the text alone doesn't tell it from the other."""
         text = code(self.first.text)
-        return text if text != self.walk and self.first.source is self.home else f"{text} ({self.at(self.first)})"
+        return (
+            text if text != self.backward_pass and self.first.source is self.home else f"{text} ({self.at(self.first)})"
+        )
 
     @property
     def first_is_grad(self) -> bool:
@@ -103,8 +105,8 @@ class Story:
     @property
     def nearest(self) -> Moment:
         """Of the two walks the one that shares more calls with what built the graph."""
-        walks = self.incident.reused.moment, self.incident.freed.moment
-        return max(walks, key=lambda walk: shared_frames(self.incident.built, walk))
+        backward_passes = self.incident.reused.moment, self.incident.freed.moment
+        return max(backward_passes, key=lambda backward_pass: shared_frames(self.incident.built, backward_pass))
 
     @cached_property
     def name(self) -> str:
@@ -175,11 +177,11 @@ class Story:
             return f"the calls of {code(re.sub(r'^(async )?def | *[(:].*', '', short(loop.text, 200)))}"
         called = any(_is_below(loop, frame) for frame in self.incident.reused.moment.frames)
         inside = self.second.source is loop.source and loop.start <= self.second.start and not called
-        inside = inside and self.incident.reused.moment.turns[-1].loop == loop
+        inside = inside and self.incident.reused.moment.iterations[-1].loop == loop
         return "this loop" if inside else f"the loop on {self.at(loop)}"
 
     @property
-    def turns(self) -> tuple[str, str]:
+    def iterations(self) -> tuple[str, str]:
         """The turn that frees and the turn that needs; the first names its loop where the walk stands in several."""
         assert self.again is not None
         names_loop = self.again.is_call or self.loop != "this loop"
@@ -195,15 +197,15 @@ def targets(loop: Span) -> frozenset[str]:
 
 def again(built: Moment, spoilt: Moment, needed: Moment) -> Again | None:
     """The outermost loop that the last two moments stand in, in different turns."""
-    later = {(turn.loop, turn.is_call): turn.number for turn in needed.turns}
-    before = {(turn.loop, turn.is_call): turn.number for turn in built.turns}
-    for turn in spoilt.turns:
-        key = (turn.loop, turn.is_call)
-        number = later.get(key, turn.number)
-        if number < turn.number:  # the loop was entered anew
+    later = {(iteration.loop, iteration.is_call): iteration.number for iteration in needed.iterations}
+    before = {(iteration.loop, iteration.is_call): iteration.number for iteration in built.iterations}
+    for iteration in spoilt.iterations:
+        key = (iteration.loop, iteration.is_call)
+        number = later.get(key, iteration.number)
+        if number < iteration.number:  # the loop was entered anew
             return None
-        if number > turn.number:
-            return Again(turn.loop, before.get(key), turn.number, number, turn.is_call)
+        if number > iteration.number:
+            return Again(iteration.loop, before.get(key), iteration.number, number, iteration.is_call)
     return None
 
 

@@ -142,7 +142,7 @@ def _below(rows: Source, header: int, margin: int) -> Iterator[str]:
         yield text
 
 
-def walks_around(span: Span) -> bool:
+def backward_around(span: Span) -> bool:
     """Whether the function that `span` stands in walks something."""
     rows = span.source
     margin = indent(_row(rows, span.row))

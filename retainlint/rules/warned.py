@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from retainlint.diagnostic import Cure, Diagnostic, Label
-from retainlint.incident import Walk, Waste
+from retainlint.incident import BackwardPass, Waste
 from retainlint.rules.rule import Rule
 from retainlint.rules.wording import circumstances, code, place
 from retainlint.text.source import Source, Span
@@ -42,8 +42,8 @@ def loop_at(loop: Span, home: Source) -> str:
     return f"the loop {'on' if where.startswith('line') else 'in' if where.startswith('cell') else 'at'} {where}"
 
 
-def walk_text(walk: Walk) -> str:
-    return code(walk.moment.span.text)
+def backward_text(backward_pass: BackwardPass) -> str:
+    return code(backward_pass.moment.span.text)
 
 
 def name_of(text: str) -> str:

@@ -74,8 +74,8 @@ def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
     stem = re.sub(r"Backward\w*$", "", op)
     noun, hint = _NOUNS.get(stem, ("", ""))
     if stem and not noun:
-        spelt = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).lower()
-        noun, hint = f"`{spelt}`", rf"(?i:\b_?{re.escape(spelt)}\b|\b{re.escape(stem)}\b)"
+        spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).lower()
+        noun, hint = f"`{spelled}`", rf"(?i:\b_?{re.escape(spelled)}\b|\b{re.escape(stem)}\b)"
     saves = f"saves {listed(list(dict.fromkeys(names)))}"
     return f"this {noun} {saves}" if noun and re.search(hint, text) else saves
 
@@ -118,8 +118,8 @@ def _told(outcomes: dict[bool, Condition], home: Source) -> str:
     span = next(iter(outcomes.values())).span
     words = _BRANCHES.get(next(iter(span.text.split()), ""), ("is true", "is false"))
     ways = [
-        f"{words[not taken]} in turn {outcomes[taken].turn}"
-        if outcomes[taken].turn
+        f"{words[not taken]} in turn {outcomes[taken].iteration}"
+        if outcomes[taken].iteration
         else words[not taken] + (" at one time" if taken else " at another") * (len(outcomes) > 1)
         for taken in sorted(outcomes, reverse=True)
     ]

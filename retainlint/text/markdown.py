@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from retainlint.text.notebook import blank, parses
-from retainlint.text.prefilter import WALK
+from retainlint.text.prefilter import BACKWARD
 from retainlint.text.source import Source, UnreadableSource
 
 _FENCE = re.compile(
@@ -32,7 +32,7 @@ def programs(document: Source) -> Iterator[Source]:
     """
     if len(document.text) > LONGEST:
         raise UnreadableSource(f"the document is too long to be checked: more than {LONGEST:,} characters")
-    found = (block for block in _blocks(document) if re.search(WALK, _rows(document, block[0], block[1])))
+    found = (block for block in _blocks(document) if re.search(BACKWARD, _rows(document, block[0], block[1])))
     for first, last, indent, has_prompts in islice(found, MOST):
         text = _program(document, first, last, indent, has_prompts)
         if text is not None and parses(text):

@@ -286,7 +286,7 @@ def rewrite(data: bytes, cells: Sequence[str]) -> bytes:
     pieces, at = [], 0
     for index in sorted(changed, key=lambda index: places[index]):
         start, end = places[index]
-        pieces += [text[at:start], _spelt(text[start:end], cells[index], in_ascii)]
+        pieces += [text[at:start], _spelled(text[start:end], cells[index], in_ascii)]
         at = end
     made = "".join([*pieces, text[at:]]).encode("utf-8")
     made = codecs.BOM_UTF8 + made if mark else made
@@ -421,7 +421,7 @@ def _places(text: str, ways: Mapping[Way, int]) -> dict[int, tuple[int, int]]:
     return places
 
 
-def _spelt(old: str, text: str, in_ascii: bool) -> str:
+def _spelled(old: str, text: str, in_ascii: bool) -> str:
     """A cell's text as JSON, laid out as the text `old` is: one string, or a list of a row each.
 
     The rows before and behind what changed stay as they are.

@@ -14,7 +14,7 @@ STEPS = ("training_step", "compute_loss")
 """Methods whose result a trainer walks."""
 
 
-WALKERS = ("loss_scaler", "create_supervised_trainer", "NativeScaler")
+BACKWARD_CALLERS = ("loss_scaler", "create_supervised_trainer", "NativeScaler")
 """What walks when it is called, without the word: timm's scalers, ignite's trainer."""
 
 
@@ -30,7 +30,7 @@ TRAINED += r"|\bfrom[ \t]+skorch[\w.]*[ \t]+import\b(?=[\s\S]*\bdef[ \t]+get_los
 """What a file says that has Hugging Face's trainer walk the losses of its own model, or skorch walk losses of its own."""
 
 
-BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(WALKERS)})[ \t]*\("
+BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(BACKWARD_CALLERS)})[ \t]*\("
 
 _SPEAKING = (
     r"(?:_*(?:is|has|must|should|can|needs|use|set|reset|mark|track|save|register)_\w*"
@@ -42,9 +42,9 @@ _SPEAKING = (
 
 _ANY = rf"(?=\w*backward\b)(?!{_SPEAKING}backward\b)"
 
-WALK = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|(?<!def )\bgrad\s*\(|{BY_OTHERS}|{TRAINED}"
+BACKWARD = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|(?<!def )\bgrad\s*\(|{BY_OTHERS}|{TRAINED}"
 """`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def grad(...)`, nor `ctx.save_for_backward(x)`.
-Comments and texts count too. So do `STEPS`, `WALKERS` and `TRAINED`. Most files hold no word of it: patterns are compiled when one does."""
+Comments and texts count too. So do `STEPS`, `BACKWARD_CALLERS` and `TRAINED`. Most files hold no word of it: patterns are compiled when one does."""
 
 
 _TRAINS = (b".fit(", b".train(", b".learn(")
@@ -59,7 +59,7 @@ _BEFORE = _SPEAKING.replace(r"\w", r"[\w\x80-\xff]").encode()
 
 _BACKWARD = rb"backward(?![0-9A-Za-z_\x80-\xff])(\s*\()?"
 
-_OTHERS = tuple(word.encode() for word in STEPS + WALKERS)
+_OTHERS = tuple(word.encode() for word in STEPS + BACKWARD_CALLERS)
 
 _GRAD = rb"grad\s*\("
 
@@ -68,12 +68,12 @@ _WORD_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopq
 _SPACE = frozenset(b" \t\r\n\f\v")
 
 
-def may_hold_walk(name: str, data: bytes) -> bool:
+def may_hold_backward(name: str, data: bytes) -> bool:
     """Whether a walk may stand in a file."""
-    return may_walk_in_cells(data) if is_notebook(name) else may_walk(data) or b"\0" in data
+    return may_backpropagate_in_cells(data) if is_notebook(name) else may_backpropagate(data) or b"\0" in data
 
 
-def may_start_walks(data: bytes) -> bool:
+def may_start_backward(data: bytes) -> bool:
     """Whether a file is a script, which may start walks that stand in other files: it says so, or it loops or trains
     outside of functions and imports nothing relatively, which no script can."""
     if b"__main__" in data:
@@ -83,7 +83,7 @@ def may_start_walks(data: bytes) -> bool:
     return b"\nfor " in data or b"\nwhile " in data or _trains(data)
 
 
-def may_lead_to_walks(data: bytes) -> bool:
+def may_lead_to_backward(data: bytes) -> bool:
     """Whether functions of a file may call walks that stand in other files: it speaks of torch and of optimisers."""
     at = data.find(b"optim")
     if at < 0 or b"torch" not in data or b"import " not in data or b"def " not in data:
@@ -101,7 +101,7 @@ def only_speaks(name: str) -> bool:
     return re.fullmatch(f"{_SPEAKING}backward", name) is not None
 
 
-def may_walk(data: bytes) -> bool:
+def may_backpropagate(data: bytes) -> bool:
     """Whether `WALK` may be found in bytes; several times as fast, since it looks for whole words first."""
     if b"backward" in data:
         for found in re.finditer(_BACKWARD, data):
@@ -126,7 +126,7 @@ def may_walk(data: bytes) -> bool:
     return may_train and re.search(TRAINED.encode(), data) is not None
 
 
-def may_walk_in_cells(data: bytes) -> bool:
+def may_backpropagate_in_cells(data: bytes) -> bool:
     """The same of a notebook's bytes, whose cells are JSON: any character may be escaped."""
     return b"backward" in data or b"grad" in data or b"\\u00" in data
 
@@ -138,7 +138,7 @@ def _behind(data: bytes, at: int, kind: frozenset[int]) -> int:
     return at
 
 
-WALKING = ("backward", "manual_backward", "run_backward")
+BACKPROPAGATING = ("backward", "manual_backward", "run_backward")
 """What walks wherever it is defined."""
 
 
@@ -172,9 +172,9 @@ NEAR = 120
 """So many bytes before a name tell what is done with it."""
 
 
-def without(spelt: bytes) -> bytes:
+def without(spelled: bytes) -> bytes:
     """A text's code without what walks nothing in it."""
-    return _without_own(without_asked(spelt))
+    return _without_own(without_asked(spelled))
 
 
 def is_of_class(owner: str) -> bool:
@@ -183,32 +183,34 @@ def is_of_class(owner: str) -> bool:
     return _OF_CLASSES.fullmatch(owner.encode()) is not None
 
 
-def without_asked(spelt: bytes) -> bytes:
+def without_asked(spelled: bytes) -> bytes:
     """A text's code without those `x.backward` that aren't called there, nor can be elsewhere: what is compared, stands
     before a colon, or is a class's own; and without options of such a name, which no function of the text has. Their words
     stay, behind a comma."""
-    if b"backward" not in spelt:
-        return spelt
+    if b"backward" not in spelled:
+        return spelled
     kept: list[bytes] = []
     at = 0
-    own = {name.decode(errors="replace") for name, _, _ in _own(spelt)}
-    for found in _NAMED.finditer(spelt):
-        near = spelt[max(found.start() - NEAR, 0) : found.start()]
+    own = {name.decode(errors="replace") for name, _, _ in _own(spelled)}
+    for found in _NAMED.finditer(spelled):
+        near = spelled[max(found.start() - NEAR, 0) : found.start()]
         prefix = _NAME.search(near)
         assert prefix is not None  # it may be empty
         owner = _DOTTED.search(near, 0, prefix.start())
-        if owner is None or not _walks_nothing(
+        if owner is None or not _backpropagates_nothing(
             found, near, owner, prefix[0].decode(errors="replace") + "backward", own
         ):
             continue
         dot = found.start() - len(near) + owner.end(1)
-        kept += (spelt[at:dot], b",")
+        kept += (spelled[at:dot], b",")
         at = dot + 1
-    return b"".join((*kept, spelt[at:]))
+    return b"".join((*kept, spelled[at:]))
 
 
-def _walks_nothing(found: re.Match[bytes], near: bytes, owner: re.Match[bytes], name: str, own: set[str]) -> bool:
-    if name not in WALKING[:2] and (name not in own or only_speaks(name)):
+def _backpropagates_nothing(
+    found: re.Match[bytes], near: bytes, owner: re.Match[bytes], name: str, own: set[str]
+) -> bool:
+    if name not in BACKPROPAGATING[:2] and (name not in own or only_speaks(name)):
         return True
     if is_of_class(owner[1].decode(errors="replace")):
         return True
@@ -218,20 +220,20 @@ def _walks_nothing(found: re.Match[bytes], near: bytes, owner: re.Match[bytes], 
     return _ASKED.search(row) is not None
 
 
-def _without_own(spelt: bytes) -> bytes:
+def _without_own(spelled: bytes) -> bytes:
     """A text's code without the calls of functions, and of an object's own methods, that it defines itself, such as
     `x_backward(...)`: they walk something only if a walk stands elsewhere in it. With them, if it speaks of one but in a
     call, or in the definition."""
-    own = [each for each in _own(spelt) if each[0].decode(errors="replace") not in WALKING]
+    own = [each for each in _own(spelled) if each[0].decode(errors="replace") not in BACKPROPAGATING]
     if not own:
-        return spelt
-    classes = [found.start() for found in _CLASS.finditer(spelt)]
+        return spelled
+    classes = [found.start() for found in _CLASS.finditer(spelled)]
     functions = {name for name, of_object, _ in own if not of_object}
     methods = {(name, bisect_right(classes, start)) for name, of_object, start in own if of_object}
     kept: list[bytes] = []
     at = 0
-    for found in _CALL.finditer(spelt):
-        row, near = _row_before(spelt, found.start())
+    for found in _CALL.finditer(spelled):
+        row, near = _row_before(spelled, found.start())
         call = _CALLED.search(near)
         if call is None:
             continue
@@ -241,19 +243,19 @@ def _without_own(spelt: bytes) -> bytes:
         else:
             is_own = call[1].startswith(b"def") or (name, bisect_right(classes, start)) in methods
         if is_own:
-            kept += (spelt[at:start], b"(")
+            kept += (spelled[at:start], b"(")
             at = found.end()
-    without = b"".join((*kept, spelt[at:]))
+    without = b"".join((*kept, spelled[at:]))
     named = {name for name, _, _ in own}
     words = (_name_before(without, found.start()) + b"backward" for found in _WORD.finditer(without))
-    return spelt if any(word in named for word in words) else without
+    return spelled if any(word in named for word in words) else without
 
 
-def _own(spelt: bytes) -> Iterator[tuple[bytes, bool, int]]:
+def _own(spelled: bytes) -> Iterator[tuple[bytes, bool, int]]:
     """The definitions of what is called `x_backward`: the name, whether it is a method, and where it starts. The word is
     looked for first, many times as fast as a pattern that begins otherwise."""
-    for found in _HEAD.finditer(spelt):
-        row, near = _row_before(spelt, found.start())
+    for found in _HEAD.finditer(spelled):
+        row, near = _row_before(spelled, found.start())
         head = _DEFINED.search(near)
         if head is not None:
             yield head[1] + b"backward", found[1] is not None, row + head.start()
@@ -296,14 +298,14 @@ _READ = 100
 """So many texts' code is remembered. It decides nothing but the time it takes."""
 
 
-def may_spell_walk(data: bytes) -> bool:
+def may_spell_backward(data: bytes) -> bool:
     """Whether a walk may be spelt in a text, and not only be spoken of in a comment or a text."""
-    if not may_walk(data):
+    if not may_backpropagate(data):
         return False
-    spelt = code(data)
-    if any(mark in spelt for mark in _TRIPLED):
+    spelled = code(data)
+    if any(mark in spelled for mark in _TRIPLED):
         return True  # a text that can't be read so has some left
-    return may_walk(spelt) and may_walk(without(spelt))
+    return may_backpropagate(spelled) and may_backpropagate(without(spelled))
 
 
 @lru_cache(maxsize=_READ * 5)

@@ -140,14 +140,14 @@ class Maker:
         kinds: list[Callable[[], None]] = [self._compute] * 9 + [self._view] * 4 + [self._loss] * 4
         kinds += (
             [self._change] * 4
-            + [self._walk] * 6
+            + [self._backward_pass] * 6
             + [self._partial] * 3
             + [self._assign, self._rare, self._optimise, self._block]
         )
         for _ in range(self.length):
             self.pick(kinds)()
         self._loss()
-        self._walk()
+        self._backward_pass()
         return self.program
 
     # -- parts
@@ -338,7 +338,7 @@ class Maker:
         found: str = self.pick(self.scalars[-3:])
         return found
 
-    def _walk(self) -> None:
+    def _backward_pass(self) -> None:
         root = self._root()
         forms = [f"{root}.backward()"] * 3 + [f"{root}.backward(retain_graph=True)"] * 3
         forms += [f"{root}.backward(create_graph=True)", f"{root}.backward(retain_graph=True, inputs=[a])"]

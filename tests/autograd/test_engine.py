@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import pytest
 
-from retainlint.autograd.engine import Observer, walk
+from retainlint.autograd.engine import Observer, backward_pass
 from retainlint.autograd.errors import FreedError, GraphError, ModifiedError, NoGraphError
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.ledger import Ledger
@@ -52,20 +52,20 @@ def chain(ledger: Ledger) -> tuple[Node, Node, Node]:
 def test_second_walk_is_refused_at_the_node_that_saved() -> None:
     ledger, marks = Ledger(), Marks()
     _, low, high = chain(ledger)
-    walk([(Edge(high), True)], ledger, marks, Observer())
+    backward_pass([(Edge(high), True)], ledger, marks, Observer())
     assert (marks.ran, marks.arrived, ledger.graded) == (["SumBackward0", "ExpBackward0"], ["w"], {"w"})
     assert ledger.freed == {low}
     with pytest.raises(FreedError):
-        walk([(Edge(high), True)], ledger, marks, Observer())
+        backward_pass([(Edge(high), True)], ledger, marks, Observer())
 
 
 def test_retained_and_revived_graphs_are_walked_again() -> None:
     ledger, marks = Ledger(), Marks()
     _, low, high = chain(ledger)
-    walk([(Edge(high), True)], ledger, marks, Observer(), retain=True)
-    walk([(Edge(high), True)], ledger, marks, Observer())
+    backward_pass([(Edge(high), True)], ledger, marks, Observer(), retain=True)
+    backward_pass([(Edge(high), True)], ledger, marks, Observer())
     ledger.revive([low])
-    walk([(Edge(high), True)], ledger, marks, Observer())
+    backward_pass([(Edge(high), True)], ledger, marks, Observer())
     assert marks.arrived == ["w"] * 3
 
 
@@ -74,9 +74,9 @@ def test_a_change_is_refused_and_may_be_forgiven() -> None:
     _, _, high = chain(ledger)
     ledger.bump("low")
     with pytest.raises(ModifiedError, match="at version 1; expected version 0"):
-        walk([(Edge(high), True)], ledger, marks, Observer())
+        backward_pass([(Edge(high), True)], ledger, marks, Observer())
     forgiving = Forgiving()
-    walk([(Edge(high), True)], ledger, marks, forgiving)
+    backward_pass([(Edge(high), True)], ledger, marks, forgiving)
     assert [type(error) for error in forgiving.errors] == [ModifiedError]
     assert marks.arrived == ["w"]
 
@@ -84,9 +84,9 @@ def test_a_change_is_refused_and_may_be_forgiven() -> None:
 def test_inputs_bound_the_walk() -> None:
     ledger, marks = Ledger(), Marks()
     _, low, high = chain(ledger)
-    found = walk([(Edge(high), True)], ledger, marks, Observer(), inputs=[Edge(low)], accumulate=False)
+    found = backward_pass([(Edge(high), True)], ledger, marks, Observer(), inputs=[Edge(low)], accumulate=False)
     assert (found, marks.ran, ledger.freed) == ([True], ["SumBackward0"], set())
-    walk([(Edge(high), True)], ledger, marks, Observer(), inputs=[Edge(low)])
+    backward_pass([(Edge(high), True)], ledger, marks, Observer(), inputs=[Edge(low)])
     assert ledger.freed == {low}
     assert marks.arrived == []
 
@@ -95,8 +95,8 @@ def test_forks_go_their_own_way() -> None:
     ledger = Ledger()
     _, _, high = chain(ledger)
     other = ledger.fork()
-    walk([(Edge(high), True)], ledger, Marks(), Observer())
-    walk([(Edge(high), True)], other, Marks(), Observer())
+    backward_pass([(Edge(high), True)], ledger, Marks(), Observer())
+    backward_pass([(Edge(high), True)], other, Marks(), Observer())
     other.bump("low")
     assert (ledger.version("low"), other.version("low")) == (0, 1)
     assert ledger.next_order() == other.next_order() == 3
@@ -104,7 +104,7 @@ def test_forks_go_their_own_way() -> None:
 
 def test_no_graph_at_the_root() -> None:
     with pytest.raises(NoGraphError, match=r"^element 1 of tensors does not require grad"):
-        walk([(Edge(leaf("w")), True), (None, True)], Ledger(), Marks(), Observer())
+        backward_pass([(Edge(leaf("w")), True), (None, True)], Ledger(), Marks(), Observer())
 
 
 def test_rows_tell_who_saves_what() -> None:

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.speed import files, floor, page
 from benchmarks.speed.contenders import BARE, FLOOR, OURS, WARM, contenders
 from benchmarks.speed.timing import Failed, Figure, Run, in_turn, once, ratio, work_ratio
-from retainlint.text.prefilter import may_walk
+from retainlint.text.prefilter import may_backpropagate
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -76,7 +76,7 @@ def test_the_page_keeps_what_stands_around_the_figures(tmp_path: Path) -> None:
 
 def test_the_single_files_are_what_they_are_called(tmp_path: Path) -> None:
     trains, reads = (place.read_bytes() for place in files.write(tmp_path).values())
-    assert may_walk(trains) and not may_walk(reads)
+    assert may_backpropagate(trains) and not may_backpropagate(reads)
     for data in (trains, reads):
         assert 250 < data.count(b"\n") < 350
         compile(data, "file", "exec")

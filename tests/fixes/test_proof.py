@@ -27,8 +27,8 @@ def found(source: Source, text: str, code: str = "RTL101", nth: int = 0) -> Diag
 
 def seen(source: Source, *diagnostics: Diagnostic) -> Seen:
     every = spans(source, "make()")
-    walks = frozenset(label(source, "loss.backward()", nth=nth).span for nth in (0, 1))
-    return Seen(source, diagnostics, walks, every, every)
+    backward_passes = frozenset(label(source, "loss.backward()", nth=nth).span for nth in (0, 1))
+    return Seen(source, diagnostics, backward_passes, every, every)
 
 
 TARGET = found(BEFORE, "loss.backward()", nth=1)
@@ -47,9 +47,9 @@ def test_the_finding_is_gone_and_the_rest_is_as_it_was() -> None:
         replace(NEW, diagnostics=(found(AFTER, "loss.backward()", nth=1),)),
         replace(NEW, diagnostics=(*NEW.diagnostics, found(AFTER, "make()", "RTL112"))),
         replace(NEW, diagnostics=(*NEW.diagnostics, found(AFTER, "loss.backward()", nth=0))),
-        replace(NEW, walks=spans(AFTER, "loss.backward()")),
+        replace(NEW, backward_passes=spans(AFTER, "loss.backward()")),
         replace(NEW, trained=frozenset()),
-        replace(NEW, slips=spans(AFTER, "other()")),
+        replace(NEW, missing_reads=spans(AFTER, "other()")),
         replace(NEW, gaps=tuple(spans(AFTER, "other()"))),
     ],
     ids=["still there", "another", "moved", "a walk lost", "untrained", "a slip", "a gap"],
@@ -59,7 +59,7 @@ def test_what_is_no_fix(after: Seen) -> None:
 
 
 def test_a_cure_may_drop_the_walks_that_it_means_to() -> None:
-    after = replace(NEW, walks=spans(AFTER, "loss.backward()"))
+    after = replace(NEW, backward_passes=spans(AFTER, "loss.backward()"))
     assert cures(replace(FIX, merges=1), TARGET, OLD, after)
     assert not cures(Fix(Applicability.SAFE, "", FIX.edits, merges=1), TARGET, OLD, after)
 

@@ -469,7 +469,7 @@ def _for(instr: ir.For, frame: Frame) -> Run:
     waits = hasattr(iterable, "__aiter__")
     items = iterable.__aiter__() if waits else iter(iterable)
     while True:
-        frame.forget(instr.live_turn)
+        frame.forget(instr.live_iteration)
         assert frame.registers[instr.iterable] is iterable
         if waits:
             try:
@@ -488,7 +488,7 @@ def _for(instr: ir.For, frame: Frame) -> Run:
 
 def _while(instr: ir.While, frame: Frame) -> Run:
     while True:
-        frame.forget(instr.live_turn)
+        frame.forget(instr.live_iteration)
         yield from _block(instr.test, frame)
         if not frame.registers[instr.cond]:
             return (yield from _exhausted(instr, frame))

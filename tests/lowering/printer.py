@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from retainlint import ir
 
-_ASIDE = {"span", "live", "live_turn"}
+_ASIDE = {"span", "live", "live_iteration"}
 
 
 def printed(code: ir.Code) -> str:

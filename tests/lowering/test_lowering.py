@@ -305,7 +305,7 @@ def instructions(block: ir.Block) -> Iterator[ir.Instr | ir.Handler]:
             yield from instructions((*handler.test, *handler.body))
 
 
-def spelt(text: str, kind: type) -> list[str]:
+def spelled(text: str, kind: type) -> list[str]:
     return [instr.span.text for instr in instructions(lower(Source("t.py", text)).module.body) if type(instr) is kind]
 
 
@@ -340,7 +340,7 @@ def spelt(text: str, kind: type) -> list[str]:
     ],
 )
 def test_spans(text: str, kind: type, spans: list[str]) -> None:
-    assert spelt(text, kind) == spans
+    assert spelled(text, kind) == spans
 
 
 def test_arguments_and_parameters_have_places() -> None:
@@ -380,7 +380,7 @@ def test_registers_are_counted_in_each_code() -> None:
 
 def test_walks_are_told_by_the_text_of_a_code_and_those_inside_it() -> None:
     text = "def a():\n  def b(): l.backward()\n  def c(): l.sum()\nclass D:\n  def e(s): return torch.autograd.grad(x, y)\ndef f(): o.zero_grad()\n"
-    assert {name: code.walks for name, code in codes(text).items()} == {
+    assert {name: code.backward_passes for name, code in codes(text).items()} == {
         "": True,
         "a": True,
         "a.<locals>.b": True,
@@ -442,25 +442,25 @@ def lives(text: str, kind: type, which: str = "live") -> list[set[str]]:
 
 def test_what_a_turn_makes_anew_is_dead_at_its_start() -> None:
     text = "def f(m, l):\n  for x in l:\n    loss = m(x)\n    loss.backward()\n  return m\n"
-    assert lives(text, ir.For, "live_turn") == [{"m"}]
+    assert lives(text, ir.For, "live_iteration") == [{"m"}]
     assert lives(text, ir.For) == [{"m"}]
 
 
 def test_what_a_turn_reads_of_an_earlier_one_is_live() -> None:
     text = "def f(m, l):\n  h = 0\n  for x in l:\n    if x: h = h.detach()\n    h = m(x, h)\n"
-    assert lives(text, ir.For, "live_turn") == [{"m", "h"}]
+    assert lives(text, ir.For, "live_iteration") == [{"m", "h"}]
     assert lives(text, ir.If) == [{"m", "h", "x"}]
 
 
 def test_endless_loops_keep_what_a_break_lets_out() -> None:
     text = "def f(m):\n  while True:\n    y = m()\n    if y: break\n  return y\n"
-    assert lives(text, ir.While, "live_turn") == [{"m"}]
+    assert lives(text, ir.While, "live_iteration") == [{"m"}]
     assert lives(text, ir.While) == [{"y"}]
 
 
 def test_inner_loops_start_anew() -> None:
     text = "def f(l):\n  for x in l:\n    s = 0\n    for y in x:\n      t = y\n      s += t\n    print(s)\n"
-    assert lives(text, ir.For, "live_turn") == [set(), {"s"}]
+    assert lives(text, ir.For, "live_iteration") == [set(), {"s"}]
 
 
 def test_handlers_may_read_what_was_before_the_body() -> None:

@@ -9,12 +9,12 @@ from retainlint.symbolic import explore
 from retainlint.text.source import Source
 
 
-def walks(text: str) -> list[int]:
+def backward_passes(text: str) -> list[int]:
     """The rows in which a walk is spelt."""
     source = Source("t.py", text)
     found = outline(source)
     assert found is not None
-    return [source.place(at)[0] for at in found.walks]
+    return [source.place(at)[0] for at in found.backward_passes]
 
 
 HELPER = "def my_backward(loss):\n    loss.backward()\n"
@@ -53,7 +53,7 @@ CALL = "def f(x):\n    return my_backward(x)\n"
     ],
 )  # fmt: skip
 def test_namesakes(text: str, rows: list[int]) -> None:
-    assert walks(text) == rows
+    assert backward_passes(text) == rows
 
 
 LOOP = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"

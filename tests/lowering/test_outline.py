@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from retainlint import ir, program
 from retainlint.lowering import lower, outline
 from retainlint.lowering.outline import _spoken
-from retainlint.text.prefilter import WALK, may_walk
+from retainlint.text.prefilter import BACKWARD, may_backpropagate
 from retainlint.text.source import Source, Span
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CODE = ("name", "qualname", "span", "params", "local_names", "is_generator", "is_async", "registers", "annotated",
-        "walks", "body")  # fmt: skip
+        "backward_passes", "body")  # fmt: skip
 BUILTINS = frozenset(dir(builtins))
 
 PROGRAMS = {
@@ -120,7 +120,7 @@ def test_only_what_walks_is_lowered_at_once() -> None:
     text = "def f(a):\n    a.sum().backward()\n    return a + 1\ndef g(a):\n    return a + 11111111111\n"
     found = functions(lower(Source("t.py", text)))
     assert (type(found["f"]), type(found["g"])) == (ir.Code, ir.Deferred)
-    assert (found["f"].walks, found["g"].walks) == (True, False)
+    assert (found["f"].backward_passes, found["g"].backward_passes) == (True, False)
     assert [type(instr) for instr in found["g"].body][-1] is ir.Return
     assert "body" not in vars(functions(lower(Source("t.py", text)))["g"])
 
@@ -136,7 +136,7 @@ def test_a_body_that_cannot_be_read_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "walks"),
+    ("text", "backward_passes"),
     [
         ("loss.backward()", 1),
         ("# loss.backward()\n'''x.backward()'''\n", 0),
@@ -164,9 +164,9 @@ def test_a_body_that_cannot_be_read_is_unknown() -> None:
         ("class F(nn.Module):\n    def backward(ctx, g):\n        g.backward()\n", 1),
     ],
 )
-def test_a_walk_that_is_only_spoken_of_is_none(text: str, walks: int) -> None:
+def test_a_walk_that_is_only_spoken_of_is_none(text: str, backward_passes: int) -> None:
     found = outline(Source("t.py", text))
-    assert found is not None and len(found.walks) == walks
+    assert found is not None and len(found.backward_passes) == backward_passes
 
 
 WORDS = [
@@ -192,13 +192,13 @@ WORDS = [
 
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map("".join))
 def test_bytes_tell_of_every_walk_that_the_text_tells_of(text: str) -> None:
-    assert may_walk(text.encode()) == (re.search(WALK, text) is not None)
+    assert may_backpropagate(text.encode()) == (re.search(BACKWARD, text) is not None)
 
 
 @given(st.lists(st.sampled_from([*WORDS, "from transformers import Trainer", "forward"]), max_size=12).map("".join))
 def test_a_walk_ends_where_one_of_its_words_does(text: str) -> None:
     source = Source("t.py", text)
     rows = {source.place(end - 1)[0] for end in _spoken(text)}
-    for found in re.finditer(WALK, text):
+    for found in re.finditer(BACKWARD, text):
         word = found.start() + len(found[0].rstrip(" \n(")) - 1  # the bracket may stand rows below its word
         assert {source.place(word)[0], source.place(found.end() - 1)[0]} & rows

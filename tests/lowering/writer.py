@@ -134,7 +134,7 @@ class Writer:
     def _maybe(self, word: str, depth: int, indent: str) -> str:
         return f"{indent}{word}:\n{self._block(depth, indent + '    ')}" if self.choose(2) else ""
 
-    def _turns(self, head: str, depth: int, indent: str) -> str:
+    def _iterations(self, head: str, depth: int, indent: str) -> str:
         self.loops += 1
         body = self._block(depth, indent + "    ")
         self.loops -= 1
@@ -142,10 +142,10 @@ class Writer:
 
     def _for(self, depth: int, indent: str) -> str:
         iterable = self._one(lambda: f"range({self.choose(4)})", lambda: f"[{self._value(1)}, {self._value(1)}]")
-        return self._turns(f"for {self._target()} in {iterable}", depth, indent)
+        return self._iterations(f"for {self._target()} in {iterable}", depth, indent)
 
     def _while(self, depth: int, indent: str) -> str:
-        return self._turns(f"while {self._one(lambda: 'True', self._value)}", depth, indent)
+        return self._iterations(f"while {self._one(lambda: 'True', self._value)}", depth, indent)
 
     def _try(self, depth: int, indent: str) -> str:
         text = f"{indent}try:\n{self._block(depth, indent + '    ')}"

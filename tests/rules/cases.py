@@ -33,8 +33,8 @@ def product_above_the_loop() -> Incident:
         "MvBackward0",
         ("t", "a"),
         p.moment("t @ a"),
-        p.walk("loss.backward()", "loss", ((loop, 1),)),
-        p.walk("loss.backward()", "loss", ((loop, 2),)),
+        p.backward_pass("loss.backward()", "loss", ((loop, 1),)),
+        p.backward_pass("loss.backward()", "loss", ((loop, 2),)),
         via=(p.moment("measure(x_out, x)"), p.moment("y", nth=2)),
         name="y",
     )
@@ -48,8 +48,8 @@ def product_without_a_name() -> Incident:
             measure(pool).backward()
         """)
     loop = "for _ in range(2)"
-    walks = [p.walk("measure(pool).backward()", "measure(pool)", ((loop, n),)) for n in (1, 2)]
-    return p.freed("TanhBackward0", ("result",), p.moment("torch.tanh(net(x))"), *walks)
+    backward_passes = [p.backward_pass("measure(pool).backward()", "measure(pool)", ((loop, n),)) for n in (1, 2)]
+    return p.freed("TanhBackward0", ("result",), p.moment("torch.tanh(net(x))"), *backward_passes)
 
 
 @case
@@ -60,10 +60,10 @@ def one_loss_in_a_while_loop() -> Incident:
             optimizer.zero_grad()
             loss.backward()
         """)
-    walks = [p.walk("loss.backward()", "loss", (("while not done()", n),)) for n in (1, 2)]
+    backward_passes = [p.backward_pass("loss.backward()", "loss", (("while not done()", n),)) for n in (1, 2)]
     built = p.moment("criterion(model(x), y)")
     calling = ("calling `criterion` builds a graph",)
-    return p.freed("MseLossBackward0", (), built, *walks, name="loss", same_root=True, assumptions=calling)
+    return p.freed("MseLossBackward0", (), built, *backward_passes, name="loss", same_root=True, assumptions=calling)
 
 
 @case
@@ -74,8 +74,8 @@ def losses_walked_one_by_one() -> Incident:
         for loss in losses:
             loss.backward()
         """)
-    walks = [p.walk("loss.backward()", "loss", (("for loss in losses", n),)) for n in (1, 2)]
-    return p.freed("TanhBackward0", ("result",), p.moment("torch.tanh(x @ w)"), *walks, name="hidden")
+    backward_passes = [p.backward_pass("loss.backward()", "loss", (("for loss in losses", n),)) for n in (1, 2)]
+    return p.freed("TanhBackward0", ("result",), p.moment("torch.tanh(x @ w)"), *backward_passes, name="hidden")
 
 
 @case
@@ -86,8 +86,10 @@ def scores_walked_one_by_one() -> Incident:
             scores[k].backward()
             maps.append(x.grad)
         """)
-    walks = [p.walk("scores[k].backward()", "scores[k]", (("for k in range(len(scores))", n),)) for n in (1, 2)]
-    return p.freed("AddmmBackward0", (), p.moment("model(x)"), *walks)
+    backward_passes = [
+        p.backward_pass("scores[k].backward()", "scores[k]", (("for k in range(len(scores))", n),)) for n in (1, 2)
+    ]
+    return p.freed("AddmmBackward0", (), p.moment("model(x)"), *backward_passes)
 
 
 @case
@@ -105,8 +107,8 @@ def outer_of_two_loops() -> Incident:
         "ExpBackward0",
         ("result",),
         p.moment("(w / 2).exp()"),
-        p.walk("loss.backward()", "loss", ((outer, 1), (inner, 5))),
-        p.walk("loss.backward()", "loss", ((outer, 2), (inner, 1))),
+        p.backward_pass("loss.backward()", "loss", ((outer, 1), (inner, 5))),
+        p.backward_pass("loss.backward()", "loss", ((outer, 2), (inner, 1))),
         name="prior",
         conditions=(p.condition("last(batch)"),),
     )
@@ -124,8 +126,10 @@ def walk_in_a_helper_that_the_loop_calls() -> Incident:
             update((net(batch) - target).mean())
         """)
     call = ("update((net(batch) - target).mean())",)
-    walks = [p.walk("loss.backward()", "loss", (("for batch in loader", n),), frames=call) for n in (1, 2)]
-    return p.freed("PowBackward0", ("self",), p.moment("net(x) ** 2"), *walks, name="target")
+    backward_passes = [
+        p.backward_pass("loss.backward()", "loss", (("for batch in loader", n),), frames=call) for n in (1, 2)
+    ]
+    return p.freed("PowBackward0", ("self",), p.moment("net(x) ** 2"), *backward_passes, name="target")
 
 
 @case
@@ -136,8 +140,8 @@ def second_backward_left_over() -> Incident:
         print(a.grad)
         c.backward()
         """)
-    walks = [p.walk("c.backward()", "c", nth=n) for n in (1, 2)]
-    return p.freed("MulBackward0", ("a",), p.moment("a * 5"), *walks, name="c", same_root=True)
+    backward_passes = [p.backward_pass("c.backward()", "c", nth=n) for n in (1, 2)]
+    return p.freed("MulBackward0", ("a",), p.moment("a * 5"), *backward_passes, name="c", same_root=True)
 
 
 @case
@@ -148,7 +152,7 @@ def grad_then_backward() -> Incident:
         out.backward()
         """)
     grad = "torch.autograd.grad(out, x, grad_outputs=torch.ones_like(out), create_graph=False)"
-    first, second = p.walk(grad, "out"), p.walk("out.backward()", "out")
+    first, second = p.backward_pass(grad, "out"), p.backward_pass("out.backward()", "out")
     return p.freed("AddmmBackward0", (), p.moment("model(x)"), first, second, name="out", same_root=True)
 
 
@@ -164,8 +168,8 @@ def helper_called_twice() -> Incident:
         update(loss, optimizer_b)
         """)
     frames = ("update(loss, optimizer_a)", "update(loss, optimizer_b)")
-    walks = [p.walk("loss.backward()", "loss", frames=(frame,)) for frame in frames]
-    return p.freed("MulBackward0", ("w",), p.moment("w * w"), *walks, name="loss", same_root=True)
+    backward_passes = [p.backward_pass("loss.backward()", "loss", frames=(frame,)) for frame in frames]
+    return p.freed("MulBackward0", ("w",), p.moment("w * w"), *backward_passes, name="loss", same_root=True)
 
 
 @case
@@ -186,8 +190,8 @@ def two_heads_on_a_trunk_in_forward() -> Incident:
         "TanhBackward0",
         ("result",),
         p.moment("torch.tanh(self.base(x))", frames=("net(x)",)),
-        p.walk("policy_loss.backward()", "policy_loss"),
-        p.walk("value_loss.backward()", "value_loss"),
+        p.backward_pass("policy_loss.backward()", "policy_loss"),
+        p.backward_pass("value_loss.backward()", "value_loss"),
         via=(p.moment("value.mean()"), p.moment("self.critic(h)", frames=("net(x)",))),
         name="h",
         conditions=(p.condition("shared"),),
@@ -205,8 +209,8 @@ def losses_in_two_files_and_without_names() -> Incident:
         "ReluBackward0",
         ("result",),
         model.moment("torch.relu(self.conv(x))"),
-        p.walk("first(features(x)).backward()", "first(features(x))"),
-        p.walk("second(features.last).backward()", "second(features.last)"),
+        p.backward_pass("first(features(x)).backward()", "first(features(x))"),
+        p.backward_pass("second(features.last).backward()", "second(features.last)"),
         assumptions=("calling `first` builds a graph", "calling `second` builds a graph"),
     )
 
@@ -225,8 +229,8 @@ def hidden_state() -> Incident:
         "AddmmBackward0",
         ("h", "weight_hh"),
         p.moment("rnn(batch, h)", ((loop, 1),)),
-        p.walk("loss.backward()", "loss", ((loop, 1),)),
-        p.walk("loss.backward()", "loss", ((loop, 2),)),
+        p.backward_pass("loss.backward()", "loss", ((loop, 1),)),
+        p.backward_pass("loss.backward()", "loss", ((loop, 2),)),
         via=(p.moment("criterion(out)", ((loop, 2),)), p.moment("h", nth=3), p.moment("rnn(batch, h)", ((loop, 1),))),
         name="h",
         assumptions=("calling `rnn` builds a graph",),
@@ -246,8 +250,8 @@ def running_total() -> Incident:
         "PowBackward0",
         ("self",),
         p.moment("model(batch) ** 2", ((loop, 1),)),
-        p.walk("total.backward()", "total", ((loop, 1),)),
-        p.walk("total.backward()", "total", ((loop, 2),)),
+        p.backward_pass("total.backward()", "total", ((loop, 1),)),
+        p.backward_pass("total.backward()", "total", ((loop, 2),)),
         name="total",
         conditions=(p.condition("step % 4 == 0"),),
     )
@@ -267,8 +271,8 @@ def method_that_a_trainer_calls_again() -> Incident:
         "",
         (),
         p.moment("self.rnn(batch, self.hidden)", ((call, 1),)),
-        p.walk("self.manual_backward(out.mean())", "out.mean()", ((call, 1),)),
-        p.walk("self.manual_backward(out.mean())", "out.mean()", ((call, 2),)),
+        p.backward_pass("self.manual_backward(out.mean())", "out.mean()", ((call, 1),)),
+        p.backward_pass("self.manual_backward(out.mean())", "out.mean()", ((call, 2),)),
         name="self.hidden",
         conditions=(p.condition("self.manual"), p.condition("self.frozen", False)),
         assumptions=("calling `self.rnn` builds a graph",),
@@ -287,11 +291,12 @@ def loss_outside_a_closure() -> Incident:
 
         optimizer.step(closure)
         """)
-    walks = [
-        p.walk("loss.backward()", "loss", (("call:closure", n),), frames=("optimizer.step(closure)",)) for n in (1, 2)
+    backward_passes = [
+        p.backward_pass("loss.backward()", "loss", (("call:closure", n),), frames=("optimizer.step(closure)",))
+        for n in (1, 2)
     ]
     built = p.moment("criterion(model(x), y)")
-    return p.freed("MseLossBackward0", (), built, *walks, name="loss", same_root=True, in_closure=True)
+    return p.freed("MseLossBackward0", (), built, *backward_passes, name="loss", same_root=True, in_closure=True)
 
 
 @case
@@ -305,10 +310,12 @@ def weight_derived_in_init() -> Incident:
         for x in data:
             (model(x) * model.scale).sum().backward()
         """)
-    walk = "(model(x) * model.scale).sum().backward()"
-    walks = [p.walk(walk, "(model(x) * model.scale).sum()", (("for x in data", n),)) for n in (1, 2)]
+    backward_pass = "(model(x) * model.scale).sum().backward()"
+    backward_passes = [
+        p.backward_pass(backward_pass, "(model(x) * model.scale).sum()", (("for x in data", n),)) for n in (1, 2)
+    ]
     built = p.moment("self.log_scale.exp()", frames=("Model()",))
-    return p.freed("ExpBackward0", ("result",), built, *walks, name="self.scale", in_init=True)
+    return p.freed("ExpBackward0", ("result",), built, *backward_passes, name="self.scale", in_init=True)
 
 
 @case
@@ -323,10 +330,10 @@ def kernel_at_module_level() -> Incident:
         fit(a)
         fit(b)
         """)
-    walks = [p.walk("loss.backward()", "loss", frames=(call,)) for call in ("fit(a)", "fit(b)")]
+    backward_passes = [p.backward_pass("loss.backward()", "loss", frames=(call,)) for call in ("fit(a)", "fit(b)")]
     used = p.moment("kernel", frames=("fit(b)",), nth=2)
     built = p.moment("torch.exp(-w)")
-    return p.freed("ExpBackward0", ("result",), built, *walks, via=(used,), name="kernel", in_init=True)
+    return p.freed("ExpBackward0", ("result",), built, *backward_passes, via=(used,), name="kernel", in_init=True)
 
 
 @case
@@ -340,14 +347,14 @@ def fake_images_not_detached() -> Incident:
             g_loss = bce(D(fake), ones)
             g_loss.backward()
         """)
-    turn = (("for real in loader", 1),)
+    iteration = (("for real in loader", 1),)
     return p.freed(
         "AddmmBackward0",
         (),
-        p.moment("G(torch.randn(8, 2))", turn),
-        p.walk("d_loss.backward()", "d_loss", turn),
-        p.walk("g_loss.backward()", "g_loss", turn),
-        via=(p.moment("bce(D(fake), ones)", turn), p.moment("D(fake)", turn, nth=2)),
+        p.moment("G(torch.randn(8, 2))", iteration),
+        p.backward_pass("d_loss.backward()", "d_loss", iteration),
+        p.backward_pass("g_loss.backward()", "g_loss", iteration),
+        via=(p.moment("bce(D(fake), ones)", iteration), p.moment("D(fake)", iteration, nth=2)),
         name="fake",
         foreign=True,
     )
@@ -363,9 +370,9 @@ def both_losses_called_loss() -> Incident:
         loss = (advantage ** 2).mean()
         loss.backward()
         """)
-    walks = [p.walk("loss.backward()", "loss", nth=n) for n in (1, 2)]
+    backward_passes = [p.backward_pass("loss.backward()", "loss", nth=n) for n in (1, 2)]
     built = p.moment("critic(state)")
-    return p.freed("AddmmBackward0", ("state",), built, *walks, name="advantage", foreign=True)
+    return p.freed("AddmmBackward0", ("state",), built, *backward_passes, name="advantage", foreign=True)
 
 
 @case
@@ -378,10 +385,12 @@ def features_of_a_helper() -> Incident:
         for target in targets:
             criterion(pools, target).backward()
         """)
-    loop, walk = "for target in targets", "criterion(pools, target).backward()"
-    walks = [p.walk(walk, walk.removesuffix(".backward()"), ((loop, n),)) for n in (1, 2)]
+    loop, backward_pass = "for target in targets", "criterion(pools, target).backward()"
+    backward_passes = [
+        p.backward_pass(backward_pass, backward_pass.removesuffix(".backward()"), ((loop, n),)) for n in (1, 2)
+    ]
     built = p.moment("torch.relu(conv(x))", frames=("features(image)",))
-    return p.freed("ReluBackward0", ("result",), built, *walks)
+    return p.freed("ReluBackward0", ("result",), built, *backward_passes)
 
 
 @case
@@ -396,10 +405,10 @@ def buffer_changed_in_forward() -> Incident:
         out = norm(x)
         out.sum().backward()
         """)
-    walk = p.walk("out.sum().backward()", "out.sum()")
+    backward_pass = p.backward_pass("out.sum().backward()", "out.sum()")
     inside = ("norm(x)",)
     built, change = p.moment("x * self.scale", frames=inside), p.moment("self.scale.mul_(0.9)", frames=inside)
-    return p.modified("MulBackward0", "other", "self.scale", built, change, walk)
+    return p.modified("MulBackward0", "other", "self.scale", built, change, backward_pass)
 
 
 @case
@@ -416,9 +425,9 @@ def step_between_two_losses() -> Incident:
         "model.1.weight",
         p.moment("model(x)"),
         p.moment("optimizer.step()"),
-        p.walk("loss_b.backward()", "loss_b"),
+        p.backward_pass("loss_b.backward()", "loss_b"),
         by_step=True,
-        earlier=p.walk("loss_a.backward(retain_graph=True)", "loss_a"),
+        earlier=p.backward_pass("loss_a.backward(retain_graph=True)", "loss_a"),
     )
 
 
@@ -430,7 +439,10 @@ def gradient_step_then_walk() -> Incident:
         outer = measure(w - 0.1 * g, pred)
         outer.backward()
         """)
-    first, second = p.walk("torch.autograd.grad(inner, w)", "inner"), p.walk("outer.backward()", "outer")
+    first, second = (
+        p.backward_pass("torch.autograd.grad(inner, w)", "inner"),
+        p.backward_pass("outer.backward()", "outer"),
+    )
     return p.freed("PowBackward0", ("self",), p.moment("(pred - y).pow(2)"), first, second)
 
 
@@ -452,10 +464,12 @@ def state_inside_a_model() -> Incident:
             train()
         """)
     loop = "for x, y in loader"
-    walks = [p.walk("loss.backward()", "loss", ((loop, n),), frames=("train()",), nth=1) for n in (1, 2)]
+    backward_passes = [
+        p.backward_pass("loss.backward()", "loss", ((loop, n),), frames=("train()",), nth=1) for n in (1, 2)
+    ]
     built = p.moment("self.gru(self.embed(x), hidden)", ((loop, 1),), ("train()", "net(x, hidden)"))
     conditions = (p.condition("y.any()"), p.condition("y.any()", taken=False))
-    return p.freed("MulBackward0", (), built, *walks, conditions=conditions)
+    return p.freed("MulBackward0", (), built, *backward_passes, conditions=conditions)
 
 
 @case
@@ -468,8 +482,11 @@ def step_in_a_helper() -> Incident:
         update(opt_D)
         score.mean().backward()
         """)
-    walk, step = p.walk("score.mean().backward()", "score.mean()"), p.moment("opt.step()", frames=("update(opt_D)",))
-    return p.modified("AddmmBackward0", "mat2", "D.1.weight", p.moment("D(fake)"), step, walk, by_step=True)
+    backward_pass, step = (
+        p.backward_pass("score.mean().backward()", "score.mean()"),
+        p.moment("opt.step()", frames=("update(opt_D)",)),
+    )
+    return p.modified("AddmmBackward0", "mat2", "D.1.weight", p.moment("D(fake)"), step, backward_pass, by_step=True)
 
 
 @case
@@ -486,8 +503,8 @@ def walk_and_step_in_two_helpers() -> Incident:
         walk(score.mean())
         """)
     step = p.moment("opt.step()", frames=("update(opt_D)",))
-    walk = p.walk("loss.backward()", "loss", frames=("walk(score.mean())",))
-    return p.modified("AddmmBackward0", "mat2", "D.1.weight", p.moment("D(fake)"), step, walk, by_step=True)
+    backward_pass = p.backward_pass("loss.backward()", "loss", frames=("walk(score.mean())",))
+    return p.modified("AddmmBackward0", "mat2", "D.1.weight", p.moment("D(fake)"), step, backward_pass, by_step=True)
 
 
 @case
@@ -498,8 +515,8 @@ def step_over_a_weight_without_a_name() -> Incident:
         pi_opt.step()
         value_loss.backward()
         """)
-    walk, step = p.walk("value_loss.backward()", "value_loss"), p.moment("pi_opt.step()")
-    return p.modified("AddmmBackward0", "weight", "", p.moment("body(obs)"), step, walk, by_step=True)
+    backward_pass, step = p.backward_pass("value_loss.backward()", "value_loss"), p.moment("pi_opt.step()")
+    return p.modified("AddmmBackward0", "weight", "", p.moment("body(obs)"), step, backward_pass, by_step=True)
 
 
 @case
@@ -512,16 +529,16 @@ def step_of_the_turn_before() -> Incident:
             optimizer.step()
         """)
     loop = "for x in data"
-    walks = [p.walk("loss.backward(retain_graph=True)", "loss", ((loop, n),)) for n in (1, 2)]
+    backward_passes = [p.backward_pass("loss.backward(retain_graph=True)", "loss", ((loop, n),)) for n in (1, 2)]
     return p.modified(
         "AddmmBackward0",
         "mat2",
         "rnn.weight_hh",
         p.moment("rnn(x, state)", ((loop, 1),)),
         p.moment("optimizer.step()", ((loop, 1),)),
-        walks[1],
+        backward_passes[1],
         by_step=True,
-        earlier=walks[0],
+        earlier=backward_passes[0],
     )
 
 
@@ -535,10 +552,12 @@ def steps_over_one_forward_pass() -> Incident:
             optimizer.step()
         """)
     loop = "for k in range(2)"
-    walks = [p.walk("loss.backward(retain_graph=True)", "loss", ((loop, n),)) for n in (1, 2)]
+    backward_passes = [p.backward_pass("loss.backward(retain_graph=True)", "loss", ((loop, n),)) for n in (1, 2)]
     step = p.moment("optimizer.step()", ((loop, 1),))
-    more = {"by_step": True, "earlier": walks[0]}
-    return p.modified("AddmmBackward0", "mat2", "model.1.weight", p.moment("model(x)"), step, walks[1], **more)
+    more = {"by_step": True, "earlier": backward_passes[0]}
+    return p.modified(
+        "AddmmBackward0", "mat2", "model.1.weight", p.moment("model(x)"), step, backward_passes[1], **more
+    )
 
 
 @case
@@ -548,8 +567,8 @@ def factor_changed_after_the_product() -> Incident:
         scale += 1
         loss.backward()
         """)
-    walk = p.walk("loss.backward()", "loss")
-    return p.modified("MulBackward0", "other", "scale", p.moment("w * scale"), p.moment("scale += 1"), walk)
+    backward_pass = p.backward_pass("loss.backward()", "loss")
+    return p.modified("MulBackward0", "other", "scale", p.moment("w * scale"), p.moment("scale += 1"), backward_pass)
 
 
 @case
@@ -559,8 +578,10 @@ def result_changed_by_a_method() -> Incident:
         y.clamp_(max=2.0)
         y.sum().backward()
         """)
-    walk = p.walk("y.sum().backward()", "y.sum()")
-    return p.modified("ExpBackward0", "result", "y", p.moment("torch.exp(w)"), p.moment("y.clamp_(max=2.0)"), walk)
+    backward_pass = p.backward_pass("y.sum().backward()", "y.sum()")
+    return p.modified(
+        "ExpBackward0", "result", "y", p.moment("torch.exp(w)"), p.moment("y.clamp_(max=2.0)"), backward_pass
+    )
 
 
 @case
@@ -570,8 +591,10 @@ def element_assigned() -> Incident:
         buffer[0] = 0.0
         out.sum().backward()
         """)
-    walk = p.walk("out.sum().backward()", "out.sum()")
-    return p.modified("MulBackward0", "self", "buffer", p.moment("buffer * w"), p.moment("buffer[0] = 0.0"), walk)
+    backward_pass = p.backward_pass("out.sum().backward()", "out.sum()")
+    return p.modified(
+        "MulBackward0", "self", "buffer", p.moment("buffer * w"), p.moment("buffer[0] = 0.0"), backward_pass
+    )
 
 
 @case
@@ -580,7 +603,7 @@ def walk_of_a_detached_loss() -> Incident:
         loss = criterion(out, y).detach()
         loss.backward()
         """)
-    return p.no_graph(p.walk("loss.backward()", "loss"), "detach", p.moment("criterion(out, y).detach()"))
+    return p.no_graph(p.backward_pass("loss.backward()", "loss"), "detach", p.moment("criterion(out, y).detach()"))
 
 
 @case
@@ -590,7 +613,7 @@ def walk_of_a_loss_made_under_no_grad() -> Incident:
             loss = criterion(model(x), y)
         loss.backward()
         """)
-    return p.no_graph(p.walk("loss.backward()", "loss"), "no_grad", p.moment("criterion(model(x), y)"))
+    return p.no_graph(p.backward_pass("loss.backward()", "loss"), "no_grad", p.moment("criterion(model(x), y)"))
 
 
 @case
@@ -599,7 +622,7 @@ def walk_over_plain_data() -> Incident:
         w = torch.ones(3)
         (w * w).sum().backward()
         """)
-    return p.no_graph(p.walk("(w * w).sum().backward()", "(w * w).sum()"), "leaf", p.moment("torch.ones(3)"))
+    return p.no_graph(p.backward_pass("(w * w).sum().backward()", "(w * w).sum()"), "leaf", p.moment("torch.ones(3)"))
 
 
 @case
@@ -629,5 +652,8 @@ def walk_over_several_rows_with_hostile_text() -> Incident:
         """)
     text = p.source.text
     first = text[text.index("torch") : text.rindex(")\ntorch") + 1]
-    walks = p.walk(first, "[loss, other_loss_with_a_long_name]"), p.walk("torch.autograd.backward([loss])", "loss")
-    return p.freed("", (), p.moment("f(x)"), *walks)
+    backward_passes = (
+        p.backward_pass(first, "[loss, other_loss_with_a_long_name]"),
+        p.backward_pass("torch.autograd.backward([loss])", "loss"),
+    )
+    return p.freed("", (), p.moment("f(x)"), *backward_passes)

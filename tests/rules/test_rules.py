@@ -111,11 +111,11 @@ def test_turns_of_nested_loops(
 ) -> None:
     p = Program(NESTED)
 
-    def turns(numbers: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
+    def iterations(numbers: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
         return tuple(zip(("for a in A", "for b in B"), numbers, strict=False))
 
-    walks = [p.walk("g(h).backward()", "g(h)", turns(numbers)) for numbers in (freed, reused)]
-    assert diagnose(p.freed("ExpBackward0", (), p.moment("f(w)", turns(built)), *walks)).code == code
+    backward_passes = [p.backward_pass("g(h).backward()", "g(h)", iterations(numbers)) for numbers in (freed, reused)]
+    assert diagnose(p.freed("ExpBackward0", (), p.moment("f(w)", iterations(built)), *backward_passes)).code == code
 
 
 @pytest.mark.parametrize(
@@ -144,18 +144,18 @@ def test_loop_is_named_by_its_line_only_if_it_calls_what_walks() -> None:
         """
     p = Program(text)
     frames = ("main()", "fit(data)")
-    walk, loop = "loss(x, table).backward()", "for x in data"
+    backward_pass, loop = "loss(x, table).backward()", "for x in data"
     p_frames = tuple(p.span(frame, nth=2 if frame == "main()" else 1) for frame in frames)
-    walks = [p.walk(walk, "loss(x, table)", ((loop, n),)) for n in (1, 2)]
-    walks = [replace(w, moment=replace(w.moment, frames=p_frames)) for w in walks]
-    diagnostic = diagnose(p.freed("ExpBackward0", (), p.moment("ready"), *walks))
+    backward_passes = [p.backward_pass(backward_pass, "loss(x, table)", ((loop, n),)) for n in (1, 2)]
+    backward_passes = [replace(w, moment=replace(w.moment, frames=p_frames)) for w in backward_passes]
+    diagnostic = diagnose(p.freed("ExpBackward0", (), p.moment("ready"), *backward_passes))
     assert diagnostic.message.endswith("before this loop")
 
 
 def test_method_called_again_is_a_loop_for_what_was_built_before_its_calls() -> None:
     p = Program("def setup(): s = w.exp()\ndef training_step(): s.sum().backward()\n")
-    walks = [p.walk("s.sum().backward()", "s.sum()", (("call:training_step", n),)) for n in (1, 2)]
-    diagnostic = diagnose(p.freed("ExpBackward0", ("result",), p.moment("w.exp()"), *walks, name="s"))
+    backward_passes = [p.backward_pass("s.sum().backward()", "s.sum()", (("call:training_step", n),)) for n in (1, 2)]
+    diagnostic = diagnose(p.freed("ExpBackward0", ("result",), p.moment("w.exp()"), *backward_passes, name="s"))
     assert diagnostic.code == "RTL106"
     assert diagnostic.primary.text == "call 1 of `training_step` frees it; call 2 needs it again"
 

@@ -14,16 +14,16 @@ from retainlint.text.source import Source, Span
 def added(text: str, code: str = "RTL101") -> str:
     """The text with each `walk()` suppressed, which must hold, add up to nothing the second time, and be the same code."""
     source = Source("m.py", text)
-    changed, number = with_noqa(source, [(code, span) for span in _walks(source)])
+    changed, number = with_noqa(source, [(code, span) for span in _backward_passes(source)])
     again = Source("m.py", changed)
     comments = read(again)
-    assert all(comments.split([(code, "", span) for span in _walks(again)])[0])
-    assert number == len(_walks(source))
+    assert all(comments.split([(code, "", span) for span in _backward_passes(again)])[0])
+    assert number == len(_backward_passes(source))
     assert ast.dump(ast.parse(changed)) == ast.dump(ast.parse(text))
     return changed
 
 
-def _walks(source: Source) -> list[Span]:
+def _backward_passes(source: Source) -> list[Span]:
     return [Span(source, at, at + 6) for at in range(len(source.text)) if source.text.startswith("walk()", at)]
 
 
@@ -55,6 +55,6 @@ def test_it_goes_where_a_comment_may_stand(text: str, expected: str) -> None:
 
 def test_several_codes_of_a_row_share_a_comment() -> None:
     source = Source("m.py", "walk()\n")
-    (span,) = _walks(source)
+    (span,) = _backward_passes(source)
     text, number = with_noqa(source, [("RTL102", span), ("RTL101", span), ("RTL101", span)])
     assert (text, number) == ("walk()  # noqa: RTL101, RTL102\n", 3)

@@ -9,7 +9,7 @@ from retainlint.symbolic import explore
 from retainlint.text.source import Source
 
 HEAD = "def f(net, loader, opt):\n    i = 0\n    for x in loader:\n        i += 1\n        loss = net(x).mean()\n"
-WALK = "        if {}:\n            loss.backward()\n"
+BACKWARD = "        if {}:\n            loss.backward()\n"
 
 
 def rows(body: str) -> list[int]:
@@ -18,7 +18,7 @@ def rows(body: str) -> list[int]:
 
 @pytest.mark.parametrize("test", ["i % 500 == 0", "not i % 500", "i == 1000", "i % 500 == 499 and net"])
 def test_an_arm_behind_a_counter_is_entered(test: str) -> None:
-    assert rows("        loss.backward()\n" + WALK.format(test)) == [8]
+    assert rows("        loss.backward()\n" + BACKWARD.format(test)) == [8]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_an_arm_behind_a_counter_is_entered(test: str) -> None:
     ],
 )
 def test_remainders_of_one_number_know_of_each_other(one: str, other: str, fails: bool) -> None:
-    assert rows(WALK.format(one) + WALK.format(other)) == ([9] if fails else [])
+    assert rows(BACKWARD.format(one) + BACKWARD.format(other)) == ([9] if fails else [])
 
 
 def test_what_earlier_turns_left_is_not_told() -> None:

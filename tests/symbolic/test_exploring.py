@@ -46,9 +46,9 @@ def test_a_spent_budget_is_said() -> None:
 def test_a_script_without_a_walk_of_its_own_gets_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explorer, "BUDGET_BEYOND", 50)
     text = "print(a)\n" * 50
-    script, walking = (explore(lower(Source("script.py", t))).steps for t in (text, "loss.backward()\n" + text))
+    script, backpropagating = (explore(lower(Source("script.py", t))).steps for t in (text, "loss.backward()\n" + text))
     assert script == 51
-    assert walking > 100
+    assert backpropagating > 100
 
 
 def test_endless_recursion_is_cut_and_said() -> None:
@@ -100,6 +100,6 @@ def test_what_is_zipped_of_an_unknown_number_of_loaders_is_not_empty() -> None:
         HEAD
         + "def f(net, loaders):\n    for rows in zip(*loaders):\n        loss = net(torch.cat([row for row in rows])).mean()\n"
     )
-    walks = "        loss.backward()\n        loss.backward()\n"
-    (incident,) = explore(lower(Source("program.py", text + walks))).incidents
+    backward_passes = "        loss.backward()\n        loss.backward()\n"
+    (incident,) = explore(lower(Source("program.py", text + backward_passes))).incidents
     assert incident.primary.row == HEAD.count("\n") + 5

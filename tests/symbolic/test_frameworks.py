@@ -13,7 +13,7 @@ from frameworks import Example, examples, recorded
 from retainlint.lowering import lower
 from retainlint.rules import diagnose
 from retainlint.symbolic import explore
-from retainlint.text.prefilter import may_walk
+from retainlint.text.prefilter import may_backpropagate
 from retainlint.text.source import Source
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ named = pytest.mark.parametrize("example", examples(), ids=lambda example: examp
 
 @named
 def test_the_linter_tells_what_the_framework_did(example: Example) -> None:
-    assert may_walk(example.path.read_bytes())
+    assert may_backpropagate(example.path.read_bytes())
     assert example.raises == VERDICTS[example.name]["raises"]
     incidents = explore(lower(Source(example.name, example.text))).incidents
     found = list(map(diagnose, incidents))
@@ -101,7 +101,7 @@ def test_a_framework_without_a_package_is_judged_as_torch_judges_it(name: str, t
     from judge_torch import judge
 
     text = HEAD + PROGRAMS[name]
-    assert may_walk(text.encode())
+    assert may_backpropagate(text.encode())
     program = tmp_path / f"{name}.py"
     program.write_text(text, encoding="utf-8")
     with installed():

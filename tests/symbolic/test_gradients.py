@@ -28,8 +28,10 @@ def programs(case: Case) -> list[str]:
             for name, letter, need in zip("xyz", case.inputs, needs, strict=False)
         )
         for name in itertools.compress("xyz", needs):
-            walks = f"(g,) = torch.autograd.grad(l, {name}, create_graph=True)\nl.backward()\ng.sum().backward()\n"
-            found.append(f"{HEAD}{leaves}l = ({case.call}).sum()\n{walks}")
+            backward_passes = (
+                f"(g,) = torch.autograd.grad(l, {name}, create_graph=True)\nl.backward()\ng.sum().backward()\n"
+            )
+            found.append(f"{HEAD}{leaves}l = ({case.call}).sum()\n{backward_passes}")
     return found
 
 

@@ -10,7 +10,7 @@ from retainlint.checking.linter import check_source
 from retainlint.config import Settings
 
 START = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"
-WALKS = "\nloss.backward()\nloss.backward()\n"
+BACKWARD_NAMES = "\nloss.backward()\nloss.backward()\n"
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ WALKS = "\nloss.backward()\nloss.backward()\n"
 )  # fmt: skip
 def test_it_neither_hangs_nor_crashes(text: str) -> None:
     begun = time.process_time()
-    result = check_source("a.py", (START + text + WALKS).encode(), Settings())
+    result = check_source("a.py", (START + text + BACKWARD_NAMES).encode(), Settings())
     assert result.crash == "" and [found.code for found in result.diagnostics] == ["RTL102"]
     assert time.process_time() - begun < 10
 

@@ -201,9 +201,9 @@ def test_a_call_that_takes_too_long_is_left_unseen_unless_it_walks() -> None:
     assert places == [("main.py", 8)]
     assert [gap.span.row for gap in explored.gaps] == [2]
     assert explored.steps < 9_000
-    walks = "def slow(x):\n    go(x)\n" + "    y = x\n" * 5_000 + "    go(x)\ndef go(x):\n    x.backward()\n"
+    backward_passes = "def slow(x):\n    go(x)\n" + "    y = x\n" * 5_000 + "    go(x)\ndef go(x):\n    x.backward()\n"
     main = "from other import slow\n" + HEAD + "slow(loss)\ndef other(x):\n    x.backward()\n"
-    assert run(main, other=walks)[0] == [("other.py", 5005)]
+    assert run(main, other=backward_passes)[0] == [("other.py", 5005)]
 
 
 def test_a_slow_call_within_a_call_is_left_unseen_alone() -> None:

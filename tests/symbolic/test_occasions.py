@@ -62,7 +62,7 @@ def _conditions(text: str) -> tuple[Condition, ...]:
 def test_the_answer_of_the_turn_that_matters_is_told() -> None:
     asked = _conditions(HOOKED)
     assert [(each.span.text, each.taken) for each in asked] == [("options.careful()", False)]
-    assert all(each.turn in (0, 1) for each in asked)
+    assert all(each.iteration in (0, 1) for each in asked)
 
 
 def test_two_answers_that_both_matter_are_told() -> None:
@@ -71,7 +71,7 @@ def test_two_answers_that_both_matter_are_told() -> None:
         ("options.renew()", False),
         ("options.renew()", True),
     ]
-    first, later = (next(each.turn for each in asked if each.taken is taken) for taken in (True, False))
+    first, later = (next(each.iteration for each in asked if each.taken is taken) for taken in (True, False))
     assert 0 < first < later
 
 

@@ -68,9 +68,11 @@ def test_what_was_walked_of_a_network_has_a_graph_in_each_call(second: str, agai
     assert bool(rows(text.replace("[0])", "[0], torch.ones(3))"))) is fails
 
 
-@pytest.mark.parametrize(("walked", "fails"), [("costs[0] + costs[1]", True), ("costs[i]", False), ("costs[0]", True)])
-def test_parts_of_one_result_may_have_graphs_of_their_own(walked: str, fails: bool) -> None:
-    text = f"costs = net(x)\nfor i in range(2):\n    torch.exp({walked} * 2).backward()\n"
+@pytest.mark.parametrize(
+    ("backpropagated", "fails"), [("costs[0] + costs[1]", True), ("costs[i]", False), ("costs[0]", True)]
+)
+def test_parts_of_one_result_may_have_graphs_of_their_own(backpropagated: str, fails: bool) -> None:
+    text = f"costs = net(x)\nfor i in range(2):\n    torch.exp({backpropagated} * 2).backward()\n"
     assert bool(rows(text)) is fails
 
 

@@ -56,7 +56,7 @@ def test_it_forgets_what_nothing_leads_to(seed: int) -> None:
     for each in (running, *inner):
         state.writable(each).names["x"] = value()
     state.writable().names["many"] = Tuple(tuple(chance.sample(refs, chance.randint(0, len(refs)))))
-    for turn in range(
+    for iteration in range(
         6
     ):  # what a frame leads to is noted once nobody may write to it, and told anew once it was copied
         found, frames = reached(state, list(state.frame.names.values()))
@@ -66,7 +66,7 @@ def test_it_forgets_what_nothing_leads_to(seed: int) -> None:
         assert state.frames.keys() == {running, *frames}
         is_waste = len(found) < len(before) * 2 // 3
         assert dict(state.heap) == {id: held for id, held in before.items() if id in found or not is_waste}
-        if turn % 2:
+        if iteration % 2:
             state = state.fork()
             sweep(state)
         state.writable().names["x"] = chance.choice(refs)

@@ -9,7 +9,7 @@ from retainlint.symbolic.merging.dead_registers import spent
 from retainlint.text.source import Source
 
 HEAD = "import torch\nmodel = torch.nn.Linear(2, 2)\n"
-WALK = "    loss = model(x).sum()\n    loss.backward()\n"
+BACKWARD = "    loss = model(x).sum()\n    loss.backward()\n"
 
 
 def function(body: str) -> ir.Code:
@@ -51,7 +51,7 @@ def test_a_block_of_another_code_tells_nothing() -> None:
 
 
 def steps(body: str, helper: str = "") -> int:
-    return explore(lower(Source("main.py", f"{HEAD}{helper}def train(x, options):\n{body}{WALK}"))).steps
+    return explore(lower(Source("main.py", f"{HEAD}{helper}def train(x, options):\n{body}{BACKWARD}"))).steps
 
 
 def asked(number: int) -> str:

@@ -92,8 +92,8 @@ def test_a_turn_is_the_last_whether_or_not_it_is_asked_first(monkeypatch: pytest
             answers.append((shortly, last(plan, state, index)))
         return shortly
 
-    def noted(plan: Plan, state: State, turn: Value | None) -> bool:
-        shortcuts.append(not asked(plan, state, turn))
+    def noted(plan: Plan, state: State, iteration: Value | None) -> bool:
+        shortcuts.append(not asked(plan, state, iteration))
         return not shortcuts[-1]
 
     shortcuts: list[bool] = []

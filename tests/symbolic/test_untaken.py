@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.lowering import lower
-from retainlint.symbolic.state.coverage import count, walkers
+from retainlint.symbolic.state.coverage import count, names_leading_to_backward
 from retainlint.text.source import Source
 
 TEXT = """
@@ -35,13 +35,15 @@ class Trainer:
 
 def test_walkers_are_told_through_what_they_call() -> None:
     names = {"walk", "leads", "starts", "fit"}
-    assert walkers(lower(Source("t.py", TEXT))) - {"backward", "manual_backward", "autograd"} == names
-    assert walkers(lower(Source("t.py", TEXT), whole=True)) == walkers(lower(Source("t.py", TEXT)))
+    assert names_leading_to_backward(lower(Source("t.py", TEXT))) - {"backward", "manual_backward", "autograd"} == names
+    assert names_leading_to_backward(lower(Source("t.py", TEXT), whole=True)) == names_leading_to_backward(
+        lower(Source("t.py", TEXT))
+    )
 
 
 def test_what_speaks_of_none_is_not_lowered_for_that() -> None:
     program = lower(Source("t.py", TEXT))
-    walkers(program)
+    names_leading_to_backward(program)
     unread = [
         each.code.name
         for each in program.module.body

@@ -114,9 +114,9 @@ def test_what_counts_its_way_to_an_end_is_never_tiresome() -> None:
     assert not any("calls itself" in gap.reason for gap in found.gaps)
 
 
-UNSEEN = """
+UPDATES = """
 def update(net, x):
-    {walk}
+    {backward_pass}
 
 
 def train(net, data):
@@ -127,10 +127,10 @@ def train(net, data):
 
 
 @pytest.mark.parametrize(
-    ("walk", "runs"), [("net(x).sum().backward()", True), ("if False:\n        x.backward()", False)]
+    ("backward_pass", "runs"), [("net(x).sum().backward()", True), ("if False:\n        x.backward()", False)]
 )
-def test_callers_of_what_never_walked_are_not_run(walk: str, runs: bool) -> None:
-    text = UNSEEN.format(walk=walk)
+def test_callers_of_what_never_walked_are_not_run(backward_pass: str, runs: bool) -> None:
+    text = UPDATES.format(backward_pass=backward_pass)
     alone = text.partition("def train")[0]
     assert (explored(text).steps > explored(alone).steps + 20) is runs
 

@@ -12,14 +12,14 @@ from retainlint.symbolic.exploration.explorer import BUDGET
 from retainlint.text.source import Source
 
 HEAD = "import torch\nmodel = torch.nn.Linear(2, 2)\n"
-WALK = "    loss = model(x).sum()\n    loss.backward()\n"
+BACKWARD = "    loss = model(x).sum()\n    loss.backward()\n"
 
 
 def branches(count: int) -> str:
     body = "".join(
         f"    if options.flag{n}:\n        x = x * {n + 2}\n    else:\n        x = x + {n}\n" for n in range(count)
     )
-    return f"{HEAD}def train(x, options):\n{body}{WALK}"
+    return f"{HEAD}def train(x, options):\n{body}{BACKWARD}"
 
 
 def loops(depth: int) -> str:
@@ -53,12 +53,12 @@ def dying(count: int) -> str:
         f"    if options.loud{n}:\n        print(kind{n})\n"
         for n in range(count)
     )
-    return f"{HEAD}def train(x, options):\n{body}{WALK}"
+    return f"{HEAD}def train(x, options):\n{body}{BACKWARD}"
 
 
-def script(turns: int) -> str:
-    turn = "y{n} = model(torch.randn(2, 2))\nloss{n} = y{n}.sum() * {n}\nloss{n}.backward()\nprint(loss{n}.item())\nn{n} = {n}\n"
-    return HEAD + "".join(turn.format(n=n) for n in range(turns))
+def script(iterations: int) -> str:
+    iteration = "y{n} = model(torch.randn(2, 2))\nloss{n} = y{n}.sum() * {n}\nloss{n}.backward()\nprint(loss{n}.item())\nn{n} = {n}\n"
+    return HEAD + "".join(iteration.format(n=n) for n in range(iterations))
 
 
 CASES = {
@@ -101,5 +101,5 @@ def test_what_no_walk_needs_costs_nothing() -> None:
     aside = "".join(
         f"def aside{n}(x):\n    for i in x:\n        x = x + i\n    return aside{n}(x)\n" for n in range(100)
     )
-    plain = f"{HEAD}def train(x):\n{WALK}"
+    plain = f"{HEAD}def train(x):\n{BACKWARD}"
     assert steps(plain + aside) <= steps(plain) + 2 * 100  # a definition and its name

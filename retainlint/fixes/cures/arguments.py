@@ -54,7 +54,7 @@ def without_argument(code: Code, call: ast.Call, argument: ast.expr | ast.keywor
 
 
 def drop_retain(code: Code, cure: DropRetain, diagnostic: Diagnostic) -> Iterator[Fix]:
-    call = code.call(cure.walk) if cure.walk.source is code.source else None
+    call = code.call(cure.backward_pass) if cure.backward_pass.source is code.source else None
     if call is None:
         return
     for word in call.keywords:

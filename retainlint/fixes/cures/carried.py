@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from retainlint.fixes.code import Code, Function, Loop, Uneditable, spelt
+from retainlint.fixes.code import Code, Function, Loop, Uneditable, spelled
 from retainlint.fixes.edits import Applicability, Edit, Fix
 from retainlint.fixes.statements import after, before, detached, first, reads
 from retainlint.text.source import Span
@@ -48,7 +48,7 @@ class Carried:
     code: Code
     name: str
     body: Loop | Function
-    walk: Span
+    backward_pass: Span
 
     def fixes(self) -> Iterator[Callable[[], Fix]]:
         """At the start of each turn if it has a value then, at its end, where it is kept."""
@@ -62,7 +62,7 @@ class Carried:
             yield partial(self._put, row, start, self._at_start)
         for row in self._rows:
             yield partial(self._put, row, end, self._at_end)
-            yield partial(self._put, row, "after the walk", self._after_walk)
+            yield partial(self._put, row, "after the walk", self._after_backward)
         yield from self._kept()
         for row in known:
             yield partial(self._put, f"if {self.name} is not None:\n    {row}", start, self._at_start)
@@ -103,7 +103,7 @@ class Carried:
         for node in ast.walk(self.body):
             if isinstance(node, ast.Tuple) and all(isinstance(each, ast.Name | ast.Attribute) for each in node.elts):
                 names = [ast.unparse(each) for each in node.elts]
-                if spelt(self.name) in names and len(set(names)) == len(names) <= 4:
+                if spelled(self.name) in names and len(set(names)) == len(names) <= 4:
                     return names
         return []
 
@@ -127,11 +127,11 @@ class Carried:
             return before(self.code, last, row)
         return after(self.code, last, row)
 
-    def _after_walk(self, row: str) -> Edit:
-        walk = self.code.statement(self.walk.start)
-        if walk is None or self.body not in self.code.above(walk):
+    def _after_backward(self, row: str) -> Edit:
+        backward_pass = self.code.statement(self.backward_pass.start)
+        if backward_pass is None or self.body not in self.code.above(backward_pass):
             raise Uneditable("the walk is elsewhere")
-        return after(self.code, walk, row)
+        return after(self.code, backward_pass, row)
 
     def _kept(self) -> Iterator[Callable[[], Fix]]:
         """Each statement that binds the name, with what it binds detached."""

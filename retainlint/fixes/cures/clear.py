@@ -11,7 +11,7 @@ from retainlint.fixes.statements import after
 
 
 def clear(code: Code, cure: Clear, diagnostic: Diagnostic) -> Iterator[Fix]:
-    walk = code.statement(cure.walk.start) if cure.walk.source is code.source else None
-    if walk is not None and code.holds(cure.name):
-        edit = after(code, walk, f"{cure.name}.clear()")
+    backward_pass = code.statement(cure.backward_pass.start) if cure.backward_pass.source is code.source else None
+    if backward_pass is not None and code.holds(cure.name):
+        edit = after(code, backward_pass, f"{cure.name}.clear()")
         yield Fix(Applicability.UNSAFE, f"Clear `{cure.name}` after the walk", (edit,))

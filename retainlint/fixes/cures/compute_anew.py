@@ -21,26 +21,26 @@ _DOES = re.compile(r"backward|step|zero_grad")
 
 
 def compute_anew(code: Code, cure: ComputeAnew, diagnostic: Diagnostic) -> Iterator[Fix]:
-    if cure.walk.source is not code.source or cure.built.source is not code.source:
+    if cure.backward_pass.source is not code.source or cure.built.source is not code.source:
         return
-    walk, built = code.statement(cure.walk.start), code.statement(cure.built.start)
-    if walk is None or built is None or walk is built:
+    backward_pass, built = code.statement(cure.backward_pass.start), code.statement(cure.built.start)
+    if backward_pass is None or built is None or backward_pass is built:
         return
-    while code.within(walk, code.block(built).statements) is None:
+    while code.within(backward_pass, code.block(built).statements) is None:
         up = code.parents[built]
         if not isinstance(up, ast.stmt) or isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return
         built = up
     block = code.block(built)
-    anchor = around(code, block, walk)
+    anchor = around(code, block, backward_pass)
     if anchor is built:
         return
-    chain = dependents(built, block.upto(built, anchor), reads(walk))
+    chain = dependents(built, block.upto(built, anchor), reads(backward_pass))
     again = [each for each in chain if not calls([each], _DOES)]
     if built not in again or len(again) > MOST:
         return
     behind = _behind_what_spoils(again, block.upto(built, anchor))
-    place = behind[0] if behind else walk  # what stands there is computed anew as it is, once the rest is
+    place = behind[0] if behind else backward_pass  # what stands there is computed anew as it is, once the rest is
     again = [each for each in again if each not in behind]
     if not again:
         return

@@ -19,8 +19,8 @@ MOST = 12
 
 def detach(code: Code, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
     names = _names(code, cure, diagnostic)
-    if cure.turn is not None:
-        for name, body in _over_turns(code, cure, diagnostic, names):
+    if cure.iteration is not None:
+        for name, body in _over_iterations(code, cure, diagnostic, names):
             yield from _all(Carried(code, name, body, diagnostic.primary.span).fixes())
     for name in names:
         yield from _all(_uses(code, name, cure, diagnostic, _twins(code, names)))
@@ -58,14 +58,14 @@ def _places(code: Code, cure: Detach, diagnostic: Diagnostic) -> list[Span]:
     return [span for span in dict.fromkeys(spans) if span.source is code.source]
 
 
-def _over_turns(
+def _over_iterations(
     code: Code, cure: Detach, diagnostic: Diagnostic, names: list[str]
 ) -> list[tuple[str, Loop | Function]]:
     """Each name with what is run anew in each turn and carries it; first the names that a turn reads before it binds
     them, and of others those into which they are put."""
     found = []
     bodies: list[Loop | Function] = []
-    loop = code.headed(cure.turn) if cure.turn is not None and cure.turn.source is code.source else None
+    loop = code.headed(cure.iteration) if cure.iteration is not None and cure.iteration.source is code.source else None
     if loop is not None:
         bodies.append(loop)
     for span in _places(code, cure, diagnostic):

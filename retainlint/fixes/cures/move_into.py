@@ -61,8 +61,8 @@ def _of(code: Code, built: ast.stmt, loop: Loop | Function) -> Fix | None:
 
 def _closure(code: Code, diagnostic: Diagnostic) -> Function | None:
     """The function that walks, if what calls it again is no loop but an optimiser's step."""
-    walk = code.statement(diagnostic.primary.span.start)
-    scope = code.scope(walk) if walk is not None else None
+    backward_pass = code.statement(diagnostic.primary.span.start)
+    scope = code.scope(backward_pass) if backward_pass is not None else None
     return scope if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) else None
 
 

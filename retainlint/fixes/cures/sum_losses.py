@@ -9,23 +9,33 @@ from retainlint.diagnostic import Diagnostic, SumLosses
 from retainlint.fixes.code import Code, Loop
 from retainlint.fixes.cures.carried import entering
 from retainlint.fixes.edits import Applicability, Edit, Fix
-from retainlint.fixes.statements import TUNES, after, before, calls, copied_after, reads, removed, walked, writes
+from retainlint.fixes.statements import (
+    TUNES,
+    after,
+    backpropagated,
+    before,
+    calls,
+    copied_after,
+    reads,
+    removed,
+    writes,
+)
 from retainlint.text.source import Span
 
 
 def sum_losses(code: Code, cure: SumLosses, diagnostic: Diagnostic) -> Iterator[Fix]:
-    if any(walk.source is not code.source for walk in cure.walks):
+    if any(backward_pass.source is not code.source for backward_pass in cure.backward_passes):
         return
-    if len(cure.walks) > 1 and cure.walks[0] != cure.walks[-1]:
-        yield from _two(code, cure.walks[0], cure.walks[-1])
+    if len(cure.backward_passes) > 1 and cure.backward_passes[0] != cure.backward_passes[-1]:
+        yield from _two(code, cure.backward_passes[0], cure.backward_passes[-1])
     else:
-        yield from _of_loop(code, cure.walks[-1])
+        yield from _of_loop(code, cure.backward_passes[-1])
 
 
 def _two(code: Code, one: Span, two: Span) -> Iterator[Fix]:
     """The first walk taken out, and what it walked added to what the second walks."""
     first, second = code.statement(one.start), code.statement(two.start)
-    roots = walked(first), walked(second)
+    roots = backpropagated(first), backpropagated(second)
     if first is None or second is None or roots[0] is None or roots[1] is None:
         return
     block = code.block(first)
@@ -56,10 +66,10 @@ def _bare(code: Code, total: Edit) -> Edit:
     return total
 
 
-def _of_loop(code: Code, walk: Span) -> Iterator[Fix]:
+def _of_loop(code: Code, backward_pass: Span) -> Iterator[Fix]:
     """One walk behind a loop in place of one in each turn."""
-    statement = code.statement(walk.start)
-    root = walked(statement)
+    statement = code.statement(backward_pass.start)
+    root = backpropagated(statement)
     if statement is None or root is None:
         return
     block = code.block(statement)

@@ -13,14 +13,14 @@ from retainlint.fixes.statements import before, removed
 
 def zero_first(code: Code, cure: ZeroFirst, diagnostic: Diagnostic) -> Iterator[Fix]:
     """In each turn, and not once before the loop."""
-    walk = code.statement(cure.walk.start) if cure.walk.source is code.source else None
-    if walk is None or not code.holds(cure.owner):
+    backward_pass = code.statement(cure.backward_pass.start) if cure.backward_pass.source is code.source else None
+    if backward_pass is None or not code.holds(cure.owner):
         return
     row = f"{cure.owner}.zero_grad()"
-    edits = [before(code, walk, row)]
-    loop = next((up for up in code.above(walk) if isinstance(up, ast.For | ast.While)), None)
+    edits = [before(code, backward_pass, row)]
+    loop = next((up for up in code.above(backward_pass) if isinstance(up, ast.For | ast.While)), None)
     for each in code.block(loop).statements if loop is not None else ():
-        if code.start(each) < code.start(walk) and ast.unparse(each) == row:
+        if code.start(each) < code.start(backward_pass) and ast.unparse(each) == row:
             edits.append(removed(code, each))
     yield Fix(Applicability.UNSAFE, f"Zero the gradients first: `{row}`", tuple(edits))
 

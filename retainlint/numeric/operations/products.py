@@ -228,11 +228,11 @@ def _spell_dots(terms: list[str], output: str, operands: Any, arrow: bool) -> tu
     free = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in output + "".join(terms)]
     counts = [op.array.ndim - len(term.replace("...", "")) for term, op in zip(terms, operands)]
     most = max(c if "..." in term else 0 for term, c in zip(terms, counts))
-    spelt = [term.replace("...", "".join(free[most - c : most])) for term, c in zip(terms, counts)]
+    spelled = [term.replace("...", "".join(free[most - c : most])) for term, c in zip(terms, counts)]
     if arrow:
-        return spelt, output.replace("...", "".join(free[:most]))
+        return spelled, output.replace("...", "".join(free[:most]))
     letters = "".join(term.replace("...", "") for term in terms)
-    return spelt, "".join(free[:most]) + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    return spelled, "".join(free[:most]) + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
 
 
 def _diagonals(tensor: Any, letters: str) -> tuple[Any, str]:

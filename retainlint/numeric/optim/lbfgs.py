@@ -58,8 +58,8 @@ def strong_wolfe(
     """
     point, count = measure(step), 1
     before, bracket = start, [start, point]
-    for turn in range(most):
-        if point.loss > start.loss + 1e-4 * point.step * start.slope or (turn > 0 and point.loss >= before.loss):
+    for iteration in range(most):
+        if point.loss > start.loss + 1e-4 * point.step * start.slope or (iteration > 0 and point.loss >= before.loss):
             bracket = [before, point]
             break
         if abs(point.slope) <= -0.9 * start.slope:

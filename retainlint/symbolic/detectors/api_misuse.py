@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from retainlint.incident import Discarded, OldVariable, ResultUsed, UnknownArgument, Walk
+from retainlint.incident import BackwardPass, Discarded, OldVariable, ResultUsed, UnknownArgument
 from retainlint.symbolic.detectors.claims import conditions
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
@@ -61,13 +61,13 @@ def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def result(machine: Machine, state: State, walk: Walk, roots: Iterable[Value]) -> None:
+def result(machine: Machine, state: State, backward_pass: BackwardPass, roots: Iterable[Value]) -> None:
     """Report a walk whose result, None, is used."""
     if not _known(machine, state, roots):
         return
-    used = machine.waste.uses.user(state.frame.code, walk.moment.span)
+    used = machine.waste.uses.user(state.frame.code, backward_pass.moment.span)
     if used is not None:
-        machine.waste.claim(ResultUsed(walk, used[1], conditions=conditions(state)), settled=True)
+        machine.waste.claim(ResultUsed(backward_pass, used[1], conditions=conditions(state)), settled=True)
 
 
 def detached(machine: Machine, state: State, tensor: Value, span: Span) -> None:
@@ -90,6 +90,8 @@ def _known(machine: Machine, state: State, roots: Iterable[Value]) -> bool:
     edges = [machine.graphs.edge(state, root) for root in roots]
     return bool(edges) and all(
         edge is not None
-        and (machine.graphs.exists(edge) <= CONVENTIONAL or any(edge in record.roots for record in state.walks))
+        and (
+            machine.graphs.exists(edge) <= CONVENTIONAL or any(edge in record.roots for record in state.backward_passes)
+        )
         for edge in edges
     )

@@ -10,22 +10,22 @@ from itertools import chain
 from retainlint import ir, program
 from retainlint.autograd.graph import Edge, Node
 from retainlint.incident import (
+    BackwardPass,
     Condition,
     Cycle,
+    Iteration,
     Kept,
-    NeverWalked,
+    NeverBackpropagated,
     NeverZeroed,
     Retained,
     ThrownAway,
-    Turn,
-    Walk,
     Waste,
 )
 from retainlint.startup.records import record
 from retainlint.symbolic.state import reachability
-from retainlint.symbolic.state.coverage import WALKS, Arms, count, walkers
-from retainlint.symbolic.state.graphs import UNSEEN, Graphs
-from retainlint.symbolic.state.state import Flow, State, WalkRecord
+from retainlint.symbolic.state.coverage import BACKWARD_NAMES, Arms, count, names_leading_to_backward
+from retainlint.symbolic.state.graphs import OPAQUE_CALL, Graphs
+from retainlint.symbolic.state.state import BackwardRecord, Flow, State
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, DictObj, ListObj, Ref, Tuple, Value
 from retainlint.text.source import Span
 
@@ -35,7 +35,7 @@ OWNERS = frozenset(("self", "cls", "torch", "nn", "F", "np"))
 _HOLDING = re.compile(r"[^\W\d]\w*(?![\w\s]*\()")
 """The names in a text that aren't called."""
 
-Stored = Mapping[tuple[int | None, Span], Sequence[tuple[tuple[Turn, ...], Node, int]]]
+Stored = Mapping[tuple[int | None, Span], Sequence[tuple[tuple[Iteration, ...], Node, int]]]
 
 
 @record
@@ -46,10 +46,12 @@ class Used:
     calls: frozenset[tuple[Span, ...]] = frozenset()
 
 
-def used_elsewhere(graphs: Graphs, walked: Mapping[Node, int], stored: Stored) -> Used:
+def used_elsewhere(graphs: Graphs, backpropagated: Mapping[Node, int], stored: Stored) -> Used:
     """Where somebody walks what is built, or was put into a container; `walked` says when a node was last walked."""
-    put = (span for (_, span), items in stored.items() if any(walked.get(node, 0) > at for _, node, at in items))
-    built = [graphs.births[node].moment for node in walked if not node.is_leaf]
+    put = (
+        span for (_, span), items in stored.items() if any(backpropagated.get(node, 0) > at for _, node, at in items)
+    )
+    built = [graphs.births[node].moment for node in backpropagated if not node.is_leaf]
     return Used(frozenset(chain(put, (each.span for each in built))), frozenset(each.frames for each in built))
 
 
@@ -67,14 +69,18 @@ def _callee(frames: tuple[Span, ...]) -> str:
     return frames[-1].text.partition("(")[0].rpartition(".")[2].strip() if frames else ""
 
 
-def may_happen(incident: Waste, settled: bool, untaken: frozenset[str], hides_walk: bool) -> bool:
+def may_happen(incident: Waste, settled: bool, untaken: frozenset[str], hides_backward: bool) -> bool:
     """Whether an arm that no path took may use what a claim says that nobody uses."""
     match incident:
         case NeverZeroed() | ThrownAway() | Cycle():
-            return hides_walk or not untaken.isdisjoint(("zero_grad", "grad"))
-        case Kept(holder=text, alive=True) | Kept(holder=text, stored=True) | Retained(walk=Walk(root=text)):
-            return hides_walk or not (untaken - OWNERS).isdisjoint(_HOLDING.findall(text))
-    return hides_walk and not settled
+            return hides_backward or not untaken.isdisjoint(("zero_grad", "grad"))
+        case (
+            Kept(holder=text, alive=True)
+            | Kept(holder=text, stored=True)
+            | Retained(backward_pass=BackwardPass(root=text))
+        ):
+            return hides_backward or not (untaken - OWNERS).isdisjoint(_HOLDING.findall(text))
+    return hides_backward and not settled
 
 
 _BINDS = (ir.Store, ir.SetAttr, ir.SetItem)
@@ -186,7 +192,7 @@ class Claim:
     container: int | None = None  # the list that holds it, which must not shrink
 
 
-class Account:
+class Claims:
     """The claims of one exploration, and what denies them. All paths share it; time is counted in events.
 
     A path's events come in its own order. Where two paths mix, a walk of the one may deny the claim of the other:
@@ -204,16 +210,16 @@ class Account:
         self.denied: set[tuple[type, Span]] = set()
         self.spoilt: set[int] = set()
         self.dropped: set[int] = set()  # entries of whose conditions some answers were not followed
-        self.thinned: set[int] = set()  # entries of whose paths some were not followed
+        self.pruned: set[int] = set()  # entries of whose paths some were not followed
         self.returned: set[int] = set()  # entries whose result has a graph
         self.unseen: dict[int, set[str]] = {}  # by entry, functions of the program that were not followed
-        self.walks: list[tuple[int, WalkRecord]] = []
+        self.backward_passes: list[tuple[int, BackwardRecord]] = []
         self.given_away: dict[Node, None] = {}
         self.opened: set[Node] = set()
         self.shrunk: set[int] = set()
-        self.stored: dict[tuple[int | None, Span], list[tuple[tuple[Turn, ...], Node, int]]] = {}
+        self.stored: dict[tuple[int | None, Span], list[tuple[tuple[Iteration, ...], Node, int]]] = {}
         self.joined: dict[Span, set[int]] = {}  # the lists that a `+` made, by its place
-        self.called: dict[Span, list[tuple[tuple[Turn, ...], frozenset[Node]]]] = {}
+        self.called: dict[Span, list[tuple[tuple[Iteration, ...], frozenset[Node]]]] = {}
         self.cleared: dict[int, int] = {}  # by entry, when gradients were last set to None
         self.opaque: dict[int, int] = {}  # by entry, when something unseen was last called
 
@@ -232,10 +238,10 @@ class Account:
         """This entry was not followed to its end, or something in it was not followed."""
         self.spoilt.add(self.entry)
 
-    def thin(self, whole: bool) -> None:
+    def prune(self, whole: bool) -> None:
         """Paths of this entry were given up; unless the others are the `whole`, with them an answer to some condition:
         it may have led to a walk."""
-        self.thinned.add(self.entry)
+        self.pruned.add(self.entry)
         if not whole:
             self.dropped.add(self.entry)
 
@@ -293,27 +299,27 @@ class Account:
         if not self.claims:
             return []
         waiting = {claim.entry for claim in self.claims if not claim.settled} - self.spoilt
-        leads = reaches or walkers(program).__contains__
+        leads = reaches or names_leading_to_backward(program).__contains__
         self.spoilt |= {entry for entry in waiting if any(map(leads, self.unseen.get(entry, ())))}
         # what a path that was given up would have returned, nobody has shown
-        self.spoilt |= self.thinned & self.returned
+        self.spoilt |= self.pruned & self.returned
         if self.dropped and not self._is_sole(program):
             self.spoilt |= self.dropped
-        walked: dict[Node, int] = {}
-        for at, walk in self.walks:
-            walked.update(dict.fromkeys(walk.reach, at))
+        backpropagated: dict[Node, int] = {}
+        for at, backward_pass in self.backward_passes:
+            backpropagated.update(dict.fromkeys(backward_pass.reach, at))
         away = self.graphs.reach([Edge(node) for node in (*self.given_away, *self.opened)])
         untaken = self.arms.untaken()
-        hides_walk = not untaken.isdisjoint(walkers(program) if untaken else WALKS)
+        hides_backward = not untaken.isdisjoint(names_leading_to_backward(program) if untaken else BACKWARD_NAMES)
         kept = any(isinstance(claim.incident, Kept) for claim in self.claims)
-        used = used_elsewhere(self.graphs, walked, self.stored) if kept else Used()
+        used = used_elsewhere(self.graphs, backpropagated, self.stored) if kept else Used()
         holding: list[Waste] = []
         for claim in self.claims:
             place = type(claim.incident), claim.incident.primary
-            if self._is_refuted(claim, walked) or is_used(claim.incident, used):
+            if self._is_refuted(claim, backpropagated) or is_used(claim.incident, used):
                 self.denied.add(place)
             elif not self._is_doubtful(claim, away) and not may_happen(
-                claim.incident, claim.settled, untaken, hides_walk
+                claim.incident, claim.settled, untaken, hides_backward
             ):
                 holding.append(claim.incident)
             elif not isinstance(claim.incident, Kept):
@@ -321,17 +327,20 @@ class Account:
         found = [i for i in holding if (type(i), i.primary) not in self.denied and i.primary.source is program.source]
         first: dict[Span, int] = {}
         for incident in found:
-            if isinstance(incident, NeverWalked):
+            if isinstance(incident, NeverBackpropagated):
                 first.setdefault(incident.loop, incident.primary.start)
-        return [i for i in found if not isinstance(i, NeverWalked) or i.primary.start == first[i.loop]]
+        return [i for i in found if not isinstance(i, NeverBackpropagated) or i.primary.start == first[i.loop]]
 
     def _is_sole(self, program: program.Program) -> bool:
         """Whether one walk is all that there is: what a path that was given up would have walked, others have shown."""
-        return count(program) == 1 and len({walk.walk.moment.span for _, walk in self.walks}) == 1
+        return (
+            count(program) == 1
+            and len({backward_pass.backward_pass.moment.span for _, backward_pass in self.backward_passes}) == 1
+        )
 
-    def _is_refuted(self, claim: Claim, walked: dict[Node, int]) -> bool:
+    def _is_refuted(self, claim: Claim, backpropagated: dict[Node, int]) -> bool:
         """Whether it was needed, or is let go."""
-        if claim.container in self.shrunk or any(walked.get(node, 0) > claim.at for node in claim.nodes):
+        if claim.container in self.shrunk or any(backpropagated.get(node, 0) > claim.at for node in claim.nodes):
             return True
         if isinstance(claim.incident, Cycle | NeverZeroed):
             return max(self.opaque.get(claim.entry, 0), self.cleared.get(claim.entry, 0)) > claim.at
@@ -357,10 +366,10 @@ def assumptions(graphs: Graphs, nodes: Iterable[Node]) -> tuple[str, ...]:
 def is_foreign(graphs: Graphs, node: Node) -> bool:
     """Whether a node stands for a graph that others may hold too: what came in from outside and is not plain data."""
     birth = graphs.births[node]
-    return node.op == UNSEEN and birth.exists == GUESS and birth.operation != "data"
+    return node.op == OPAQUE_CALL and birth.exists == GUESS and birth.operation != "data"
 
 
-def later_turn(before: tuple[Turn, ...], now: tuple[Turn, ...]) -> Turn | None:
+def later_iteration(before: tuple[Iteration, ...], now: tuple[Iteration, ...]) -> Iteration | None:
     """The turn of `now` in which it is further than `before`, if both are in the same loops and it is a real loop
     of many turns."""
     if len(before) != len(now):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from retainlint.incident import Moment, NeverZeroed, ThrownAway
-from retainlint.symbolic.detectors.claims import Account, conditions, later_turn
-from retainlint.symbolic.state.state import Deed, State
+from retainlint.symbolic.detectors.claims import Claims, conditions, later_iteration
+from retainlint.symbolic.state.state import GradientEvent, State
 from retainlint.symbolic.state.values import Value
 from retainlint.text.source import Span
 
@@ -12,113 +12,115 @@ MOST = 40
 """So many of a path's last deeds are remembered."""
 
 
-def walked(state: State, moment: Moment) -> None:
-    _note(state, Deed("walk", moment))
+def backpropagated(state: State, moment: Moment) -> None:
+    _note(state, GradientEvent("walk", moment))
 
 
-def hidden(account: Account, state: State, span: Span) -> None:
+def hidden(account: Claims, state: State, span: Span) -> None:
     """Something may have happened to the gradients that we can't tell."""
-    if state.deeds and state.deeds[-1].kind != "other":
-        _note(state, Deed("other", state.moment(span)))
+    if state.gradient_events and state.gradient_events[-1].kind != "other":
+        _note(state, GradientEvent("other", state.moment(span)))
     account.call_unseen()
 
 
 def read(state: State, span: Span) -> None:
     """Somebody looks at a `.grad`, perhaps to change it."""
-    if not state.deeds or state.deeds[-1].kind != "other":
-        _note(state, Deed("other", state.moment(span)))
+    if not state.gradient_events or state.gradient_events[-1].kind != "other":
+        _note(state, GradientEvent("other", state.moment(span)))
 
 
-def zeroed(account: Account, state: State, owner: Value | None, span: Span, *, to_none: bool) -> None:
+def zeroed(account: Claims, state: State, owner: Value | None, span: Span, *, to_none: bool) -> None:
     """`owner.zero_grad()`, of an optimiser or (None) of anything else."""
     if to_none:
         account.clear()
-    _note(state, Deed("zero" if owner is not None else "other", state.moment(span), owner, _receiver(span)))
+    _note(state, GradientEvent("zero" if owner is not None else "other", state.moment(span), owner, _receiver(span)))
 
 
-def stepped(account: Account, state: State, owner: Value, span: Span) -> None:
+def stepped(account: Claims, state: State, owner: Value, span: Span) -> None:
     """`owner.step()`: with the gradients of which walk, and what happened to them since?"""
-    now = Deed("step", state.moment(span), owner, _receiver(span))
+    now = GradientEvent("step", state.moment(span), owner, _receiver(span))
     _order(account, state, now)
     _never_zeroed(account, state, now)
     _note(state, now)
 
 
-def merged(a: tuple[Deed, ...], b: tuple[Deed, ...]) -> tuple[Deed, ...]:
+def merged(a: tuple[GradientEvent, ...], b: tuple[GradientEvent, ...]) -> tuple[GradientEvent, ...]:
     """Of two paths that go on as one: what both did, and after that nobody knows."""
     if a == b:
         return a
     length = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     rest = a[length:] or b[length:]
-    return (*a[:length], Deed("other", rest[-1].moment))
+    return (*a[:length], GradientEvent("other", rest[-1].moment))
 
 
 def begins_afresh(before: State, after: State) -> bool:
     """Whether a call makes no use of gradients that an earlier one has left: each optimiser that steps in it has zeroed its
     own before, and stepped behind a walk; nobody looked at them first; and they hold no graph."""
-    known = len(before.deeds)
-    if len(after.deeds) > MOST or after.deeds[:known] != before.deeds:
+    known = len(before.gradient_events)
+    if len(after.gradient_events) > MOST or after.gradient_events[:known] != before.gradient_events:
         return False
-    if any(walk.creates for walk in after.walks[len(before.walks) :]):
+    if any(backward_pass.creates for backward_pass in after.backward_passes[len(before.backward_passes) :]):
         return False
-    walked: dict[Value | None, bool] = {}  # by what was zeroed, whether there was a walk since
-    for number, deed in enumerate(after.deeds[known:]):
-        if deed.kind == "zero":
-            walked[deed.owner] = False
-        elif (deed.kind == "step" and not walked.get(deed.owner)) or (deed.kind == "other" and number == 0):
+    backpropagated: dict[Value | None, bool] = {}  # by what was zeroed, whether there was a walk since
+    for number, event in enumerate(after.gradient_events[known:]):
+        if event.kind == "zero":
+            backpropagated[event.owner] = False
+        elif (event.kind == "step" and not backpropagated.get(event.owner)) or (event.kind == "other" and number == 0):
             return False
-        elif deed.kind != "step":
-            walked = dict.fromkeys(walked, True)
+        elif event.kind != "step":
+            backpropagated = dict.fromkeys(backpropagated, True)
     return True
 
 
-def repeated(account: Account, before: State, after: State) -> None:
+def repeated(account: Claims, before: State, after: State) -> None:
     """A call would be made once more as it was: its steps come behind what zeroes in it."""
-    own = after.deeds[len(before.deeds) :]
-    if any(deed.kind in ("zero", "other") for deed in own):
-        for deed in own:
-            if deed.kind == "step":
-                account.deny(NeverZeroed, deed.moment.span)
+    own = after.gradient_events[len(before.gradient_events) :]
+    if any(event.kind in ("zero", "other") for event in own):
+        for event in own:
+            if event.kind == "step":
+                account.deny(NeverZeroed, event.moment.span)
 
 
-def _note(state: State, deed: Deed) -> None:
-    state.deeds = (*state.deeds[-MOST:], deed)
+def _note(state: State, event: GradientEvent) -> None:
+    state.gradient_events = (*state.gradient_events[-MOST:], event)
 
 
-def _order(account: Account, state: State, step: Deed) -> None:
+def _order(account: Claims, state: State, step: GradientEvent) -> None:
     """Walk, zero, step: the gradients are thrown away. It holds at a step only if it holds whenever it is reached."""
-    since: list[Deed] = []
-    for deed in reversed(state.deeds):
-        if deed.kind == "step" and deed.owner == step.owner:
+    since: list[GradientEvent] = []
+    for event in reversed(state.gradient_events):
+        if event.kind == "step" and event.owner == step.owner:
             break
-        since.append(deed)
-    zero = next((i for i, deed in enumerate(since) if deed.kind == "zero" and deed.owner == step.owner), None)
+        since.append(event)
+    zero = next((i for i, event in enumerate(since) if event.kind == "zero" and event.owner == step.owner), None)
     if zero is None:
         return
-    if any(deed.kind in ("walk", "other") for deed in since[:zero]):
+    if any(event.kind in ("walk", "other") for event in since[:zero]):
         account.deny(ThrownAway, since[zero].moment.span)
         return
-    walk = next((deed for deed in since[zero:] if deed.kind in ("walk", "other")), None)
-    if walk is None or walk.kind == "other":
+    backward_pass = next((event for event in since[zero:] if event.kind in ("walk", "other")), None)
+    if backward_pass is None or backward_pass.kind == "other":
         return
-    place, zeroing = walk.moment.span, since[zero]
+    place, zeroing = backward_pass.moment.span, since[zero]
     incident = ThrownAway(place, zeroing.moment, step.moment.span, step.text, conditions=conditions(state))
     account.claim(incident, settled=True)
 
 
-def _never_zeroed(account: Account, state: State, step: Deed) -> None:
+def _never_zeroed(account: Claims, state: State, step: GradientEvent) -> None:
     """Steps of one optimiser in two turns, walks between them, and nothing that zeroes."""
-    walk: Deed | None = None
+    backward_pass: GradientEvent | None = None
     clean = True
-    for deed in reversed(state.deeds):
-        clean &= deed.kind not in ("zero", "other")
-        walk = deed if deed.kind == "walk" else walk
-        if deed.kind == "step" and deed.owner == step.owner and deed.moment.span == step.moment.span:
-            turn = later_turn(deed.moment.turns, step.moment.turns)
+    for event in reversed(state.gradient_events):
+        clean &= event.kind not in ("zero", "other")
+        backward_pass = event if event.kind == "walk" else backward_pass
+        if event.kind == "step" and event.owner == step.owner and event.moment.span == step.moment.span:
+            iteration = later_iteration(event.moment.iterations, step.moment.iterations)
             if not clean:
                 account.deny(NeverZeroed, step.moment.span)
-            elif turn is not None and walk is not None:
-                told = NeverZeroed(step.moment, walk.moment.span, turn.loop, step.text, conditions=conditions(state))
+            elif iteration is not None and backward_pass is not None:
+                told = NeverZeroed(
+                    step.moment, backward_pass.moment.span, iteration.loop, step.text, conditions=conditions(state)
+                )
                 account.claim(told)
             return
 

@@ -7,19 +7,19 @@ from itertools import takewhile
 from typing import TypeAlias
 
 from retainlint.autograd.graph import Edge, Node
-from retainlint.incident import Kept, Moment, NeverWalked, Turn, Walk
+from retainlint.incident import BackwardPass, Iteration, Kept, Moment, NeverBackpropagated
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors.claims import (
-    Account,
+    Claims,
     assumptions,
     conditions,
     in_forward,
-    later_turn,
+    later_iteration,
     roots_of,
     saving,
 )
 from retainlint.symbolic.state.graphs import Birth
-from retainlint.symbolic.state.state import State, WalkRecord
+from retainlint.symbolic.state.state import BackwardRecord, State
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
     GUESS,
@@ -45,7 +45,7 @@ Places: TypeAlias = Sequence[Span | None]
 """So many operations may stand between a total and the next turn's."""
 
 
-def added(account: Account, state: State, total: Value, span: Span, places: Sequence[Span | None]) -> None:
+def added(account: Claims, state: State, total: Value, span: Span, places: Sequence[Span | None]) -> None:
     """What stands at `places` gave `total`: was one of them a total that held an earlier turn's graph?"""
     for edge in roots_of(state, total)[:1]:
         births, now = account.graphs.births, state.moment(span)
@@ -55,9 +55,9 @@ def added(account: Account, state: State, total: Value, span: Span, places: Sequ
             if found is None:
                 continue
             before, name = found
-            turn = later_turn(births[before].moment.turns, now.turns)
+            iteration = later_iteration(births[before].moment.iterations, now.iterations)
             others = [each for each in inputs if each is not side]
-            if turn is None or not others or before in account.graphs.reach(others):
+            if iteration is None or not others or before in account.graphs.reach(others):
                 continue  # a state that is carried through a network, not a sum
             holder, item = _parts(places, inputs.index(side))
             both = holder is not None and holder == item  # a list, as `cat` takes it
@@ -65,7 +65,7 @@ def added(account: Account, state: State, total: Value, span: Span, places: Sequ
             ways = (each for each in before.next if each is not None)
             added_before = tuple(each for each in ways if _earlier(births, each.node, span) is None)
             incident = Kept(
-                now, _primary(now, turn), item or span, _named(holder), False, True, turn.loop,
+                now, _primary(now, iteration), item or span, _named(holder), False, True, iteration.loop,
                 births[before].moment, None, inside=both or item is None, conditions=conditions(state),
             )  # fmt: skip
             _claim(account, state, incident, added_before, (edge.node, before))
@@ -105,12 +105,12 @@ def _earlier(births: Mapping[Node, Birth], node: Node, span: Span) -> tuple[Node
     return None
 
 
-def _primary(now: Moment, turn: Turn) -> Span:
+def _primary(now: Moment, iteration: Iteration) -> Span:
     """Where the loop's own code keeps the graph: in a helper called from there, the call."""
-    return now.frames[turn.depth] if len(now.frames) > turn.depth else now.span
+    return now.frames[iteration.depth] if len(now.frames) > iteration.depth else now.span
 
 
-def stored(account: Account, state: State, holder: Value, value: Value, span: Span, item: Span | None) -> None:
+def stored(account: Claims, state: State, holder: Value, value: Value, span: Span, item: Span | None) -> None:
     """`holder.append(value)`, or the like: does it still hold what an earlier turn put there?"""
     held = state.get(holder)
     if not isinstance(held, ListObj | DictObj) or not isinstance(holder, Ref):
@@ -120,7 +120,7 @@ def stored(account: Account, state: State, holder: Value, value: Value, span: Sp
         put(account, state, holder.id, held, value, span, item, text or "the list")
 
 
-def joined(account: Account, state: State, left: Value, right: Value, made: Value, places: Places, span: Span) -> None:
+def joined(account: Claims, state: State, left: Value, right: Value, made: Value, places: Places, span: Span) -> None:
     """`left + right` gave the list `made`, or changed `left`: did a turn before make `left` here?"""
     held = state.get(left)
     if not isinstance(held, ListObj) or not isinstance(left, Ref) or not isinstance(made, Ref):
@@ -134,7 +134,7 @@ def joined(account: Account, state: State, left: Value, right: Value, made: Valu
 
 
 def put(
-    account: Account,
+    account: Claims,
     state: State,
     container: int | None,
     held: ListObj | DictObj,
@@ -152,23 +152,23 @@ def put(
     there = held.items if isinstance(held, ListObj) else tuple(held.items.values())
     inside = {edge.node for each in there for edge in roots_of(state, each, NESTED)}
     for root in roots:
-        for turns, before, at in stack:
-            turn = later_turn(turns, now.turns)
-            if turn is None or before not in inside or before in account.graphs.reach([root]):
+        for iterations, before, at in stack:
+            iteration = later_iteration(iterations, now.iterations)
+            if iteration is None or before not in inside or before in account.graphs.reach([root]):
                 continue
             incident = Kept(
-                now, _primary(now, turn), item or span, text, True, True, turn.loop,
+                now, _primary(now, iteration), item or span, text, True, True, iteration.loop,
                 account.graphs.births[before].moment, None, conditions=conditions(state),
                 inside=item is None or not isinstance(state.get(value), TensorObj | UnknownObj),
             )  # fmt: skip
             _claim(account, state, incident, (Edge(before),), (before,), since=at, container=container)
             break
-        stack.append((now.turns, root.node, account.tick()))
+        stack.append((now.iterations, root.node, account.tick()))
     del stack[:-MOST]
 
 
 def _claim(
-    account: Account,
+    account: Claims,
     state: State,
     incident: Kept,
     roots: tuple[Edge, ...],
@@ -179,12 +179,14 @@ def _claim(
     """Claim that what an earlier turn added is still there: with all it saved, or as bare nodes that were freed."""
     graphs, freed = account.graphs, state.ledger.freed
     reached = graphs.reach(roots)
-    around = tuple(takewhile(lambda turn: turn.loop != incident.loop, incident.kept.turns))
-    walked = any(edge in record.roots for record in state.walks for edge in roots)  # so it had a graph, and was one
-    spent = (walked or any(graphs.exists(edge) <= CONVENTIONAL for edge in roots)) and any(
+    around = tuple(takewhile(lambda iteration: iteration.loop != incident.loop, incident.kept.iterations))
+    backpropagated = any(
+        edge in record.roots for record in state.backward_passes for edge in roots
+    )  # so it had a graph, and was one
+    spent = (backpropagated or any(graphs.exists(edge) <= CONVENTIONAL for edge in roots)) and any(
         node in freed
-        and (walked or level <= CONVENTIONAL)
-        and graphs.births[node].moment.turns[: len(around)] == around
+        and (backpropagated or level <= CONVENTIONAL)
+        and graphs.births[node].moment.iterations[: len(around)] == around
         for node, level in reached.items()
     )
     kept = () if spent else tuple(saving(graphs, roots))
@@ -193,20 +195,28 @@ def _claim(
         return
     if alive and (in_forward(state) or any(graphs.exists(edge) == GUESS for edge in roots)):
         return
-    walk = _walk_over(state, reached)
+    backward_pass = _backward_over(state, reached)
     assumed = assumptions(graphs, reached) if alive else ()
-    told = replace(incident, alive=alive, walk=walk, assumptions=assumed)
+    told = replace(incident, alive=alive, backward_pass=backward_pass, assumptions=assumed)
     account.claim(told, (*nodes, *kept), nodes, settled=not alive, since=since if alive else None, container=container)
 
 
-def _walk_over(state: State, reached: dict[Node, int]) -> Walk | None:
-    record: WalkRecord | None = next((r for r in reversed(state.walks) if any(n in r.reach for n in reached)), None)
-    return None if record is None else record.walk
+def _backward_over(state: State, reached: dict[Node, int]) -> BackwardPass | None:
+    record: BackwardRecord | None = next(
+        (r for r in reversed(state.backward_passes) if any(n in r.reach for n in reached)), None
+    )
+    return None if record is None else record.backward_pass
 
 
-def called(account: Account, state: State, value: Value, span: Span) -> None:
+def called(account: Claims, state: State, value: Value, span: Span) -> None:
     """A module's call gave `value`: in a loop, somebody should walk it."""
-    if not state.turns or state.turns[-1].is_call or state.turns[-1].few or not state.grad or in_forward(state):
+    if (
+        not state.iterations
+        or state.iterations[-1].is_call
+        or state.iterations[-1].few
+        or not state.grad
+        or in_forward(state)
+    ):
         return
     seen = account.called.setdefault(span, [])
     if len(seen) >= MOST:
@@ -216,12 +226,18 @@ def called(account: Account, state: State, value: Value, span: Span) -> None:
     if not saving(account.graphs, edges):
         return
     nodes = frozenset(edge.node for edge in edges)
-    turns_before = [(later_turn(turns, now.turns), built) for turns, built in seen]
-    before = [(turn, built) for turn, built in turns_before if turn is not None and turn == now.turns[-1]]
-    if any(not built.isdisjoint(record.reach) for record in state.walks for _, built in before):
-        account.deny(NeverWalked, _primary(now, state.turns[-1]))
+    iterations_before = [(later_iteration(iterations, now.iterations), built) for iterations, built in seen]
+    before = [
+        (iteration, built)
+        for iteration, built in iterations_before
+        if iteration is not None and iteration == now.iterations[-1]
+    ]
+    if any(not built.isdisjoint(record.reach) for record in state.backward_passes for _, built in before):
+        account.deny(NeverBackpropagated, _primary(now, state.iterations[-1]))
     elif before:
-        turn, assumed = before[0][0], assumptions(account.graphs, nodes)
-        incident = NeverWalked(now, _primary(now, turn), turn.loop, conditions=conditions(state), assumptions=assumed)
+        iteration, assumed = before[0][0], assumptions(account.graphs, nodes)
+        incident = NeverBackpropagated(
+            now, _primary(now, iteration), iteration.loop, conditions=conditions(state), assumptions=assumed
+        )
         account.claim(incident, nodes, nodes, since=0)
-    seen.append((now.turns, nodes))
+    seen.append((now.iterations, nodes))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from retainlint.autograd.graph import Node
-from retainlint.incident import Cycle, Growing, Retained, Turn
+from retainlint.incident import Cycle, Growing, Iteration, Retained
 from retainlint.startup.records import record
-from retainlint.symbolic.detectors.claims import Account, assumptions, conditions, is_foreign, later_turn
+from retainlint.symbolic.detectors.claims import Claims, assumptions, conditions, is_foreign, later_iteration
 from retainlint.symbolic.state.graphs import Graphs
-from retainlint.symbolic.state.state import State, WalkRecord
+from retainlint.symbolic.state.state import BackwardRecord, State
 from retainlint.symbolic.state.values import CONVENTIONAL
 from retainlint.text.source import Span
 
@@ -23,12 +23,12 @@ class Flags:
 UNWRITTEN = Flags()
 
 
-def walked(account: Account, state: State, record: WalkRecord, flags: Flags, *, failed: bool) -> None:
+def backpropagated(account: Claims, state: State, record: BackwardRecord, flags: Flags, *, failed: bool) -> None:
     """A walk ran on a path."""
-    place = record.walk.moment.span
-    account.walks.append((account.tick(), record))
+    place = record.backward_pass.moment.span
+    account.backward_passes.append((account.tick(), record))
     for earlier in state.retained:
-        kept = earlier.walk.moment.span
+        kept = earlier.backward_pass.moment.span
         if (Retained, kept) not in account.denied and _meets(account.graphs, earlier, record):
             account.deny(Retained, kept)
     if flags.creates and record.accumulate and record.targets is None:
@@ -41,50 +41,52 @@ def walked(account: Account, state: State, record: WalkRecord, flags: Flags, *, 
         account.deny(Retained, place)
 
 
-def _meets(graphs: Graphs, earlier: WalkRecord, later: WalkRecord) -> bool:
+def _meets(graphs: Graphs, earlier: BackwardRecord, later: BackwardRecord) -> bool:
     """Whether both pass through a node that saved something, which only a retained graph allows."""
     common = (node for node in later.reach if node.saved and node in earlier.reach)
     return any(graphs.births[node].operation != "data" for node in common)
 
 
-def _retained(account: Account, state: State, record: WalkRecord, value: Span) -> None:
+def _retained(account: Claims, state: State, record: BackwardRecord, value: Span) -> None:
     graphs = account.graphs
     saved = [node for node in record.reach if node.saved]
     sure = [node for node in saved if record.reach[node] <= CONVENTIONAL]
     if any(is_foreign(graphs, node) for node in saved):
-        account.deny(Retained, record.walk.moment.span)
+        account.deny(Retained, record.backward_pass.moment.span)
     if not sure:
         return
-    incident = Retained(record.walk, value, conditions=conditions(state), assumptions=assumptions(graphs, sure))
+    incident = Retained(
+        record.backward_pass, value, conditions=conditions(state), assumptions=assumptions(graphs, sure)
+    )
     account.claim(incident, held=sure)
 
 
-def _growth(account: Account, state: State, record: WalkRecord, failed: bool) -> None:
+def _growth(account: Claims, state: State, record: BackwardRecord, failed: bool) -> None:
     """A retained walk in a later turn: does it pass through the graphs of all turns before?"""
-    place, now = record.walk.moment.span, record.walk.moment.turns
+    place, now = record.backward_pass.moment.span, record.backward_pass.moment.iterations
     if failed:
         account.deny(Growing, place)
         return
     for earlier in reversed(state.retained):
-        if earlier.walk.moment.span != place:
+        if earlier.backward_pass.moment.span != place:
             continue
-        turn = later_turn(earlier.walk.moment.turns, now)
-        if turn is None:
+        iteration = later_iteration(earlier.backward_pass.moment.iterations, now)
+        if iteration is None:
             continue
-        built = _grown(account.graphs, earlier, record, turn)
+        built = _grown(account.graphs, earlier, record, iteration)
         if built is None:
             account.deny(Growing, place)
             return
         birth = account.graphs.births[built]
         incident = Growing(
-            record.walk, earlier.walk, birth.moment, turn.loop,
+            record.backward_pass, earlier.backward_pass, birth.moment, iteration.loop,
             conditions=conditions(state), assumptions=assumptions(account.graphs, (built,)),
         )  # fmt: skip
         account.claim(incident, settled=True)
         return
 
 
-def _grown(graphs: Graphs, earlier: WalkRecord, later: WalkRecord, turn: Turn) -> Node | None:
+def _grown(graphs: Graphs, earlier: BackwardRecord, later: BackwardRecord, iteration: Iteration) -> Node | None:
     """A node of an earlier turn that both walks pass, while the later one passes its like of this turn as well."""
     places: dict[Span, Node] = {}
     fresh: set[Span] = set()
@@ -92,18 +94,18 @@ def _grown(graphs: Graphs, earlier: WalkRecord, later: WalkRecord, turn: Turn) -
         if level > CONVENTIONAL or node.is_leaf or not node.saved:
             continue
         moment = graphs.births[node].moment
-        if turn in moment.turns:
+        if iteration in moment.iterations:
             fresh.add(moment.span)
-        elif node in earlier.reach and any(t.loop == turn.loop for t in moment.turns):
+        elif node in earlier.reach and any(t.loop == iteration.loop for t in moment.iterations):
             places.setdefault(moment.span, node)
     return next((node for span, node in places.items() if span in fresh), None)
 
 
-def _cycle(account: Account, state: State, record: WalkRecord) -> None:
+def _cycle(account: Claims, state: State, record: BackwardRecord) -> None:
     """`backward(create_graph=True)`: nobody may set the gradients to None later, nor get at the parameters."""
-    turned = any(turn.number > 1 and not turn.is_call for turn in record.walk.moment.turns)
+    turned = any(iteration.number > 1 and not iteration.is_call for iteration in record.backward_pass.moment.iterations)
     if account.in_module or turned:
         leaves = [node for node, level in record.reach.items() if node.is_leaf and level <= CONVENTIONAL]
         if leaves or turned:
             assumed = assumptions(account.graphs, record.reach)
-            account.claim(Cycle(record.walk, conditions=conditions(state), assumptions=assumed))
+            account.claim(Cycle(record.backward_pass, conditions=conditions(state), assumptions=assumed))

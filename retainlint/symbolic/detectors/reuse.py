@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator
 
 from retainlint.autograd.graph import Node, SavedTensor
-from retainlint.incident import Condition, Freed, Modified, Moment, Walk
+from retainlint.incident import BackwardPass, Condition, Freed, Modified, Moment
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import witness
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
-from retainlint.symbolic.state.state import MIXED, Change, State, WalkRecord
+from retainlint.symbolic.state.state import MIXED, BackwardRecord, Change, State
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, Const, Method, Ref, Term, Tuple, UnknownObj, Value
 
 
 def loop_begun(freed: Moment, reused: Moment) -> int:
     """When the loop began of which one turn freed what a later one needs; 0 if it is none, or nobody knows."""
-    return next((b.begun for a, b in zip(freed.turns, reused.turns, strict=False) if a != b), 0)
+    return next((b.begun for a, b in zip(freed.iterations, reused.iterations, strict=False) if a != b), 0)
 
 
 def conditions(state: State, since: int) -> tuple[Condition, ...]:
@@ -38,7 +38,7 @@ def is_fleeting(state: State, value: Value, since: int) -> bool:
     match value:
         case Term(op="not", args=args):
             return is_fleeting(state, args[0], since)
-        case Term() if MIXED in state.vague and _is_counted(value):
+        case Term() if MIXED in state.imprecise and _is_counted(value):
             return bool(since)
         case Term(args=args) | Tuple(items=args):
             return bool(since) and any(is_fleeting(state, each, since) for each in args)
@@ -79,45 +79,49 @@ def _owner(state: State, value: Ref, but: set[int]) -> int | None:
     )
 
 
-def freed(machine: Machine, state: State, node: Node, first: WalkRecord, second: WalkRecord) -> None:
+def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> None:
     """Report that `second` needs what `first` freed at `node`."""
     births = machine.graphs.births
     birth = births[node]
     level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in second.roots if (w := machine.graphs.way(root, node, level))), (node,))
     via, name = _via(machine.graphs, way, first)
-    begun = loop_begun(first.walk.moment, second.walk.moment)
+    begun = loop_begun(first.backward_pass.moment, second.backward_pass.moment)
     incident = Freed(
         op=node.op,
         saved=_saved(machine.graphs, node),
         built=birth.moment,
-        freed=first.walk,
-        reused=second.walk,
+        freed=first.backward_pass,
+        reused=second.backward_pass,
         via=via,
-        name=name or (second.walk.root if second.walk.root.isidentifier() and len(way) == 1 else ""),
+        name=name or (second.backward_pass.root if second.backward_pass.root.isidentifier() and len(way) == 1 else ""),
         same_root=set(first.roots) == set(second.roots),
         conditions=conditions(state, begun),
         scheduled=is_scheduled(state, first.keeps, begun),
         assumptions=(
             *_assumptions(machine.graphs, (*way, node)),
-            *_turns(first.walk.moment, second.walk.moment),
-            *((f"the walk on {first.walk.moment.span.line} succeeds, inside its `try`",) if first.hoped else ()),
+            *_iterations(first.backward_pass.moment, second.backward_pass.moment),
+            *(
+                (f"the walk on {first.backward_pass.moment.span.line} succeeds, inside its `try`",)
+                if first.uncertain
+                else ()
+            ),
         ),
-        in_closure=_in_closure(birth.moment, second.walk.moment),
-        in_init=_in_init(birth, first.walk.moment, second.walk.moment),
+        in_closure=_in_closure(birth.moment, second.backward_pass.moment),
+        in_init=_in_init(birth, first.backward_pass.moment, second.backward_pass.moment),
         foreign=_foreign(machine.graphs, state, node, first, second),
     )
     machine.report(incident, lambda: witness.of_freed(machine.graphs, first, second, node))
 
 
-def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, walk: WalkRecord) -> None:
+def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, backward_pass: BackwardRecord) -> None:
     """Report that what `node` saved was changed before `walk`."""
     graphs = machine.graphs
     change = change_of(state, node, saved)
     assert change is not None
-    earlier = next((r for r in reversed(state.walks) if node in r.reach), None)
-    level = max(walk.reach.get(node, CONVENTIONAL), CONVENTIONAL)
-    way = next((w for root in walk.roots if (w := graphs.way(root, node, level))), (node,))
+    earlier = next((r for r in reversed(state.backward_passes) if node in r.reach), None)
+    level = max(backward_pass.reach.get(node, CONVENTIONAL), CONVENTIONAL)
+    way = next((w for root in backward_pass.roots if (w := graphs.way(root, node, level))), (node,))
     incident = Modified(
         op=node.op,
         saved=saved.name,
@@ -125,13 +129,16 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, wal
         built=graphs.births[node].moment,
         modified=change.moment,
         by_step=change.by_step,
-        walk=walk.walk,
-        earlier=None if earlier is None else earlier.walk,
+        backward_pass=backward_pass.backward_pass,
+        earlier=None if earlier is None else earlier.backward_pass,
         conditions=_conditions(state),
-        assumptions=(*_assumptions(graphs, (*way, node)), *_about_weights(graphs, saved, change, walk.walk)),
+        assumptions=(
+            *_assumptions(graphs, (*way, node)),
+            *_about_weights(graphs, saved, change, backward_pass.backward_pass),
+        ),
         supposed=change.level == GUESS or bool(change.assumed),
     )
-    machine.report(incident, lambda: witness.of_modified(graphs, earlier, walk, node, saved, change))
+    machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 
 
 def change_of(state: State, node: Node, saved: SavedTensor) -> Change | None:
@@ -148,7 +155,7 @@ def _saved(graphs: Graphs, node: Node) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names)) if names and len(node.saved) >= len(names) else ()
 
 
-def _via(graphs: Graphs, way: tuple[Node, ...], first: WalkRecord) -> tuple[tuple[Moment, ...], str]:
+def _via(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> tuple[tuple[Moment, ...], str]:
     """Where the later walk's way enters what the first had freed: the operand that leads there, and its name."""
     for above, below in zip(way, way[1:], strict=False):
         if below in first.reach and above not in first.reach:
@@ -156,7 +163,7 @@ def _via(graphs: Graphs, way: tuple[Node, ...], first: WalkRecord) -> tuple[tupl
             for edge, span in zip(above.next, birth.operands, strict=False):
                 if edge is not None and edge.node is below and span is not None:
                     name = span.text if span.text.replace(".", "").replace("_", "").isalnum() else ""
-                    return (Moment(span, birth.moment.turns, birth.moment.frames),), name
+                    return (Moment(span, birth.moment.iterations, birth.moment.frames),), name
             return (birth.moment,), ""
     return (), ""
 
@@ -169,28 +176,28 @@ def _assumptions(graphs: Graphs, nodes: tuple[Node, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for node in nodes if (text := graphs.births[node].assumed)))
 
 
-def _about_weights(graphs: Graphs, saved: SavedTensor, change: Change, walk: Walk) -> Iterator[str]:
+def _about_weights(graphs: Graphs, saved: SavedTensor, change: Change, backward_pass: BackwardPass) -> Iterator[str]:
     """What is taken for granted of a network that nobody sees, or of an optimiser."""
     if saved.edge is not None and saved.edge.node in graphs.networks:
         name = graphs.networks[saved.edge.node][1]
         yield f"{f'`{name}`' if name else 'the network'} has more than one layer, and so saves its weights"
     if change.level == GUESS:
         owner = re.split(r"\.step\b", change.moment.span.text)[0]
-        yield f"`{owner}` moves weights that the graph of `{walk.root}` has saved"
+        yield f"`{owner}` moves weights that the graph of `{backward_pass.root}` has saved"
     if change.assumed:
         yield change.assumed
 
 
-def _turns(freed: Moment, reused: Moment) -> tuple[str, ...]:
+def _iterations(freed: Moment, reused: Moment) -> tuple[str, ...]:
     """What is taken for granted of a loop whose count we can't read."""
-    later = next((b for a, b in zip(freed.turns, reused.turns, strict=False) if a != b), None)
+    later = next((b for a, b in zip(freed.iterations, reused.iterations, strict=False) if a != b), None)
     return () if later is None or later.sure else (f"the loop on {later.loop.line} makes more than one turn",)
 
 
 def _in_closure(built: Moment, reused: Moment) -> bool:
     """Whether the walk runs in a call that an optimiser repeats, over a graph from outside of it."""
-    calls = [turn for turn in reused.turns if turn.is_call]
-    return bool(calls) and all(turn.loop not in {t.loop for t in built.turns} for turn in calls)
+    calls = [iteration for iteration in reused.iterations if iteration.is_call]
+    return bool(calls) and all(iteration.loop not in {t.loop for t in built.iterations} for iteration in calls)
 
 
 def _in_init(birth: Birth, freed: Moment, reused: Moment) -> bool:
@@ -198,17 +205,17 @@ def _in_init(birth: Birth, freed: Moment, reused: Moment) -> bool:
     built = birth.moment
     if birth.in_init:
         return True
-    if built.span.source is not freed.span.source and not built.frames and not built.turns:
+    if built.span.source is not freed.span.source and not built.frames and not built.iterations:
         return True  # another module's body
-    if built.frames or built.turns or not freed.frames:
+    if built.frames or built.iterations or not freed.frames:
         return False
     if freed.frames != reused.frames:
         return True
-    later = next((b for a, b in zip(freed.turns, reused.turns, strict=False) if a != b), None)
+    later = next((b for a, b in zip(freed.iterations, reused.iterations, strict=False) if a != b), None)
     return later is not None and later.depth < len(reused.frames)
 
 
-def _foreign(graphs: Graphs, state: State, node: Node, first: WalkRecord, second: WalkRecord) -> bool:
+def _foreign(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:
     """Whether the shared graph belongs to a network that the first walk's optimiser doesn't own."""
     between = [step for step in state.steps if first.created <= step.created <= second.created]
     if not between:

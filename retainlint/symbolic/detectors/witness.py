@@ -19,7 +19,7 @@ from retainlint.incident import LeafModified, NoGraph, UnknownArgument, Witness
 from retainlint.symbolic.detectors import witness_script
 from retainlint.symbolic.detectors.witness_script import Straight, expression, one_line, statement
 from retainlint.symbolic.state.graphs import Graphs
-from retainlint.symbolic.state.state import Change, WalkRecord
+from retainlint.symbolic.state.state import BackwardRecord, Change
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS
 from retainlint.text.source import Span
 
@@ -80,7 +80,7 @@ class _Script:
         ]
         if node is self.moved:
             names.append(self._weight(node))
-        value = self._spelt(birth.operation, node, names)
+        value = self._spelled(birth.operation, node, names)
         name = self._new()
         self.say(statement("_0 = _1", name, value), birth.moment.span)
         self.names[node] = name
@@ -99,7 +99,7 @@ class _Script:
             return name
         return self.names.get(saved.edge.node) if saved.edge is not None else self.constants.get(node)
 
-    def _spelt(self, operation: str, node: Node, names: list[str]) -> ast.expr:
+    def _spelled(self, operation: str, node: Node, names: list[str]) -> ast.expr:
         if any(
             s.storage is not None and s.edge is None and not s.is_result and s.name != "weights" for s in node.saved
         ):
@@ -138,31 +138,36 @@ class _Script:
         return None if text is None else Witness((), text, error, node)
 
 
-def of_freed(graphs: Graphs, first: WalkRecord, second: WalkRecord, node: Node) -> Witness | None:
+def of_freed(graphs: Graphs, first: BackwardRecord, second: BackwardRecord, node: Node) -> Witness | None:
     """Both walks over the way to the node that the first freed. None if the core doesn't agree."""
     script = _Script(graphs)
     ways = [_way(graphs, record, node) for record in (first, second)]
     _emit(script, ways)
-    walks = [
+    backward_passes = [
         (record, script.names[way[0]], script.kept[way[0]]) for record, way in zip((first, second), ways, strict=True)
     ]
-    for number, (record, name, _) in enumerate(walks):
+    for number, (record, name, _) in enumerate(backward_passes):
         what = "frees what it walks" if number == 0 else "needs it again"
-        script.say(statement("_0.sum().backward(retain_graph=False)", name), record.walk.moment.span, what)
-    error = _replay(script.ledger.fork(), [(kept, False) for _, _, kept in walks])
-    honest = _replay(script.ledger.fork(), [(walks[0][2], True), (walks[1][2], False)])
+        script.say(statement("_0.sum().backward(retain_graph=False)", name), record.backward_pass.moment.span, what)
+    error = _replay(script.ledger.fork(), [(kept, False) for _, _, kept in backward_passes])
+    honest = _replay(script.ledger.fork(), [(backward_passes[0][2], True), (backward_passes[1][2], False)])
     if error is None or honest is not None:
         return None
     return script.witness(str(error), node.op)
 
 
 def of_modified(
-    graphs: Graphs, earlier: WalkRecord | None, walk: WalkRecord, node: Node, saved: SavedTensor, change: Change
+    graphs: Graphs,
+    earlier: BackwardRecord | None,
+    backward_pass: BackwardRecord,
+    node: Node,
+    saved: SavedTensor,
+    change: Change,
 ) -> Witness | None:
     """The walk behind a change of what the node saved, and the retained walk before it if there was one."""
     script = _Script(graphs)
     script.moved = node if saved.name == "weights" and saved.edge is None else None
-    way = _way(graphs, walk, node)
+    way = _way(graphs, backward_pass, node)
     ways = [way] if earlier is None else [_way(graphs, earlier, node), way]
     _emit(script, ways)
     kept = script.kept[node].saved[node.saved.index(saved)]
@@ -170,11 +175,11 @@ def of_modified(
         return None
     if earlier is not None:
         name = script.names[ways[0][0]]
-        script.say(statement("_0.sum().backward(retain_graph=True)", name), earlier.walk.moment.span)
+        script.say(statement("_0.sum().backward(retain_graph=True)", name), earlier.backward_pass.moment.span)
     changed = statement("_0.add_(0.5)", str(kept.storage))
     script.say(changed, change.moment.span, "changes it in place", under_no_grad=True)
-    walked = statement("_0.sum().backward()", script.names[way[0]])
-    script.say(walked, walk.walk.moment.span, "needs it unchanged")
+    backpropagated = statement("_0.sum().backward()", script.names[way[0]])
+    script.say(backpropagated, backward_pass.backward_pass.moment.span, "needs it unchanged")
     before = [(script.kept[ways[0][0]], True)] if earlier is not None else []
     last = [(script.kept[way[0]], False)]
     honest = _replay(script.ledger.fork(), before + last)
@@ -198,9 +203,11 @@ def of_no_graph(incident: NoGraph) -> Witness | None:
     elif not is_leaf:
         cutting = "t1 = (t0 * t0).data" if incident.reason == "data" else "t1 = (t0 * t0).detach()"
         script.say(statement(cutting), cut, "cuts the graph")
-    script.say(statement("_0.sum().backward()", "t0" if is_leaf else "t1"), incident.walk.moment.span, "finds none")
+    script.say(
+        statement("_0.sum().backward()", "t0" if is_leaf else "t1"), incident.backward_pass.moment.span, "finds none"
+    )
     try:
-        engine.walk([(None, True)], Ledger(), _Numb(), engine.Observer())
+        engine.backward_pass([(None, True)], Ledger(), _Numb(), engine.Observer())
     except GraphError as error:
         return script.witness(str(error), "the root")
     return None
@@ -220,15 +227,15 @@ def of_argument(incident: UnknownArgument) -> Witness | None:
     """A walk that is given an argument by a name that it hasn't, and which may be any text."""
     script = _Script(Graphs())
     script.say(statement(f"t0 = {_TENSOR}"), None)
-    walk = expression(_WALKED[incident.function])
-    assert isinstance(walk, ast.Call)
-    walk.keywords.append(witness_script.keyword(incident.name))
-    script.say(statement("_0", walk), incident.call.span, "has no such argument")
+    backward_pass = expression(_WALKED[incident.function])
+    assert isinstance(backward_pass, ast.Call)
+    backward_pass.keywords.append(witness_script.keyword(incident.name))
+    script.say(statement("_0", backward_pass), incident.call.span, "has no such argument")
     function, name = incident.function.removeprefix("torch.autograd."), witness_script.escaped(incident.name)
     return script.witness(f"{function}() got an unexpected keyword argument '{name}'", "the call")
 
 
-def _way(graphs: Graphs, record: WalkRecord, node: Node) -> tuple[Node, ...]:
+def _way(graphs: Graphs, record: BackwardRecord, node: Node) -> tuple[Node, ...]:
     for level in (CONVENTIONAL, GUESS):
         for root in record.roots:
             if way := graphs.way(root, node, level):
@@ -255,11 +262,11 @@ class _Numb:
         """Nothing is added up."""
 
 
-def _replay(ledger: Ledger, walks: Sequence[tuple[Node, bool]]) -> GraphError | None:
+def _replay(ledger: Ledger, backward_passes: Sequence[tuple[Node, bool]]) -> GraphError | None:
     """Run some walks on the core; what it raised, if it did."""
     try:
-        for root, retain in walks:
-            engine.walk([(Edge(root), True)], ledger, _Numb(), engine.Observer(), retain=retain)
+        for root, retain in backward_passes:
+            engine.backward_pass([(Edge(root), True)], ledger, _Numb(), engine.Observer(), retain=retain)
     except GraphError as error:
         return error
     return None

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
-from retainlint.incident import Turn
+from retainlint.incident import Iteration
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import gradient_order
 from retainlint.symbolic.exploration.entry_points import class_made_by, entries, of_local_classes
@@ -57,20 +57,22 @@ def changed(machine: Machine, before: State, states: list[State]) -> list[State]
 def leaves_all(machine: Machine, before: State, after: State) -> bool:
     """Whether a call changed nothing that was there before it but what nobody knew, and walked only what it had made
     itself: the next one would come to no more."""
-    reached = {node for walk in after.walks[len(before.walks) :] for node in walk.reach}
-    if reached and not _walks_its_own(machine, before, after, reached):
+    reached = {
+        node for backward_pass in after.backward_passes[len(before.backward_passes) :] for node in backward_pass.reach
+    }
+    if reached and not _backpropagates_its_own(machine, before, after, reached):
         return False
     same = after.hooks == before.hooks and after.grad == before.grad and after.cache == before.cache
     return same and _keeps_frames(before, after) and _keeps_heap(machine, before, after, reached)
 
 
-def _walks_its_own(machine: Machine, before: State, after: State, reached: set[Node]) -> bool:
+def _backpropagates_its_own(machine: Machine, before: State, after: State, reached: set[Node]) -> bool:
     """Whether walks came to nothing that the next call's may come to: no graph that was there before, and no leaf but
     those that are gone, or of whose gradient the next call makes no use."""
     afresh = gradient_order.begins_afresh(before, after)
     reached = {node for node in reached if not (node.is_leaf and (afresh or not _is_graded(before, after, node)))}
     networks = {machine.graphs.networks[node][0] for node in reached & machine.graphs.networks.keys()}
-    if networks and machine.waste.entry in machine.waste.thinned:
+    if networks and machine.waste.entry in machine.waste.pruned:
         return False  # the next call may take the ways that this one has left out
     if not all(_is_gone(machine, before, after, each) for each in networks):
         return False
@@ -203,15 +205,15 @@ def enter(
     owner: ir.Code | None,
     objects: Objects,
     *,
-    anyhow: bool = False,
+    forced: bool = False,
 ) -> bool:
     """Run an entry, and the methods of classes that it made for others to use; `anyhow`, with other values than a caller
     who says nothing gives it, or than its object has when it is made. Whether a path came to its end."""
     state = start.fork()
-    state.choices, state.deeds = (), ()
+    state.choices, state.gradient_events = (), ()
     state.grad = not _finds_gradients_off(code)
     machine.waste.begin()
-    given = Args(open=anyhow)
+    given = Args(open=forced)
     if owner is None:
         results = _function(machine, state, code, given)
     else:
@@ -253,10 +255,10 @@ def _method(
     results: Results = []
     for number in range(1, TWICE + 1):
         for each in states:
-            each.turns = (Turn(code.span, number, is_call=True),)
+            each.iterations = (Iteration(code.span, number, is_call=True),)
             _forget_unset(machine, each, receiver)
             if given.open:
-                havoc.forget_given(each, receiver, code, list(_methods_of_heirs(each, cls)))
+                havoc.forget_given(each, receiver, code, list(_methods_of_subclasses(each, cls)))
             havoc.forget_changed(each, receiver, [one for one, _ in entries(owner, owner) if one is not code])
             if number > 1:
                 havoc.forget_reset(each, receiver, code, list(_methods(each, cls)))
@@ -267,7 +269,7 @@ def _method(
             results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number, given)]
         machine.waste.leave(results, receiver)
         states = [s for s, _ in results if s.flow is None][:6]
-        hurried = machine.program.module.walks and len(machine.imports.told) > given_up
+        hurried = machine.program.module.backward_passes and len(machine.imports.told) > given_up
         if (
             number < TWICE and before is not None and not hurried
         ):  # else the next call leaves at once what took too long, and comes further
@@ -279,8 +281,8 @@ def _method(
 
 
 def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects: Objects) -> None:
-    walks = any(each.walks for each, _ in entries(owner, owner) if each.name == "__init__")
-    with machine.chooser.narrowed(path_choice.OWN if walks else path_choice.ONE):
+    backward_passes = any(each.backward_passes for each, _ in entries(owner, owner) if each.name == "__init__")
+    with machine.chooser.narrowed(path_choice.OWN if backward_passes else path_choice.ONE):
         made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
     objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
 
@@ -290,7 +292,7 @@ def prepare(machine: Interpreter, start: State, owner: ir.Code, objects: Objects
     does for it is of little account."""
     state, cls, imports = start.fork(), class_made_by(start, owner), machine.imports
     if cls is not None and owner not in objects:
-        state.choices, state.deeds, machine.running = (), (), owner
+        state.choices, state.gradient_events, machine.running = (), (), owner
         machine.waste.begin()
         allowance, imports.allowance = imports.allowance, CHEAP
         try:
@@ -314,7 +316,7 @@ def _methods(state: State, cls: Ref) -> Iterator[ir.Code]:
                 yield func.code
 
 
-def _methods_of_heirs(state: State, cls: Ref) -> Iterator[ir.Code]:
+def _methods_of_subclasses(state: State, cls: Ref) -> Iterator[ir.Code]:
     """The methods of a class, of its bases, and of the classes that derive from it."""
     yield from _methods(state, cls)
     for id, held in list(state.heap.items()):
@@ -346,10 +348,10 @@ def _inner(machine: Interpreter, results: list[tuple[State, Value]], code: ir.Co
     for state, value in results[:1]:
         if state.flow is not None:
             continue
-        waiting = coverage.makes_walks(code, machine.entered)
+        waiting = coverage.makes_backward(code, machine.entered)
         for func in (value, *(_kept(state, value) if waiting else ())):
             if isinstance(func, Closure) and func.code not in machine.entered:
-                if func is value or (func.code.walks and func.code in coverage.made(code)):
+                if func is value or (func.code.backward_passes and func.code in coverage.made(code)):
                     machine.call(state, func, Args(), code.span)
 
 

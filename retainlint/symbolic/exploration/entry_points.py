@@ -16,10 +16,10 @@ Leads = Callable[[str, str], bool]
 """Whether a name of another module leads to a walk, given the word before its dot, "" where there is none."""
 
 
-_LLAC = re.compile(r"\(\s*(\w*[A-Za-z_])\b(?:\s*\.\s*(\w+|[)\]]))?(?! fed)")
+_CALL_TOKEN = re.compile(r"\(\s*(\w*[A-Za-z_])\b(?:\s*\.\s*(\w+|[)\]]))?(?! fed)")
 """A call, read backwards: from its bracket it is found in a tenth of the time that trying each word takes."""
 
-_WALK = re.compile(r"backward\b|loss_scaler\b|\bgrad\s*\(")
+_BACKWARD = re.compile(r"backward\b|loss_scaler\b|\bgrad\s*\(")
 """What walks by itself: a method may also be named like those whose result a trainer walks."""
 
 
@@ -49,16 +49,16 @@ class _Caller(NamedTuple):
 
 
 def callers(
-    entries: Iterable[tuple[ir.Code, ir.Code | None]], leads: Leads, walking: Container[ir.Code]
+    entries: Iterable[tuple[ir.Code, ir.Code | None]], leads: Leads, backpropagating: Container[ir.Code]
 ) -> Iterator[tuple[ir.Code, ir.Code | None]]:
     """Functions and methods, each with its class, from which a walk is reached by calls, nearest first, if they add
     something to what is known of the callee alone. `walking` are the functions in which one was executed: what only speaks
     of one leads nowhere."""
     functions: set[str] = set()
     methods: set[str] = set()
-    known = [(code, owner) for code, owner in entries if code.walks and code in walking]
-    near = [(code, owner) for code, owner in known if _WALK.search(code_text.text_of(code))]
-    rest = [_caller(code, owner) for code, owner in entries if not code.walks]
+    known = [(code, owner) for code, owner in entries if code.backward_passes and code in backpropagating]
+    near = [(code, owner) for code, owner in known if _BACKWARD.search(code_text.text_of(code))]
+    rest = [_caller(code, owner) for code, owner in entries if not code.backward_passes]
 
     def counts(receiver: str, name: str) -> bool:
         if not receiver:
@@ -84,7 +84,7 @@ def _caller(code: ir.Code, owner: ir.Code | None) -> _Caller:
     end = len(text)
     found = [
         (each[2][::-1] if each[2] else "", each[1][::-1], end - each.start())
-        for each in _LLAC.finditer(text[: len(code.name) - 1 : -1])
+        for each in _CALL_TOKEN.finditer(text[: len(code.name) - 1 : -1])
     ]
     return _Caller(code, owner, text, found[::-1])
 
@@ -120,45 +120,47 @@ def entries(code: ir.Code, owner: ir.Code | None) -> Iterator[tuple[ir.Code, ir.
 
 def of_local_classes(code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
     """The methods that walk of the classes that a function makes, each with its class."""
-    for inner, is_class in _made(code.body) if code.walks else ():
-        for method, owner in entries(inner, inner) if is_class and inner.walks else ():
-            if owner is not None and method.walks:
+    for inner, is_class in _made(code.body) if code.backward_passes else ():
+        for method, owner in entries(inner, inner) if is_class and inner.backward_passes else ():
+            if owner is not None and method.backward_passes:
                 yield method, owner
 
 
 def inherited(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
     """Methods that walk and call what only an heir fills in, or the heir's own that do no more than to call such a one,
     each with that heir."""
-    for heir, is_class in _made(code.body):
-        cls = class_made_by(state, heir) if is_class else None
+    for subclass, is_class in _made(code.body):
+        cls = class_made_by(state, subclass) if is_class else None
         if cls is None:
             continue
         first, *bases = (obj for base in ancestry(state, cls) if isinstance(obj := state.get(base), ClassObj))
         own = [re.escape(name) for name, value in first.attrs.items() if isinstance(value, Closure)]
         calls_own = re.compile(rf"\bself\.(?:{'|'.join(own)})\(") if own else None
         for name, method in ((name, value) for base in bases for name, value in base.attrs.items()):
-            if calls_own is None or not isinstance(method, Closure) or not method.code.walks:
+            if calls_own is None or not isinstance(method, Closure) or not method.code.backward_passes:
                 continue
             found = find(state, cls, name)
             if (found == method or _passes_on(found, name)) and any(
                 map(calls_own.search, code_text.texts([method.code]))
             ):
-                yield (found.code if isinstance(found, Closure) else method.code), heir
+                yield (found.code if isinstance(found, Closure) else method.code), subclass
 
 
 def _passes_on(method: Value | None, name: str) -> bool:
     """Whether a method holds no walk itself and calls the one that it stands for."""
     return (
-        isinstance(method, Closure) and not method.code.walks and f"super().{name}(" in code_text.text_of(method.code)
+        isinstance(method, Closure)
+        and not method.code.backward_passes
+        and f"super().{name}(" in code_text.text_of(method.code)
     )
 
 
 def driven(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
     """Methods of its own that walk, and that a class of another module calls on its heir, each with that heir."""
-    for method, heir in entries(code, None):
-        cls = class_made_by(state, heir) if heir is not None and method.walks else None
-        if heir is not None and cls is not None and any(map(method.name.__eq__, _called_by_bases(state, cls))):
-            yield method, heir
+    for method, subclass in entries(code, None):
+        cls = class_made_by(state, subclass) if subclass is not None and method.backward_passes else None
+        if subclass is not None and cls is not None and any(map(method.name.__eq__, _called_by_bases(state, cls))):
+            yield method, subclass
 
 
 def _called_by_bases(state: State, cls: Ref) -> Iterator[str]:

@@ -60,7 +60,7 @@ def _explore(machine: Interpreter) -> Exploration:
         machine.gap(gap.span, gap.reason)
     imports = machine.imports
     imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
-    if not program.module.walks:
+    if not program.module.backward_passes:
         machine.full = machine.budget = min(machine.full, BUDGET_BEYOND)
         imports.allowance, imports.share = calls.ALLOWANCE_BEYOND, calls.SHARE_BEYOND
         machine.chooser.breadth = path_choice.BEYOND
@@ -68,26 +68,26 @@ def _explore(machine: Interpreter) -> Exploration:
     start, left = _module(machine)
     steps = machine.steps
     objects: Objects = {}
-    walking: set[ir.Code | None] = set()
+    backpropagating: set[ir.Code | None] = set()
 
     def run(code: ir.Code, owner: ir.Code | None) -> None:
         nonlocal steps
         machine.steps, machine.budget = 0, machine.full
-        known = len(machine.waste.walks)
+        known = len(machine.waste.backward_passes)
         if owner is not None and owner in left:
             prepare(machine, start, owner, objects)
         _entry(machine, start, code, owner, objects)
         steps += machine.steps
-        walking.update([owner] if len(machine.waste.walks) > known else ())
+        backpropagating.update([owner] if len(machine.waste.backward_passes) > known else ())
 
     for code, owner in list(entries(program.module, None)):
-        missed = machine.thinned and code.walks and coverage.has_walks(code, machine.walked)
-        missed = missed or (code.walks and coverage.makes_walks(code, machine.entered))
-        if code.walks and (missed or code not in machine.entered):
+        missed = machine.pruned and code.backward_passes and coverage.has_backward(code, machine.backpropagated)
+        missed = missed or (code.backward_passes and coverage.makes_backward(code, machine.entered))
+        if code.backward_passes and (missed or code not in machine.entered):
             run(code, owner)
-    for code, heir in list(inherited(start, program.module)):
-        run(code, heir)
-    if not left <= walking:
+    for code, subclass in list(inherited(start, program.module)):
+        run(code, subclass)
+    if not left <= backpropagating:
         machine.running, machine.steps, machine.budget = program.module, 0, machine.full
         imports.begin()
         start, left = _module(machine, whole=True)
@@ -108,14 +108,14 @@ def _callers(machine: Interpreter, start: State, objects: Objects, owners: Conta
         wanted = owners is None or owner in owners
         if wanted and code not in machine.entered and steps < BUDGET_BEYOND and quiet < QUIET:
             machine.steps, machine.budget = 0, machine.full
-            known = len(machine.reports), len(machine.walked)
+            known = len(machine.reports), len(machine.backpropagated)
             _entry(machine, start, code, owner, objects)
             steps += machine.steps
-            quiet = quiet + machine.steps if known == (len(machine.reports), len(machine.walked)) else 0
+            quiet = quiet + machine.steps if known == (len(machine.reports), len(machine.backpropagated)) else 0
     return steps
 
 
-def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, script_entry.Heirs]:
+def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, script_entry.Subclasses]:
     """Run the module's body: the state that later entries start from, and the heirs in whose place its script was left;
     none if it is to be run as a `whole`."""
     imports = machine.imports
@@ -129,17 +129,17 @@ def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, script
     ended, left = _body(machine, begun, whole=whole)
     after = next((s for s in ended if s.flow is None), None) or (ended[0] if ended else begun)
     after.flow, after.grad, after.guards = None, True, 0
-    after.turns, after.calls, after.stack = (), (), after.stack[:1]
+    after.iterations, after.calls, after.stack = (), (), after.stack[:1]
     return after, left
 
 
-def _body(machine: Interpreter, begun: State, *, whole: bool) -> tuple[list[State], script_entry.Heirs]:
+def _body(machine: Interpreter, begun: State, *, whole: bool) -> tuple[list[State], script_entry.Subclasses]:
     try:
         return script_entry.run(machine, begun, whole=whole)
     except OutOfSteps:
         return _again(
             machine, lambda: machine.run(machine.program.module.body, [begun.fork()])
-        ) or [], script_entry.NOBODY
+        ) or [], script_entry.NO_SUBCLASSES
 
 
 def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
@@ -148,7 +148,7 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
     without it; where no walk stands, that is nothing."""
     imports, chooser, code = machine.imports, machine.chooser, machine.running
     own = chooser.breadth
-    ways = ((path_choice.BEYOND, False), (own, True)) if imports.spent and code.walks else ()
+    ways = ((path_choice.BEYOND, False), (own, True)) if imports.spent and code.backward_passes else ()
     for breadth, closed in ways[own == path_choice.BEYOND :]:
         chooser.breadth, imports.closed = breadth, closed
         imports.begin()
@@ -174,19 +174,21 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
     machine.running = code
     machine.imports.spent_before += machine.imports.spent
     machine.imports.begin()
-    machine.gpu_asked, reached = False, len(machine.walked)
+    machine.gpu_asked, reached = False, len(machine.backpropagated)
     machine.efforts.clear()
     try:
         ended = enter(machine, start, code, owner, objects)
-        if machine.gpu_asked and len(machine.walked) == reached:  # perhaps it runs on a GPU alone
+        if machine.gpu_asked and len(machine.backpropagated) == reached:  # perhaps it runs on a GPU alone
             machine.gpu_open = True
             enter(machine, start, code, owner, objects)
-        elif coverage.has_walks(code, machine.walked) or (not ended and coverage.makes_walks(code, machine.entered)):
-            machine.anyhow = True
+        elif coverage.has_backward(code, machine.backpropagated) or (
+            not ended and coverage.makes_backward(code, machine.entered)
+        ):
+            machine.forced = True
             with machine.chooser.narrowed(path_choice.BEYOND if machine.steps > calls.LEAST else path_choice.OWN):
-                enter(machine, start, code, owner, objects, anyhow=True)
+                enter(machine, start, code, owner, objects, forced=True)
     except OutOfSteps:
         machine.waste.spoil()
         _again(machine, lambda: enter(machine, start, code, owner, objects))
     finally:
-        machine.gpu_open = machine.anyhow = False
+        machine.gpu_open = machine.forced = False

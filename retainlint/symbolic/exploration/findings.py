@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from retainlint.incident import (
-    AtWalk,
+    AtBackward,
     Condition,
     Conduct,
     Exploration,
@@ -48,7 +48,7 @@ def _mattering(incident: Incident, answers: Sequence[Mapping[Occasion, set[bool]
         if each.span not in divided:
             found.append(each)
         elif (at := _occasion(each, moment)) and all(one.get(at) == {each.taken} for one in answers):
-            found.append(replace(each, turn=each.turns[-1].number))
+            found.append(replace(each, iteration=each.iterations[-1].number))
     return tuple(found)
 
 
@@ -72,17 +72,17 @@ def _moment(incident: Incident) -> Moment | None:
     match incident:
         case Freed():
             return incident.reused.moment
-        case AtWalk():
-            return incident.walk.moment
+        case AtBackward():
+            return incident.backward_pass.moment
     return None
 
 
 def _occasion(condition: Condition, failed: Moment | None) -> Occasion | None:
     """When a condition was asked, as seen from the failure; None outside of the loops in which that stands."""
-    if failed is None or not condition.turns:
+    if failed is None or not condition.iterations:
         return None
-    pairs = list(zip(condition.turns, failed.turns, strict=False))
-    if len(pairs) < len(condition.turns) or any(a.loop != b.loop for a, b in pairs):
+    pairs = list(zip(condition.iterations, failed.iterations, strict=False))
+    if len(pairs) < len(condition.iterations) or any(a.loop != b.loop for a, b in pairs):
         return None
     return condition.span, tuple((a.loop, b.number - a.number) for a, b in pairs)
 
@@ -116,7 +116,9 @@ def _conduct(machine: Interpreter) -> Conduct:
     births = machine.graphs.births
     leaves = (births[node].moment.span for node in machine.passed if births[node].operation == "leaf")
     trained = (births[node].moment.span for node in machine.trained)
-    return Conduct(frozenset(machine.walked), frozenset(leaves), frozenset(trained), frozenset(machine.slips))
+    return Conduct(
+        frozenset(machine.backpropagated), frozenset(leaves), frozenset(trained), frozenset(machine.missing_reads)
+    )
 
 
 def _distinct(reports: Iterable[Report]) -> list[Incident]:
@@ -167,7 +169,7 @@ def _adds_nothing(machine: Interpreter, incident: Incident) -> bool:
     that the program can take."""
     if not isinstance(incident, NoGraph) or incident.reason != "leaf" or not incident.conditions:
         return False
-    return _is_walked(machine, incident.primary)
+    return _is_backpropagated(machine, incident.primary)
 
 
 def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
@@ -175,13 +177,15 @@ def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
     own, where other paths have a graph: who trains doesn't take that option."""
     if not isinstance(incident, NoGraph):
         return False
-    calls, asked = len(incident.walk.moment.frames), incident.conditions
-    return len(asked) > LIKELY or (any(each.depth > calls for each in asked) and _is_walked(machine, incident.primary))
+    calls, asked = len(incident.backward_pass.moment.frames), incident.conditions
+    return len(asked) > LIKELY or (
+        any(each.depth > calls for each in asked) and _is_backpropagated(machine, incident.primary)
+    )
 
 
-def _is_walked(machine: Interpreter, place: Span) -> bool:
+def _is_backpropagated(machine: Interpreter, place: Span) -> bool:
     """Whether a walk there had a graph on some path."""
-    return any(record.walk.moment.span == place for _, record in machine.waste.walks)
+    return any(record.backward_pass.moment.span == place for _, record in machine.waste.backward_passes)
 
 
 def _simplest(reports: list[Report]) -> Incident:

@@ -26,18 +26,18 @@ _TRAINS = re.compile(r"fit|train|run|main|step|backward|launch|spawn|grad")
 def run_definitions(machine: Interpreter, begun: State, body: ir.Block) -> list[State]:
     """Run a module's statements; if they only define things, one way behind each of them: the first, from which the
     entries start anyway. Where that comes to a walk all the same, all ways are run."""
-    state, steps, walks, dropped = begun.fork(), machine.steps, len(machine.waste.walks), False
+    state, steps, backward_passes, dropped = begun.fork(), machine.steps, len(machine.waste.backward_passes), False
     done: list[State] = []
     for at, instr in enumerate(body, 1):
         ended = machine.run((instr,), [state])
         going = [each for each in ended if each.flow is None]
         done += [each for each in ended if each.flow is not None]
-        walked, forks = len(machine.waste.walks) > walks, len(going) > 1
-        if walked and dropped:
+        backpropagated, forks = len(machine.waste.backward_passes) > backward_passes, len(going) > 1
+        if backpropagated and dropped:
             machine.imports.wasted += machine.steps - steps
             machine.steps = steps
             return machine.run(body, [begun])
-        if walked or not going or (forks and not dropped and not only_defines(machine.program.module.body)):
+        if backpropagated or not going or (forks and not dropped and not only_defines(machine.program.module.body)):
             return done + machine.run(body[at:], going)
         dropped |= forks
         state = going[0]
@@ -47,19 +47,21 @@ def run_definitions(machine: Interpreter, begun: State, body: ir.Block) -> list[
 def only_defines(body: ir.Block) -> bool:
     """Whether a module's statements, outside of its functions, call nothing of its own that leads to a walk, and nothing
     that sounds like training."""
-    walking = _walking({instr.code for instr in _outer(body) if isinstance(instr, ir.MakeFunction | ir.MakeClass)})
+    backpropagating = _backpropagating(
+        {instr.code for instr in _outer(body) if isinstance(instr, ir.MakeFunction | ir.MakeClass)}
+    )
     for instr in _outer(body):
         if isinstance(instr, ir.Call):
             named = _NAME.findall(instr.span.text)
-            if not named or any(name in walking or _TRAINS.search(name.lower()) for name in named):
+            if not named or any(name in backpropagating or _TRAINS.search(name.lower()) for name in named):
                 return False
     return True
 
 
-def _walking(own: Iterable[ir.Code]) -> set[str]:
+def _backpropagating(own: Iterable[ir.Code]) -> set[str]:
     """The names of functions and classes in which a walk may stand, or that speak of one of these."""
-    found = {code.name for code in own if code.walks}
-    left = [(code.name, set(WORD.findall(text_of(code)))) for code in own if not code.walks]
+    found = {code.name for code in own if code.backward_passes}
+    left = [(code.name, set(WORD.findall(text_of(code)))) for code in own if not code.backward_passes]
     while new := {name for name, words in left if name not in found and not found.isdisjoint(words)}:
         found |= new
     return found
@@ -78,9 +80,9 @@ PATIENCE = 200
 is files, options and logs, and in the middle of that nobody can say any more what a trainer finds."""
 
 
-Heirs: TypeAlias = "frozenset[ir.Code]"
+Subclasses: TypeAlias = "frozenset[ir.Code]"
 
-NOBODY: Heirs = frozenset()
+NO_SUBCLASSES: Subclasses = frozenset()
 
 
 _GUARD = re.compile(r"""__name__\s*==\s*["']__main__["']|["']__main__["']\s*==\s*__name__""")
@@ -91,34 +93,34 @@ _MAKING = (ir.MakeFunction, ir.Store)
 
 _DEFINED = re.compile(r"\b(?:def|class)[ \t]+(\w+)")
 
-_WALK = re.compile(r"(?:backward|\bgrad)\s*\(")
+_BACKWARD = re.compile(r"(?:backward|\bgrad)\s*\(")
 
 
-def run(machine: Interpreter, begun: State, *, whole: bool = False) -> tuple[list[State], Heirs]:
+def run(machine: Interpreter, begun: State, *, whole: bool = False) -> tuple[list[State], Subclasses]:
     """Run a module's body; how it ended, and the heirs whose methods are to be run in the place of its script, if that was
     left. OutOfSteps if it takes too many steps."""
     body, state = machine.program.module.body, begun.fork()
     at = None if whole or machine.imports.project is None else guard(body)
     if at is None:
-        return run_definitions(machine, state, body), NOBODY
+        return run_definitions(machine, state, body), NO_SUBCLASSES
     script = body[at : at + 1]
     ended = run_definitions(machine, state, body[:at] + body[at + 1 :])
     before = [each for each in ended if each.flow is None]
-    heirs = _leads_to(machine, before[0], script) if before else NOBODY
-    after = _script(machine, before, script) if heirs else machine.run(script, before)
+    subclasses = _leads_to(machine, before[0], script) if before else NO_SUBCLASSES
+    after = _script(machine, before, script) if subclasses else machine.run(script, before)
     if after is None:
-        return before, heirs
-    return [each for each in ended if each.flow is not None] + after, NOBODY
+        return before, subclasses
+    return [each for each in ended if each.flow is not None] + after, NO_SUBCLASSES
 
 
 def _script(machine: Interpreter, states: list[State], block: ir.Block) -> list[State] | None:
     """Run the last block of a module; None if it is left, since what its heirs do shows what it leads to."""
-    known, machine.budget = len(machine.waste.walks), machine.steps + PATIENCE
+    known, machine.budget = len(machine.waste.backward_passes), machine.steps + PATIENCE
     try:
         return machine.run(block, [each.fork() for each in states])
     except OutOfSteps:
         machine.budget = machine.full
-        if len(machine.waste.walks) > known:
+        if len(machine.waste.backward_passes) > known:
             return machine.run(block, states)
     finally:
         machine.budget = machine.full
@@ -142,29 +144,29 @@ def guard(body: ir.Block) -> int | None:
     return at if alone else None
 
 
-def _leads_to(machine: Interpreter, state: State, script: ir.Block) -> Heirs:
+def _leads_to(machine: Interpreter, state: State, script: ir.Block) -> Subclasses:
     """The classes whose methods a trainer of another module calls, if they are all that a script leads to: all that its
     module speaks of, and from which a walk may be reached, are its own names, which stand for no more than its words, and
     the methods of these heirs, each walk of its own stands in such a method, and it leaves it to the trainer to call them."""
     module, project = machine.program.module, machine.imports.project
     methods = (*inherited(state, module), *driven(state, module))
-    heirs = frozenset(heir for _, heir in methods)
-    if project is None or not heirs:
-        return NOBODY
-    own = {code for code, _ in entries(module, None) if code.walks}
+    subclasses = frozenset(subclass for _, subclass in methods)
+    if project is None or not subclasses:
+        return NO_SUBCLASSES
+    own = {code for code, _ in entries(module, None) if code.backward_passes}
     text = module.span.source.text
-    if not own <= {method for method, _ in methods} or _WALK.search(text, script[0].span.start):
-        return NOBODY
+    if not own <= {method for method, _ in methods} or _BACKWARD.search(text, script[0].span.start):
+        return NO_SUBCLASSES
     if re.search(rf"(?<!self)(?<!super\(\))\.(?:{'|'.join({method.name for method, _ in methods})})\(", text):
-        return NOBODY
+        return NO_SUBCLASSES
     known = {*_DEFINED.findall(text), *(store.name for store in _stores(module.body))}
     known -= {name for instr in _imports(module.body) for name in code_text.WORD.findall(instr.span.text)}
-    known.update(name for heir in heirs for name in _methods(state, heir))
-    return NOBODY if any(map(project.reaches, set(code_text.WORD.findall(text)) - known)) else heirs
+    known.update(name for subclass in subclasses for name in _methods(state, subclass))
+    return NO_SUBCLASSES if any(map(project.reaches, set(code_text.WORD.findall(text)) - known)) else subclasses
 
 
-def _methods(state: State, heir: ir.Code) -> Iterator[str]:
-    cls = class_made_by(state, heir)
+def _methods(state: State, subclass: ir.Code) -> Iterator[str]:
+    cls = class_made_by(state, subclass)
     for base in () if cls is None else ancestry(state, cls):
         held = state.get(base)
         yield from held.attrs if isinstance(held, ClassObj) else ()

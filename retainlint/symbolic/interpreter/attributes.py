@@ -49,7 +49,7 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         found = Const(obj.path.rpartition(".")[2]) if name == "__name__" else dispatch.member(obj.path, name)
         return [(state, found)]
     if _lacks(state, obj, name):
-        machine.slips.add(span)
+        machine.missing_reads.add(span)
     if isinstance(obj, Module):
         return [(state, module_bodies.member(machine, state, obj, name, span))]
     if isinstance(obj, Super):

@@ -75,7 +75,7 @@ ALLOWANCE_BEYOND, SHARE_BEYOND = 1_000, 1_500
 def crosses(machine: Machine, state: State, code: ir.Code) -> bool:
     """Whether a call leads into another module; where no walk stands in the program, whether it leads about there."""
     source, here = code.span.source, machine.program
-    return source is not here.source and (not here.module.walks or source is not state.frame.code.span.source)
+    return source is not here.source and (not here.module.backward_passes or source is not state.frame.code.span.source)
 
 
 def followed(
@@ -92,7 +92,7 @@ def followed(
     nothing meanwhile, is left; one that is called by such a function may take half of the steps that its caller has left.
     A `plain` one is no network's method."""
     imports = machine.imports
-    if code.walks or (not machine.program.module.walks and _leads_to_walks(machine, code)):
+    if code.backward_passes or (not machine.program.module.backward_passes and _leads_to_backward(machine, code)):
         return enter(state)
     spent = imports.closed or (not imports.crossing and _is_spent(machine, state, code, plain=plain))
     if code in imports.endless or (spent and not imports.is_cheap(code, machine.running)):
@@ -102,7 +102,10 @@ def followed(
         imports.told.add(code)
         return leave(state)
     outer, before, start, budget = imports.crossing, state.fork(), machine.steps, machine.budget
-    allowance, walks = (budget - start) // 2 if outer else imports.allowance, len(machine.waste.walks)
+    allowance, backward_passes = (
+        (budget - start) // 2 if outer else imports.allowance,
+        len(machine.waste.backward_passes),
+    )
     entered = None if outer else frozenset(machine.entered)
     machine.budget = min(budget, start + allowance)
     imports.crossing = True
@@ -116,7 +119,7 @@ def followed(
         if not (outer or imports.loading):
             imports.spend(machine.steps - start, plain=plain)
         imports.note(code, machine.steps - start, machine.running if spent else None)
-    if len(machine.waste.walks) > walks:
+    if len(machine.waste.backward_passes) > backward_passes:
         return enter(before)
     if allowance >= LEAST:
         imports.endless.add(code)
@@ -133,10 +136,10 @@ def _is_spent(machine: Machine, state: State, code: ir.Code, *, plain: bool) -> 
     if plain and imports.spent_on_plain > SHARE_OF_PLAIN:
         return True
     module = state.frames[imports.of[code.span.source]].code
-    return imports.spent > imports.share * (1 + module.walks) or imports.spent_before > SHARE_OF_FILE
+    return imports.spent > imports.share * (1 + module.backward_passes) or imports.spent_before > SHARE_OF_FILE
 
 
-def _leads_to_walks(machine: Machine, code: ir.Code) -> bool:
+def _leads_to_backward(machine: Machine, code: ir.Code) -> bool:
     """Whether a walk may be reached from a function of another module, by its name, or its class's where it has none."""
     project = machine.imports.project
     assert project is not None
@@ -219,7 +222,7 @@ def paced(machine: Machine, code: ir.Code) -> Iterator[None]:
 
 
 def _is_tiresome(machine: Machine, code: ir.Code) -> bool:
-    return machine.efforts.get(code, 0) > TIRESOME and not code.walks and code not in machine.leading
+    return machine.efforts.get(code, 0) > TIRESOME and not code.backward_passes and code not in machine.leading
 
 
 def size(state: State, value: Value) -> Size:

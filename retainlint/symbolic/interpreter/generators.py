@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from retainlint import ir
-from retainlint.incident import Turn
+from retainlint.incident import Iteration
 from retainlint.symbolic.interpreter import calls
-from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, settled, sort_turn
+from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, settled, sort_iteration
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
@@ -140,7 +140,7 @@ def over_generator(
 ) -> list[State] | None:
     """The loop's body runs at each `yield`, in the loop's own frame; None if no path came to one, since
     its own loop gathers more before than the turns that are run."""
-    outer, stack, called = state.turns, state.stack, state.calls
+    outer, stack, called = state.iterations, state.stack, state.calls
     ended: list[State] = []
     exhausted: list[State] = []
     yielded: list[Span] = []
@@ -149,23 +149,23 @@ def over_generator(
     def consume(each: State, item: Value) -> list[State]:
         if machine.trying and not trying:
             return []  # it is known now that it yields
-        inner, waiting = (each.stack, each.calls, each.turns), each.suspended
+        inner, waiting = (each.stack, each.calls, each.iterations), each.suspended
         yielded.append(instr.span)
         collect(each, Const(None), delegates=False)
         number = len(each.frame.yielded)
         each.stack, each.calls, each.suspended = stack, called, (*each.suspended, *inner[0])
-        each.turns = (*outer, Turn(instr.span, number, depth=len(called)))
+        each.iterations = (*outer, Iteration(instr.span, number, depth=len(called)))
         begun = around(each, number, item)
         if begun is None:
             exhausted.append(each)
             return []
         for one, value in begun:
             one.write(instr.item, value, instr.span)
-        going, left = sort_turn(machine.run(instr.body, [one for one, _ in begun]))
+        going, left = sort_iteration(machine.run(instr.body, [one for one, _ in begun]))
         ended.extend(left)
         for one in going:
-            forget_dead(one, instr.live_turn)
-            one.stack, one.calls, one.turns = inner
+            forget_dead(one, instr.live_iteration)
+            one.stack, one.calls, one.iterations = inner
             one.suspended = waiting
         return going
 
@@ -179,7 +179,7 @@ def over_generator(
     for each in ended + exhausted:
         each.stack, each.calls, each.suspended = stack, called, state.suspended
     for each in finished:
-        each.turns = outer
+        each.iterations = outer
     after = machine.run(instr.orelse, finished)
     return settled(machine, leave_loop(ended, outer) + after, instr.live)
 

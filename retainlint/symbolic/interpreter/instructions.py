@@ -82,7 +82,7 @@ def _gives_up(machine: Machine, instr: ir.If, state: State, truth: bool) -> bool
     sampled = [each for name in code_text.WORD.findall(instr.span.text) if (each := _sampled(state, name)) is not None]
     for ref, held in sampled:
         state.set(ref, replace(held, items=(), sampled=False, size=None))
-    return bool(sampled) or (machine.anyhow and not state.ledger.freed)
+    return bool(sampled) or (machine.forced and not state.ledger.freed)
 
 
 def _sampled(state: State, name: str) -> tuple[Ref, ListObj] | None:
@@ -276,7 +276,7 @@ def _bound(machine: Machine, state: State, name: str, scope: ir.Scope, span: Spa
         return _BUILTINS[name]
     if (starred := module_bodies.from_star(machine, state, module, name, span)) is not None:
         return starred
-    machine.slips.add(span)
+    machine.missing_reads.add(span)
     if scope is not _ENCLOSING and name in state.frame.code.local_names:
         return None
     missing = objects.fresh(state, span, name=name)

@@ -13,7 +13,7 @@ from retainlint.incident import Freed, Incident, Modified, Moment
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import loop_plan
 from retainlint.symbolic.interpreter.loop_plan import Plan
-from retainlint.symbolic.merging.merge_states import forget_dead, sort_turn
+from retainlint.symbolic.merging.merge_states import forget_dead, sort_iteration
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import reachability
 from retainlint.symbolic.state.coverage import blocks
@@ -41,14 +41,14 @@ class Counting:
         self.tried: set[loop_plan.Place] = set()
         self.left = 0 if machine.trying else ATTEMPTS
 
-    def turn(self, number: int, begun: list[State], again: Callable[[State], list[State]]) -> None:
+    def iteration(self, number: int, begun: list[State], again: Callable[[State], list[State]]) -> None:
         """A turn begins in each of these states; `again` begins another one behind it."""
         machine = self.machine
         if not (self.left and begun):
             return
         if number == 1:
             self.names = loop_plan.of_names(begun[0])
-            if machine.unreached.may_walk(self.loop) or self._gathers(begun[0]):
+            if machine.unreached.may_backpropagate(self.loop) or self._gathers(begun[0]):
                 self.objects = loop_plan.of_objects(begun[0])
             return
         state, places = max(((each, self._grown(each)) for each in begun), key=lambda pair: len(pair[1]))
@@ -63,7 +63,7 @@ class Counting:
         if machine.steps > machine.budget // 2:
             return set()
         names = loop_plan.grown(state, self.names, loop_plan.of_names(state))
-        missed = self._gathers(state) or not machine.unreached.is_walked(self.loop, machine.walked)
+        missed = self._gathers(state) or not machine.unreached.is_backpropagated(self.loop, machine.backpropagated)
         if self.objects is not None and missed:
             return names | loop_plan.grown(state, self.objects, loop_plan.of_objects(state))
         return names & set(_counters(self.loop)) if names and not state.frame.consumer else set()
@@ -94,19 +94,21 @@ def _attempt(
     budget = machine.budget
     machine.budget = min(budget, machine.steps + STEPS)
 
-    def run(begun: list[State], *, walking: bool) -> list[State]:
+    def run(begun: list[State], *, backpropagating: bool) -> list[State]:
         """Run a turn, and begin another one behind those paths that walked in it, or behind the others."""
-        before = max((len(each.walks) for each in begun), default=0)
-        going, _ = sort_turn(machine.run(loop.body, begun))
-        going = machine.thin([each for each in going if (len(each.walks) > before) is walking], loop.span)
+        before = max((len(each.backward_passes) for each in begun), default=0)
+        going, _ = sort_iteration(machine.run(loop.body, begun))
+        going = machine.prune(
+            [each for each in going if (len(each.backward_passes) > before) is backpropagating], loop.span
+        )
         for each in going:
-            loop_plan.widen(each, places - loop_plan.reset(each, places) if walking else places)
+            loop_plan.widen(each, places - loop_plan.reset(each, places) if backpropagating else places)
         return [following for each in going for following in again(each)]
 
     try:
         with machine.trial(partial(_counts, loop.span, known)):
-            between = run([tried], walking=True)
-            run(run(between, walking=False), walking=True)
+            between = run([tried], backpropagating=True)
+            run(run(between, backpropagating=False), backpropagating=True)
     except OutOfSteps:
         if machine.steps > budget:
             raise
@@ -138,16 +140,16 @@ def _counts(loop: Span, known: frozenset[Span], incident: Incident) -> bool:
         case Freed():
             moments = incident.built, incident.freed.moment, incident.reused.moment
         case Modified():
-            moments = incident.built, incident.modified, incident.walk.moment
+            moments = incident.built, incident.modified, incident.backward_pass.moment
         case _:
             return False
-    built, spoilt, needed = (_turn(each, loop) for each in moments)
+    built, spoilt, needed = (_iteration(each, loop) for each in moments)
     chosen = {condition.span for condition in incident.conditions} - known
     return built == spoilt == needed or (spoilt + 2 == needed and len(chosen) <= 1)
 
 
-def _turn(moment: Moment, loop: Span) -> int:
-    return next((turn.number for turn in moment.turns if turn.loop == loop), 0)
+def _iteration(moment: Moment, loop: Span) -> int:
+    return next((iteration.number for iteration in moment.iterations if iteration.loop == loop), 0)
 
 
 NEAR = 8
@@ -202,12 +204,12 @@ def cross(
     return ready, done
 
 
-def _is_stuck(machine: Machine, plan: Plan, state: State, turns: int, number: int) -> bool:
+def _is_stuck(machine: Machine, plan: Plan, state: State, iterations: int, number: int) -> bool:
     """Whether the turn that follows can't be run for itself: there is none, or too little is known of where we are."""
     most = plan.most(state)
-    if (most is not None and most < turns) or machine.steps > machine.budget // 2:
+    if (most is not None and most < iterations) or machine.steps > machine.budget // 2:
         return True
-    return number > 3 and plan.middle is not None and plan.middle.id in state.vague
+    return number > 3 and plan.middle is not None and plan.middle.id in state.imprecise
 
 
 def _lost(machine: Machine, instr: ir.For, plan: Plan, state: State, first: State) -> set[Node]:
@@ -222,7 +224,7 @@ def _lost(machine: Machine, instr: ir.For, plan: Plan, state: State, first: Stat
     lost: set[Node] = set()
     with machine.trial(lambda _: False) as failed:
         for _ in range(BETWEEN):
-            states = _turn_between(machine, instr, plan, states, first, unknowns)
+            states = _iteration_between(machine, instr, plan, states, first, unknowns)
             held, missing = _shares(states, spoilt, unknowns, passing, failed=failed())
             lost |= held & missing
             if failed() or any(each.reported != state.reported for each in states):
@@ -232,7 +234,7 @@ def _lost(machine: Machine, instr: ir.For, plan: Plan, state: State, first: Stat
     return set()
 
 
-def _turn_between(
+def _iteration_between(
     machine: Machine, instr: ir.For, plan: Plan, states: list[State], first: State, unknowns: set[int]
 ) -> list[State]:
     """Run some turn that lies between those that are run; `unknowns` are added to by what nobody knows of it."""
@@ -244,9 +246,9 @@ def _turn_between(
             if current.flow is None:
                 current.write(instr.item, item, instr.span)
                 begun.append(current)
-    going, _ = sort_turn(machine.run(instr.body, begun))
+    going, _ = sort_iteration(machine.run(instr.body, begun))
     for each in going:
-        forget_dead(each, instr.live_turn)
+        forget_dead(each, instr.live_iteration)
     return going
 
 

@@ -16,7 +16,7 @@ from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Symbol, Term, Value
 from retainlint.text.source import Span
 
-TURNS = 4
+ITERATIONS = 4
 
 PARTS = 2_000
 """A loop over layers, objects or weights takes every one of them in turn, as long as it takes no more steps than this
@@ -27,7 +27,7 @@ without those of its calls: each turn may change another of them."""
 class Plan:
     """`turns` at most; `exact`: these are all the turns there are. `at` gives the item at an index, known or not."""
 
-    turns: int
+    iterations: int
     exact: bool
     at: Callable[[State, Value], Results]
     loop: int  # marks what is computed from the turn number
@@ -86,7 +86,7 @@ class Plan:
             state.deciding.discard(self.loop)
         return found
 
-    def _is_asked(self, state: State, turn: Value | None) -> bool:
+    def _is_asked(self, state: State, iteration: Value | None) -> bool:
         """Whether more may be known of how many turns there are, or of the number of one, than was presumed."""
         for size in (self.size, *self.sizes):
             if size is None or decisions.total(state, size) is not size or congruences.has_remainder(size):
@@ -94,7 +94,7 @@ class Plan:
             base, _ = linear(size)
             if base is None or decisions.loops_of(size):
                 return True
-            for term, _ in state.truths.about(base, turn):
+            for term, _ in state.truths.about(base, iteration):
                 if term not in self.presumed:
                     return True
         return False
@@ -128,7 +128,7 @@ class Plan:
         """Whether a state that repeats an earlier turn's tells that all further turns are alike."""
         if self.indexed or number < 2:
             return False
-        return self.loop not in state.deciding or (not self.exact and number >= self.turns)
+        return self.loop not in state.deciding or (not self.exact and number >= self.iterations)
 
 
 def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int = 1) -> Plan:
@@ -144,7 +144,7 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int 
     last = terms.sum_of("-", size, Const(1))
     sure = length is not None or not source.counted
     return Plan(
-        TURNS, False, source.at, loop, source.indexed, sure, size, middle, last, source.span, sizes=source.sizes
+        ITERATIONS, False, source.at, loop, source.indexed, sure, size, middle, last, source.span, sizes=source.sizes
     )
 
 
@@ -230,13 +230,13 @@ def of_lists(state: State) -> dict[int, int]:
     return {id: len(held.items) for id, held in state.heap.items() if type(held) is ListObj}
 
 
-def sample(state: State, before: dict[int, int], turns: int, size: Value | None) -> None:
+def sample(state: State, before: dict[int, int], iterations: int, size: Value | None) -> None:
     """Lists that have grown since, in a loop of which only some turns were run, are of unknown length; one that began
     empty, and took an item in each of these, is as long as what the loop runs over."""
     lists = [(id, held) for id, held in state.heap.items() if type(held) is ListObj and not held.sampled]
     for id, held in lists:
         if len(held.items) > before.get(id, 0):
-            is_whole = not held.open and not before.get(id, 0) and len(held.items) == turns
+            is_whole = not held.open and not before.get(id, 0) and len(held.items) == iterations
             state.set(Ref(id), replace(held, sampled=True, size=size if is_whole else held.size))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from retainlint import ir
-from retainlint.incident import Turn
+from retainlint.incident import Iteration
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import loop_acceleration, loop_plan
 from retainlint.symbolic.interpreter.generators import over_generator, within
-from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, new_states, settled, sort_turn
+from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, new_states, settled, sort_iteration
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state.classes import find
@@ -19,11 +19,11 @@ from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import Bound, GeneratorObj, Instance, Value
 from retainlint.text.source import Span
 
-KNOWN_TURNS = 12
+KNOWN_ITERATIONS = 12
 """While its condition is known, a `while` runs so many turns at most."""
 
 
-UNKNOWN_TURNS = 4
+UNKNOWN_ITERATIONS = 4
 
 
 COUNTERS = 3
@@ -46,11 +46,11 @@ def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
     return after
 
 
-class _Turns:
+class _Iterations:
     """The turns of one loop; `ended` are the states that left it otherwise than by its end."""
 
     def __init__(self, machine: Machine, instr: ir.For, state: State, iterable: Value) -> None:
-        self.machine, self.instr, self.outer = machine, instr, state.turns
+        self.machine, self.instr, self.outer = machine, instr, state.iterations
         self.plan = loop_plan.plan(machine, state, iterable, instr.span, len(instr.body))
         self.ended: list[State] = []
         self.over: list[State] = []
@@ -61,10 +61,10 @@ class _Turns:
         plan, span, outer = self.plan, self.instr.span, self.outer
         begun: list[State] = []
         for each in states:
-            before = each.turns[len(outer)].number if len(each.turns) > len(outer) else 0
-            turn = max(number, before + 1)
-            here = Turn(span, turn, depth=len(each.calls), sure=plan.sure, few=plan.exact, begun=plan.loop)
-            each.turns = (*outer, here)
+            before = each.iterations[len(outer)].number if len(each.iterations) > len(outer) else 0
+            iteration = max(number, before + 1)
+            here = Iteration(span, iteration, depth=len(each.calls), sure=plan.sure, few=plan.exact, begun=plan.loop)
+            each.iterations = (*outer, here)
             plan.presume(each, number, index)
             for current, item in plan.at(each, index):
                 if current.flow is None:
@@ -76,7 +76,7 @@ class _Turns:
 
     def run(self, begun: list[State], last: Value | None = None) -> list[State]:
         """Those that go on behind a turn; not those for which the one at `last` was the last."""
-        live, left = sort_turn(self.machine.run(self.instr.body, begun))
+        live, left = sort_iteration(self.machine.run(self.instr.body, begun))
         self.ended += left
         if last is not None and self.plan.size is not None:
             over = [self.plan.is_last(each, last) for each in live]
@@ -87,9 +87,9 @@ class _Turns:
     def settle(self, live: list[State]) -> list[State]:
         """What is told apart at the end of a turn."""
         for each in live:
-            forget_dead(each, self.instr.live_turn)
+            forget_dead(each, self.instr.live_iteration)
             sweep(each)
-        return self.machine.thin(live, self.instr.span)
+        return self.machine.prune(live, self.instr.span)
 
     def take(self, states: list[State], index: Value) -> list[State]:
         """Run one turn more."""
@@ -101,34 +101,36 @@ class _Turns:
         if not self.plan.exact:
             for each in exhausted + self.ended:
                 at = len(self.outer)
-                loop_plan.sample(each, self.lists, each.turns[at].number if len(each.turns) > at else 0, self.plan.size)
+                loop_plan.sample(
+                    each, self.lists, each.iterations[at].number if len(each.iterations) > at else 0, self.plan.size
+                )
         for each in exhausted:
-            each.turns = self.outer
+            each.iterations = self.outer
         after = self.machine.run(self.instr.orelse, exhausted)
         return settled(self.machine, leave_loop(self.ended, self.outer) + after, self.instr.live)
 
 
 def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
-    turns = _Turns(machine, instr, state, iterable)
-    plan, deep = turns.plan, _is_deep(machine, turns.outer)
+    iterations = _Iterations(machine, instr, state, iterable)
+    plan, deep = iterations.plan, _is_deep(machine, iterations.outer)
     seen: list[State] = []
     live = [state]
     exhausted: list[State] = []
     first: State | None = None
     counting = loop_acceleration.Counting(machine, instr)
-    for number in range(1, plan.turns + 1):
+    for number in range(1, plan.iterations + 1):
         exhausted += [each for each in live if plan.lacks(each, number)]
         live = [each for each in live if not plan.lacks(each, number)]
         if number > 2 and first is not None:
-            live, gone = loop_acceleration.cross(machine, instr, plan, live, first, number, turns.take)
+            live, gone = loop_acceleration.cross(machine, instr, plan, live, first, number, iterations.take)
             exhausted += gone
         skipping = [each for each in live if plan.skips(each, number)]
-        begun = turns.begin([each for each in live if not plan.skips(each, number)], plan.index(number), number)
+        begun = iterations.begin([each for each in live if not plan.skips(each, number)], plan.index(number), number)
         if not plan.exact:
-            known = len(turns.ended)
-            counting.turn(number, begun, lambda each: turns.begin([each], plan.index(3)))
-            del turns.ended[known:]
-        live = skipping + turns.run(begun, plan.index(number) if number < plan.turns else None)
+            known = len(iterations.ended)
+            counting.iteration(number, begun, lambda each: iterations.begin([each], plan.index(3)))
+            del iterations.ended[known:]
+        live = skipping + iterations.run(begun, plan.index(number) if number < plan.iterations else None)
         if live and plan.may_end(live[0], number):
             live, repeated = new_states(
                 machine, live, seen, lenient=number >= COUNTERS and not plan.exact, grown=not plan.exact
@@ -140,11 +142,11 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
             first = live[0].fork()
         if not plan.indexed:
             seen += [each.fork() for each in live]
-    return turns.leave(exhausted + turns.over + live)
+    return iterations.leave(exhausted + iterations.over + live)
 
 
 def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
-    outer, begin = state.turns, ticket()
+    outer, begin = state.iterations, ticket()
     presumed: set[Value] = set()
     ended: list[State] = []
     finished: list[State] = []
@@ -152,14 +154,14 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
     live = [state]
     decided = True
     number = 0
-    unknown_turns = 2 if _is_deep(machine, outer) else UNKNOWN_TURNS
+    unknown_iterations = 2 if _is_deep(machine, outer) else UNKNOWN_ITERATIONS
     is_endless = all(isinstance(each, ir.Const) for each in instr.test)
     counting = loop_acceleration.Counting(machine, instr)
-    while live and number < (KNOWN_TURNS if decided else unknown_turns):
+    while live and number < (KNOWN_ITERATIONS if decided else unknown_iterations):
         number += 1
         begun: list[State] = []
         for each in live:
-            each.turns = (*outer, Turn(instr.span, number, depth=len(each.calls), begun=begin))
+            each.iterations = (*outer, Iteration(instr.span, number, depth=len(each.calls), begun=begin))
         for tested in machine.run(instr.test, live):
             if tested.flow is not None:
                 ended.append(tested)
@@ -172,37 +174,37 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
                 truth = True
                 presumed |= decisions.presume(tested, tested.read(instr.cond))
             (begun if truth else finished).append(tested)
-        if number == 1 or not decided or is_endless or number == KNOWN_TURNS:
-            counting.turn(number, begun, partial(_again, machine, instr, outer))
-        live, left = sort_turn(machine.run(instr.body, begun))
+        if number == 1 or not decided or is_endless or number == KNOWN_ITERATIONS:
+            counting.iteration(number, begun, partial(_again, machine, instr, outer))
+        live, left = sort_iteration(machine.run(instr.body, begun))
         ended += left
         for each in live:
-            forget_dead(each, instr.live_turn)
+            forget_dead(each, instr.live_iteration)
             sweep(each)
-        live = machine.thin(live, instr.span)
+        live = machine.prune(live, instr.span)
         live, repeated = new_states(machine, live, seen, grown=True)
         finished += [] if decided else repeated
         seen += [each.fork() for each in live]
     finished += live
     for each in finished + ended:
-        each.turns = outer
+        each.iterations = outer
         for term in presumed & each.truths.keys():
             del each.truths[term]
     after = machine.run(instr.orelse, finished)
     return settled(machine, leave_loop(ended, outer) + after, instr.live)
 
 
-def _again(machine: Machine, instr: ir.While, outer: tuple[Turn, ...], state: State) -> list[State]:
+def _again(machine: Machine, instr: ir.While, outer: tuple[Iteration, ...], state: State) -> list[State]:
     """Begin a turn behind the one that was tried."""
-    before = state.turns[len(outer)]
-    state.turns = (*outer, replace(before, number=before.number + 1, depth=len(state.calls)))
+    before = state.iterations[len(outer)]
+    state.iterations = (*outer, replace(before, number=before.number + 1, depth=len(state.calls)))
     tested = [each for each in machine.run(instr.test, [state]) if each.flow is None]
     return [each for each in tested if decisions.decide(each, each.read(instr.cond)) is not False]
 
 
-def _is_deep(machine: Machine, outer: tuple[Turn, ...]) -> bool:
+def _is_deep(machine: Machine, outer: tuple[Iteration, ...]) -> bool:
     """Whether a loop stands within so many others that its turns count."""
-    return sum(not turn.is_call for turn in outer) >= machine.chooser.breadth.nested
+    return sum(not iteration.is_call for iteration in outer) >= machine.chooser.breadth.nested
 
 
 def _iterated(machine: Machine, state: State, iterable: Value, span: Span) -> list[tuple[State, Value]]:

@@ -9,12 +9,12 @@ from retainlint import ir, program
 from retainlint.autograd.graph import Node
 from retainlint.incident import Gap, Incident, Witness
 from retainlint.startup.records import record
-from retainlint.symbolic.detectors.claims import Account
+from retainlint.symbolic.detectors.claims import Claims
 from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions
 from retainlint.symbolic.interpreter.instructions import STEPS
 from retainlint.symbolic.merging.dead_registers import spent
 from retainlint.symbolic.merging.equivalence import Hint
-from retainlint.symbolic.merging.merge_states import forget_dead, forget_spent, join
+from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_registers, join
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state.coverage import Sites
 from retainlint.symbolic.state.graphs import Graphs
@@ -50,16 +50,16 @@ class Interpreter:
         self.tells_caught = tells_caught
         self.imports = Imports(project)
         self.graphs = Graphs()
-        self.waste = Account(self.graphs)
+        self.waste = Claims(self.graphs)
         self.full = self.budget = budget  # the steps that an entry may take, and those that what runs now may
         self.steps = 0
         self.reports: list[Report] = []
         self.gaps: dict[Gap, None] = {}
-        self.walked: set[Span] = set()
+        self.backpropagated: set[Span] = set()
         self.leading: set[ir.Code] = set()
         self.passed: set[Node] = set()
         self.trained: set[Node] = set()
-        self.slips: set[Span] = set()
+        self.missing_reads: set[Span] = set()
         self.entered: set[ir.Code] = set()
         self.running = program.module  # the entry
         self.unset: set[int] = set()
@@ -71,8 +71,8 @@ class Interpreter:
         self.chooser = Chooser()
         self.unreached = Sites(program)
         self.yielding: set[ir.Code] = set()
-        self.gpu_asked = self.gpu_open = self.anyhow = False
-        self.thinned = self.trying = False
+        self.gpu_asked = self.gpu_open = self.forced = False
+        self.pruned = self.trying = False
 
     # -- what models ask for --------------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ class Interpreter:
             self.waste.spoil()
 
     def covered(self, state: State, span: Span) -> None:
-        self.walked.add(span)
+        self.backpropagated.add(span)
         self.leading.update(state.frames[each].code for each in state.stack)
 
     def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
@@ -104,7 +104,7 @@ class Interpreter:
     def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:
         """Try a path that nothing may be concluded from, but the failures that count."""
         known, waste, passed, trained = len(self.reports), self.waste, self.passed, self.trained
-        self.trying, self.waste, self.passed, self.trained = True, Account(self.graphs), set(passed), set(trained)
+        self.trying, self.waste, self.passed, self.trained = True, Claims(self.graphs), set(passed), set(trained)
         try:
             yield lambda: len(self.reports) > known
         finally:
@@ -178,7 +178,7 @@ class Interpreter:
                 if len(following) > 1 and self.steps - before > len(live):
                     following = self.together(following, block, index, hints)
                 if len(following) > 1 and len(following) > self.room:
-                    following = self.thin(following, instr.span)
+                    following = self.prune(following, instr.span)
                 live = following
                 if not live:
                     break
@@ -193,7 +193,7 @@ class Interpreter:
             (live if each.flow is None else done).append(each)
         if not live and type(instr) is ir.Load:
             live, done[:] = instructions.bound_elsewhere(instr, [state], done)
-        return self.thin(live, instr.span) if len(live) > 1 and len(live) > self.room else live
+        return self.prune(live, instr.span) if len(live) > 1 and len(live) > self.room else live
 
     def together(self, states: list[State], block: ir.Block, index: int, hints: list[Hint]) -> list[State]:
         """Merge those that come out of one instruction side by side, and are alike: what told them apart before it may be
@@ -205,26 +205,26 @@ class Interpreter:
         else:
             gone = spent(states[0].frame.code).behind(block, index)
             for each in states:
-                forget_spent(each, gone)
+                forget_dead_registers(each, gone)
         return join(self.graphs, states, beside=self.chooser.beside, hints=hints, exact=True)
 
     @property
     def room(self) -> int:
         """How many states may run side by side in the block that is being run."""
         room = self.chooser.room(self.steps / self.full)
-        defines = self.running is self.program.module and self.steps > DEFINING and not self.walked
+        defines = self.running is self.program.module and self.steps > DEFINING and not self.backpropagated
         return min(room, BEYOND.widest) if defines else room
 
-    def thin(self, states: list[State], span: Span) -> list[State]:
+    def prune(self, states: list[State], span: Span) -> list[State]:
         """Merge what can be merged, and drop what is too much."""
         states = join(self.graphs, states, beside=self.chooser.beside)
         room = self.room
         if len(states) <= room:
             return states
-        self.thinned = True
+        self.pruned = True
         few, whole = self.chooser.few(states, room, span)
         if self.chooser.breadth is ONE:
             return few
         self.gap(span, "too many combinations of conditions: not all were followed", spoils=False)
-        self.waste.thin(whole)
+        self.waste.prune(whole)
         return few

@@ -12,7 +12,7 @@ from retainlint.symbolic.state.coverage import blocks
 _SPENT = " spent"
 
 
-class Spent:
+class DeadRegisters:
     """What the blocks of one code read; each is looked into once."""
 
     def __init__(self, code: ir.Code) -> None:
@@ -62,11 +62,11 @@ class Spent:
         return found
 
 
-def spent(code: ir.Code) -> Spent:
+def spent(code: ir.Code) -> DeadRegisters:
     """What is known of a code, which never changes: it is noted on it."""
-    found: Spent | None = vars(code).get(_SPENT)
+    found: DeadRegisters | None = vars(code).get(_SPENT)
     if found is None:
-        found = vars(code)[_SPENT] = Spent(code)
+        found = vars(code)[_SPENT] = DeadRegisters(code)
     return found
 
 

@@ -50,7 +50,7 @@ class Shapes:
     def edges(self, a: Edge | None, b: Edge | None, lazy: bool = False) -> bool:
         """Two graphs are alike if they have the same shape, stem from the same places and are as free."""
         if a is None or b is None:
-            known = self.unwalked if lazy else self.guessed
+            known = self.never_backpropagated if lazy else self.guessed
             return a is b or (known(self.a, a) and known(self.b, b))
         if a.output != b.output:
             return False
@@ -93,7 +93,7 @@ class Shapes:
         """Whether there is no graph, or one that is a mere guess and was not walked."""
         return edge is None or (self.graphs.exists(edge) == GUESS and whole(edge.node) not in state.ledger.freed)
 
-    def unwalked(self, state: State, edge: Edge | None) -> bool:
+    def never_backpropagated(self, state: State, edge: Edge | None) -> bool:
         """Whether there is no graph, or one that no walk has spoilt."""
         if edge is None:
             return True
@@ -102,8 +102,8 @@ class Shapes:
 
     def as_freed(self, left: Node, right: Node) -> bool:
         """Whether both were freed, and both told of, or neither."""
-        alike = (left in self.a.ledger.freed) == (right in self.b.ledger.freed)
-        return alike and (left in self.a.reported) == (right in self.b.reported)
+        equivalent = (left in self.a.ledger.freed) == (right in self.b.ledger.freed)
+        return equivalent and (left in self.a.reported) == (right in self.b.reported)
 
     def as_stale(self, left: Node, right: Node) -> bool:
         """Whether the same saved tensors of two nodes were changed since."""

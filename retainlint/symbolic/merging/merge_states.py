@@ -7,7 +7,7 @@ from functools import reduce
 from typing import TypeAlias
 
 from retainlint import ir
-from retainlint.incident import Turn
+from retainlint.incident import Iteration
 from retainlint.ir import Code, Live
 from retainlint.symbolic.detectors import gradient_order
 from retainlint.symbolic.merging.equivalence import Hint, equivalent
@@ -15,7 +15,7 @@ from retainlint.symbolic.solver import congruences, feasibility, finite_domains
 from retainlint.symbolic.solver.decisions import negate
 from retainlint.symbolic.solver.intervals import latest
 from retainlint.symbolic.state.graphs import Graphs
-from retainlint.symbolic.state.path_condition import Truths, begun_alike
+from retainlint.symbolic.state.path_condition import Truths, begun_equivalent
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import MIXED, Choice, State, Unbound, replaced
 from retainlint.symbolic.state.values import TOTAL, Const, Instance, Term, UnknownObj, Value, symbols
@@ -136,7 +136,7 @@ def _mortal(code: Code, live: Live) -> frozenset[str]:
 _MORTAL = " mortal"
 
 
-def forget_spent(state: State, registers: frozenset[int]) -> None:
+def forget_dead_registers(state: State, registers: frozenset[int]) -> None:
     """Drop registers that nobody reads any more."""
     gone = state.frame.registers.keys() & registers
     if gone:
@@ -234,16 +234,16 @@ def _merged(a: State, b: State) -> State:
     winner = b if second > first or (second == first and (ours or theirs) and _is_cut_short(a, b)) else a
     other = b if winner is a else a
     winner.unless = merged(winner, other, theirs if winner is a else ours)
-    winner.vague = a.vague | b.vague
+    winner.imprecise = a.imprecise | b.imprecise
     if ours or theirs:
         unlike = _unlike(winner.frame.names, other.frame.names)
-        winner.vague |= _blurred(ours, theirs) | _mixed(unlike)
+        winner.imprecise |= _blurred(ours, theirs) | _mixed(unlike)
         known = _shared(a, b, ours, theirs)
         known.update(_about(winner, _computed_apart(winner, unlike)))
         winner.truths = Truths(known)
     winner.choices = choices if choices is not None else winner.choices
     winner.retained = tuple(dict.fromkeys(a.retained + b.retained)) if a.retained != b.retained else a.retained
-    winner.deeds = gradient_order.merged(a.deeds, b.deeds)
+    winner.gradient_events = gradient_order.merged(a.gradient_events, b.gradient_events)
     return winner
 
 
@@ -339,7 +339,7 @@ def _blurred(ours: Known, theirs: Known) -> frozenset[int]:
 
 def resolve(a: tuple[Choice, ...], b: tuple[Choice, ...]) -> tuple[Choice, ...] | None:
     """The choices without the one in which both differ only by its answer; None if they differ by more."""
-    shared = begun_alike(a, b)
+    shared = begun_equivalent(a, b)
     ours, theirs = a[shared:], b[shared:]
     left = _without(ours, theirs)
     if len(left) > 1:
@@ -390,7 +390,7 @@ def new_states(
     return new, old
 
 
-def sort_turn(states: list[State]) -> tuple[list[State], list[State]]:
+def sort_iteration(states: list[State]) -> tuple[list[State], list[State]]:
     """Those that go on with the next turn, and those that left the loop."""
     going: list[State] = []
     left: list[State] = []
@@ -403,9 +403,9 @@ def sort_turn(states: list[State]) -> tuple[list[State], list[State]]:
     return going, left
 
 
-def leave_loop(states: list[State], outer: tuple[Turn, ...]) -> list[State]:
+def leave_loop(states: list[State], outer: tuple[Iteration, ...]) -> list[State]:
     for state in states:
-        state.turns = outer
+        state.iterations = outer
         if state.flow is not None and state.flow.kind == "break":
             state.flow = None
     return states

@@ -65,13 +65,13 @@ def decide(state: State, value: Term) -> bool | None:
 def _test(value: Term, known: list[tuple[Value, bool]], names: tuple[Value, ...]) -> Test:
     """The truth of a condition for some numbers; None where they contradict what is known. It is made of a text, since
     thousands of numbers are tried: of nothing but numbers, operators and the names of the unknowns."""
-    spelt = {name: f"n{place}" for place, name in enumerate(names)}
+    spelled = {name: f"n{place}" for place, name in enumerate(names)}
     try:
-        asked = _spelt(value, spelt)
-        holds = [f"{'' if truth else 'not '}{_spelt(term, spelt)}" for term, truth in known]
+        asked = _spelled(value, spelled)
+        holds = [f"{'' if truth else 'not '}{_spelled(term, spelled)}" for term, truth in known]
     except _TooDeep:
         return _worked_out(value, known, names)
-    return _compiled(f"lambda {', '.join(spelt.values())}: bool({asked}) if {' and '.join(holds)} else None")
+    return _compiled(f"lambda {', '.join(spelled.values())}: bool({asked}) if {' and '.join(holds)} else None")
 
 
 @lru_cache(maxsize=1_000)
@@ -91,13 +91,16 @@ def _worked_out(value: Term, known: list[tuple[Value, bool]], names: tuple[Value
     return test
 
 
-def is_out_of_step(state: State, walk: Span) -> bool:
+def is_out_of_step(state: State, backward_pass: Span) -> bool:
     """Whether this path has answered, now so and now otherwise, a condition on the remainder of a number that it doesn't
     follow: of a tensor, or of what an unseen object counts. It may have missed the turn in which it was so again, where
     `walk` frees its graph by such a choice."""
     answers: dict[Span, bool] = {}
     places = [choice.condition.span for choice in state.choices]
-    if not any(each.source == walk.source and walk.start <= each.start and each.end <= walk.end for each in places):
+    if not any(
+        each.source == backward_pass.source and backward_pass.start <= each.start and each.end <= backward_pass.end
+        for each in places
+    ):
         return False
     return any(
         answers.setdefault(choice.condition.span, choice.condition.taken) is not choice.condition.taken
@@ -128,12 +131,12 @@ def _ranges(unknowns: tuple[Value, ...], terms: list[Value]) -> list[list[int]] 
     return ranges
 
 
-def _spelt(value: Value, names: dict[Value, str], depth: int = 0) -> str:
+def _spelled(value: Value, names: dict[Value, str], depth: int = 0) -> str:
     """A number or condition as Python writes it. Raises _TooDeep where that would be too much for its parser."""
     if depth > DEEPEST:
         raise _TooDeep
     if _is_arithmetic(value):
-        left, right = (_spelt(each, names, depth + 1) for each in value.args)
+        left, right = (_spelled(each, names, depth + 1) for each in value.args)
         return f"({left} {value.op} {right})"
     if isinstance(value, Const):
         return f"({value.value:#x})" if isinstance(value.value, int) else "0"

@@ -48,7 +48,7 @@ SCALARS = {"int": int, "float": float, "str": str, "bool": bool, "bytes": bytes}
 
 _CLASSES = (External, Ref)
 
-_HEIRS = {"_BatchNorm": r"(Sync)?BatchNorm(\dd)?", "_ConvNd": r"Conv(Transpose)?\dd", "RNNBase": "RNN|LSTM|GRU"}
+_SUBCLASSES = {"_BatchNorm": r"(Sync)?BatchNorm(\dd)?", "_ConvNd": r"Conv(Transpose)?\dd", "RNNBase": "RNN|LSTM|GRU"}
 """The layers that derive from a base of torch's own."""
 
 
@@ -74,8 +74,8 @@ def layer_named(path: str) -> str | None:
 def is_layer(kind: str, path: str) -> bool | None:
     """Whether a layer of this kind is one of a class of torch's; None for bases that nobody here knows."""
     name = path.rpartition(".")[2]
-    if name in _HEIRS:
-        return re.fullmatch(_HEIRS[name], kind) is not None
+    if name in _SUBCLASSES:
+        return re.fullmatch(_SUBCLASSES[name], kind) is not None
     layer = layer_named(path)
     return None if layer is None else layer in ("Module", kind)
 
@@ -191,7 +191,7 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
         return Const(one)
     if op == "is":
         same = _identical(state, left, right)
-        return Const(same) if same is not None else _spelt(state, "is", left, right)
+        return Const(same) if same is not None else _spelled(state, "is", left, right)
     if isinstance(left, Const) and isinstance(right, Const):
         try:
             return Const(bool(_COMPARE[op](left.value, right.value)), both(left.loops, right.loops))
@@ -209,10 +209,10 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             return Const(False)
     if op == "in":
         return _contains(state, left, right)
-    return _spelt(state, op, left, right)
+    return _spelled(state, op, left, right)
 
 
-def _spelt(state: State, op: str, left: Value, right: Value) -> Value:
+def _spelled(state: State, op: str, left: Value, right: Value) -> Value:
     """A comparison as a term, the same one for all ways to write it: `a < b` and `b > a`, `i + 1 == n` and `i == n - 1`."""
     (lbase, loff), (rbase, roff) = linear(left), linear(right)
     if op in ("==", "<", "<=") and rbase is None and (parts := _difference(lbase)):
@@ -231,7 +231,7 @@ def _spelt(state: State, op: str, left: Value, right: Value) -> Value:
     if isinstance(right, Const):
         return Term(op, (left, right))
     if op == "<":
-        return negate(_spelt(state, "<=", right, left))
+        return negate(_spelled(state, "<=", right, left))
     if op in ("==", "is") and _comes_before(right, left):
         (base, offset), (other, ahead) = linear(right), linear(left)
         if base is None or other is None or op == "is":
@@ -267,7 +267,7 @@ def _contains(state: State, item: Value, container: Value) -> Value:
     container = classes.of(state, container)
     obj = state.get(container)
     if isinstance(container, Method) and container.name == "__dict__":
-        return _is_set(state, container.obj, item) or _spelt(state, "in", item, container)
+        return _is_set(state, container.obj, item) or _spelled(state, "in", item, container)
     known: tuple[Value, ...] | None = None
     if isinstance(container, Tuple):
         known = container.items

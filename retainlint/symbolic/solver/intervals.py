@@ -83,7 +83,7 @@ def _below(op: str, most: Linear, other: Linear, at: int) -> bool | None:
 def latest(ours: Mapping[Value, bool], theirs: Mapping[Value, bool]) -> dict[Value, bool]:
     """That a number is at most a turn's, where it is that turn's by one path's choice, and an earlier one's by the
     other's; given what each has chosen that the other hasn't."""
-    both = _turns_named(ours), _turns_named(theirs)
+    both = _iterations_named(ours), _iterations_named(theirs)
     return {
         Term("<=", (number, index)): True
         for named, others in (both, both[::-1])
@@ -92,7 +92,7 @@ def latest(ours: Mapping[Value, bool], theirs: Mapping[Value, bool]) -> dict[Val
     }
 
 
-def _turns_named(known: Mapping[Value, bool]) -> list[tuple[Value, Value, bool]]:
+def _iterations_named(known: Mapping[Value, bool]) -> list[tuple[Value, Value, bool]]:
     """The numbers that a path has chosen to be a turn's, or at most that; which turn it is."""
     found: list[tuple[Value, Value, bool]] = []
     for term, truth in known.items():

@@ -19,11 +19,11 @@ def note(machine: Machine, instr: ir.If, cond: Value) -> None:
         machine.rounds[instr.span] = frozenset((*_bound(instr.then), *_bound(instr.orelse)))
 
 
-def may_have_renewed(machine: Machine, state: State, node: Node, walk: str) -> bool:
+def may_have_renewed(machine: Machine, state: State, node: Node, backward_pass: str) -> bool:
     """Whether a turn that was not run may have built anew what a walk, that is written so, needs of an earlier turn."""
-    if not machine.rounds or machine.graphs.births[node].moment.turns == state.turns:
+    if not machine.rounds or machine.graphs.births[node].moment.iterations == state.iterations:
         return False
-    words = frozenset(code_text.WORD.findall(walk))
+    words = frozenset(code_text.WORD.findall(backward_pass))
     return any(
         not words.isdisjoint(machine.rounds.get(choice.condition.span, ())) and _is_of_two_loops(choice.term)
         for choice in state.choices

@@ -11,7 +11,7 @@ from retainlint import ir, program
 from retainlint.symbolic.state import code_text
 from retainlint.text.source import Span
 
-WALKS = frozenset({"backward", "manual_backward", "autograd"})
+BACKWARD_NAMES = frozenset({"backward", "manual_backward", "autograd"})
 """Names in whose neighbourhood something is walked."""
 
 
@@ -33,9 +33,9 @@ class Arms:
         return frozenset(name for block in blocks for name in _mentioned(block))
 
 
-def walkers(program: program.Program) -> frozenset[str]:
+def names_leading_to_backward(program: program.Program) -> frozenset[str]:
     """The names of walks, and of the program's functions that walk or call one of these."""
-    found = WALKS
+    found = BACKWARD_NAMES
     known: dict[ir.Code, frozenset[str]] = {}
     while True:
         mentions: dict[str, frozenset[str]] = {}
@@ -51,7 +51,7 @@ def walkers(program: program.Program) -> frozenset[str]:
 
 def count(program: program.Program) -> int:
     """How many walks are written in a program, at most."""
-    return sum(name in WALKS for name in _mentioned(program.module.body, WALKS))
+    return sum(name in BACKWARD_NAMES for name in _mentioned(program.module.body, BACKWARD_NAMES))
 
 
 def _functions(block: ir.Block, names: frozenset[str]) -> Iterator[ir.Code]:
@@ -99,18 +99,20 @@ def blocks(instr: ir.Instr) -> Iterable[ir.Block]:
     return () if found is None else found(instr)
 
 
-_WALK = re.compile(r".*\.\s*backward\s*\([^()]*\)", re.DOTALL)
+_BACKWARD = re.compile(r".*\.\s*backward\s*\([^()]*\)", re.DOTALL)
 
 
-def has_walks(code: ir.Code, walked: set[Span]) -> bool:
+def has_backward(code: ir.Code, backpropagated: set[Span]) -> bool:
     """Whether a walk stands in a function's own body that isn't among those that were executed; one of another library
     than torch is no walk."""
-    return any(span not in walked for span in _walks(code.body)) and not code_text.speaks_another(code.span.source)
+    return any(span not in backpropagated for span in _backward_passes(code.body)) and not code_text.speaks_another(
+        code.span.source
+    )
 
 
-def makes_walks(code: ir.Code, entered: set[ir.Code]) -> bool:
+def makes_backward(code: ir.Code, entered: set[ir.Code]) -> bool:
     """Whether a function makes one that walks, and that nobody called."""
-    return any(each.walks and each not in entered for each in made(code))
+    return any(each.backward_passes and each not in entered for each in made(code))
 
 
 def made(code: ir.Code) -> list[ir.Code]:
@@ -125,29 +127,29 @@ class Sites:
         self.program = program
         self.found: dict[int, tuple[ir.For | ir.While, frozenset[Span]]] = {}  # by the identity of a loop
 
-    def may_walk(self, loop: ir.For | ir.While) -> bool:
+    def may_backpropagate(self, loop: ir.For | ir.While) -> bool:
         """Whether a loop's body leads to a walk of the program."""
         return bool(self._of(loop))
 
-    def is_walked(self, loop: ir.For | ir.While, walked: set[Span]) -> bool:
+    def is_backpropagated(self, loop: ir.For | ir.While, backpropagated: set[Span]) -> bool:
         """Whether some path came to each walk that a loop's body leads to."""
-        return self._of(loop) <= walked
+        return self._of(loop) <= backpropagated
 
     def _of(self, loop: ir.For | ir.While) -> frozenset[Span]:
         if id(loop) not in self.found:
-            self.found[id(loop)] = loop, frozenset(self._walks_below(loop))
+            self.found[id(loop)] = loop, frozenset(self._backward_below(loop))
         return self.found[id(loop)][1]
 
-    def _walks_below(self, loop: ir.For | ir.While) -> Iterator[Span]:
-        yield from _walks(loop.body)
+    def _backward_below(self, loop: ir.For | ir.While) -> Iterator[Span]:
+        yield from _backward_passes(loop.body)
         seen: set[str] = set()
         waiting = set(code_text.WORD.findall(loop.span.source.text[loop.span.start : _end(loop)]))
         while new := (waiting - seen) & self._functions.keys():
             seen |= new
             for code in (code for name in new for code in self._functions[name]):
                 waiting |= set(code_text.WORD.findall("".join(code_text.texts([code]))))
-                if code.walks:
-                    yield from _walks(code.body)
+                if code.backward_passes:
+                    yield from _backward_passes(code.body)
 
     @cached_property
     def _functions(self) -> dict[str, list[ir.Code]]:
@@ -181,9 +183,9 @@ def _codes(block: ir.Block) -> Iterator[ir.Code]:
             yield from _codes(inner)
 
 
-def _walks(block: ir.Block) -> Iterator[Span]:
+def _backward_passes(block: ir.Block) -> Iterator[Span]:
     for instr in block:
-        if isinstance(instr, ir.Call) and _WALK.fullmatch(instr.span.text):
+        if isinstance(instr, ir.Call) and _BACKWARD.fullmatch(instr.span.text):
             yield instr.span
         for inner in blocks(instr):
-            yield from _walks(inner)
+            yield from _backward_passes(inner)

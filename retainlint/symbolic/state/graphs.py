@@ -33,10 +33,10 @@ class Returned:
         """Nodes that are known to lead to a leaf, or to a network."""
 
 
-UNSEEN = "UnseenBackward"
+OPAQUE_CALL = "UnseenBackward"
 """The op of a node that stands for a call that we couldn't see."""
 
-PART = "PartBackward"
+PROJECTION = "PartBackward"
 """The op of a node that stands for a part of what such a call returned."""
 
 
@@ -133,7 +133,7 @@ class Graphs:
             saved.append(SavedTensor("weights", ticket()))
         following = (*inputs, *(edge for edge, _ in weights))
         sure = (level,) * len(inputs) + tuple(max(level, how) for _, how in weights)
-        node = Node(UNSEEN, tuple(saved), following, state.ledger.next_order())
+        node = Node(OPAQUE_CALL, tuple(saved), following, state.ledger.next_order())
         passes = tuple(max(how, self.exists(edge)) for edge, how in zip(following, sure, strict=True))
         inside = state.in_init
         slots = (level, *(sure[len(inputs) :] or (level,) * (len(saved) - 1)))
@@ -154,7 +154,7 @@ class Graphs:
     ) -> Edge:
         """A part of what nobody sees: it may have the graph of the whole, and saves nothing. `level` is how sure that is;
         a "slice" is all of it that counts."""
-        node = Node(PART, (), (whole,), state.ledger.next_order())
+        node = Node(PROJECTION, (), (whole,), state.ledger.next_order())
         self.births[node] = Birth(
             moment,
             level,
@@ -277,7 +277,7 @@ class Graphs:
 
 def whole(node: Node) -> Node:
     """What a part is a part of; any other node itself."""
-    while node.op == PART and node.next[0] is not None:
+    while node.op == PROJECTION and node.next[0] is not None:
         node = node.next[0].node
     return node
 
@@ -288,9 +288,11 @@ def _made(state: State, span: Span) -> Moment:
     depth = len(state.calls)
     inside = (
         t.is_call or t.depth != depth or t.loop.source is not span.source or t.loop.start < span.start
-        for t in now.turns
+        for t in now.iterations
     )
-    return replace(now, turns=tuple(turn for turn, holds in zip(now.turns, inside, strict=True) if holds))
+    return replace(
+        now, iterations=tuple(iteration for iteration, holds in zip(now.iterations, inside, strict=True) if holds)
+    )
 
 
 Serving: TypeAlias = "tuple[tuple[int, ...] | None, ...] | None"

@@ -41,11 +41,15 @@ def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
         named.setdefault(method.name, []).append(method)
     reached = _reached(named, {entry.name}) | {"__init__"}
     callers = [method for method in methods if method.name not in reached and entry.name in said(OWN, method)]
-    turns = [turn for method in callers for turn in _turns_calling(method, entry.name)]
-    around = _reached(named, {name for turn in turns for name in OWN.findall(turn)}) if turns else named.keys()
+    iterations = [iteration for method in callers for iteration in _loops_calling(method, entry.name)]
+    around = (
+        _reached(named, {name for iteration in iterations for name in OWN.findall(iteration)})
+        if iterations
+        else named.keys()
+    )
     others = [method for name, group in named.items() if name in around and name not in reached for method in group]
     lost = {name for method in _but_init(others) for name in said(_SET, method)}
-    lost.update(name for turn in turns for name in _SET.findall(turn))
+    lost.update(name for iteration in iterations for name in _SET.findall(iteration))
     if lost & held.attrs.keys():
         state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
@@ -62,7 +66,7 @@ def _reached(named: Mapping[str, Sequence[ir.Code]], names: set[str]) -> set[str
     return reached
 
 
-def _turns_calling(method: ir.Code, name: str) -> Iterator[str]:
+def _loops_calling(method: ir.Code, name: str) -> Iterator[str]:
     """The texts of the innermost loops in which a method calls another one of its object again and again."""
     text = text_of(method)
     for call in re.finditer(rf"\bself\.{name}\(", text):

@@ -109,9 +109,9 @@ class Chooser:
         """What each state has answered otherwise than another, as numbers."""
         shared = set(map(id, states[0].choices)).intersection(*(map(id, state.choices) for state in states[1:]))
         given = [[choice for choice in state.choices if id(choice) not in shared] for state in states]
-        alike = [choice for choice in states[0].choices if id(choice) in shared]
-        for choice in chain(alike, *given):
+        equivalent = [choice for choice in states[0].choices if id(choice) in shared]
+        for choice in chain(equivalent, *given):
             if choice.number < 0:
                 choice.number = self.numbers.setdefault(choice.condition, len(self.numbers))
-        common = {choice.number for choice in alike}
+        common = {choice.number for choice in equivalent}
         return [frozenset([choice.number for choice in several]) - common for several in given]

@@ -91,8 +91,8 @@ class Truths(dict[Value, bool]):
     def apart(self, other: Truths) -> tuple[dict[Value, bool], dict[Value, bool]]:
         """What each of two paths has chosen that the other hasn't, or otherwise. What they chose before they parted
         are the same objects in both, which is cheap to tell."""
-        alike = min(begun_alike(self, other), begun_alike(self.values(), other.values()))
-        ours, theirs = self._behind(alike), other._behind(alike)
+        equivalent = min(begun_equivalent(self, other), begun_equivalent(self.values(), other.values()))
+        ours, theirs = self._behind(equivalent), other._behind(equivalent)
         return _without(ours, theirs), _without(theirs, ours)
 
     def _behind(self, place: int) -> dict[Value, bool]:
@@ -109,6 +109,6 @@ def _without(one: dict[Value, bool], other: dict[Value, bool]) -> dict[Value, bo
     return {term: truth for term, truth in one.items() if other.get(term) is not truth}
 
 
-def begun_alike(a: Collection[object], b: Collection[object]) -> int:
+def begun_equivalent(a: Collection[object], b: Collection[object]) -> int:
     """How many objects two collections begin with that are the same."""
     return next(compress(count(), map(is_not, a, b)), min(len(a), len(b)))

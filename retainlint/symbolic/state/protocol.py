@@ -11,7 +11,7 @@ from retainlint.autograd.graph import Node
 from retainlint.incident import Incident, Witness
 from retainlint.program import Program
 from retainlint.startup.records import record
-from retainlint.symbolic.detectors.claims import Account
+from retainlint.symbolic.detectors.claims import Claims
 from retainlint.symbolic.state.coverage import Sites
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.imports import Imports
@@ -62,13 +62,13 @@ class Machine(Protocol):
 
     program: Program
     graphs: Graphs
-    waste: Account  # what was kept or built for nothing
+    waste: Claims  # what was kept or built for nothing
     imports: Imports
     steps: int
     budget: int
     running: ir.Code  # the entry
     entered: set[ir.Code]  # the codes of the program that were run
-    walked: set[Span]  # where a walk was executed
+    backpropagated: set[Span]  # where a walk was executed
     leading: set[ir.Code]  # functions in which one was, or in what they called
     unset: set[int]  # records that stand for attributes which were read, and set elsewhere if at all
     rounds: dict[Span, frozenset[str]]  # what arms bind whose conditions nobody follows through all turns
@@ -78,21 +78,21 @@ class Machine(Protocol):
     watching: int  # how many bodies of `try` are being run
     passed: set[Node]  # that a walk which leaves gradients has passed
     trained: set[Node]  # leaves that a step has changed
-    slips: set[Span]  # where something was taken that isn't there
+    missing_reads: set[Span]  # where something was taken that isn't there
     chooser: Chooser
     yielding: set[ir.Code]  # generators that yield once their counters have grown
     unreached: Sites  # the walks that the program's loops lead to
     trying: bool  # whether a path is tried that nothing is concluded from
     gpu_asked: bool  # whether the program asked for a GPU
     gpu_open: bool  # whether it isn't told that there is none
-    anyhow: bool  # whether an entry is run once more, since no path came to its walks
+    forced: bool  # whether an entry is run once more, since no path came to its walks
     risks: int  # how much was run in them that may have raised for a reason that nobody sees
 
     def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:
         """Run a block on each state; what ended early (`flow`) comes back with the rest."""
         ...
 
-    def thin(self, states: list[State], span: Span) -> list[State]:
+    def prune(self, states: list[State], span: Span) -> list[State]:
         """Merge what can be merged, and drop what is too much."""
         ...
 

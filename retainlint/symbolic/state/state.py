@@ -8,7 +8,7 @@ from itertools import count
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.ledger import Ledger
-from retainlint.incident import Condition, Moment, Turn, Walk
+from retainlint.incident import BackwardPass, Condition, Iteration, Moment
 from retainlint.ir import Code
 from retainlint.startup.records import record
 from retainlint.symbolic.state.path_condition import Truths
@@ -32,10 +32,10 @@ class Flow:
 
 
 @record(eq=False)
-class WalkRecord:
+class BackwardRecord:
     """A walk that ran on this path: what it reached at which level, what it freed."""
 
-    walk: Walk
+    backward_pass: BackwardPass
     reach: dict[Node, int] = field(repr=False)
     freed: frozenset[Node] = field(repr=False)
     created: int  # how many nodes there were
@@ -43,7 +43,7 @@ class WalkRecord:
     targets: tuple[Edge, ...] | None = None
     accumulate: bool = True
     creates: bool = False  # the gradients have graphs of their own
-    hoped: bool = False  # it ran in a `try`, and is only supposed to have succeeded
+    uncertain: bool = False  # it ran in a `try`, and is only supposed to have succeeded
     keeps: Value | None = None  # what was asked for whether it keeps its graph
 
 
@@ -69,7 +69,7 @@ class Step:
 
 
 @record
-class Deed:
+class GradientEvent:
     """What was done to gradients: a "walk", a "zero", a "step", or "other": set by hand, or something unseen.
 
     `owner` is the optimiser, None where it is no optimiser's; `text` is how it is written.
@@ -182,20 +182,23 @@ class State:
     """All that one path knows. Mutable; `fork` gives a second one that goes its own way."""
 
     __slots__ = (
+        "backward_passes",
         "base",
         "cache",
         "calls",
         "changes",
         "choices",
         "deciding",
-        "deeds",
         "expects",
         "flow",
         "frames",
         "grad",
+        "gradient_events",
         "guards",
         "heap",
         "hooks",
+        "imprecise",
+        "iterations",
         "ledger",
         "me",
         "opened",
@@ -207,10 +210,7 @@ class State:
         "steps",
         "suspended",
         "truths",
-        "turns",
         "unless",
-        "vague",
-        "walks",
         "written",
     )  # fmt: skip
 
@@ -220,7 +220,7 @@ class State:
         self.frames = Frames(self.base)
         self.stack: tuple[int, ...] = ()
         self.calls: tuple[Span, ...] = ()
-        self.turns: tuple[Turn, ...] = ()
+        self.iterations: tuple[Iteration, ...] = ()
         self.heap = Heap(self.base)
         self.written: set[int] = set()  # records that were there before, and were replaced since the last fork
         self.past: Past | None = None  # those before
@@ -228,7 +228,9 @@ class State:
         self.truths = Truths()
         self.deciding: set[int] = set()  # runs of loops whose turn number decided something; shared by all forks
         self.opened: set[Node] = set()  # of whose graphs unseen parts were taken, by items; shared by all forks
-        self.vague: frozenset[int] = frozenset()  # symbols of which paths that went into this one knew different things
+        self.imprecise: frozenset[int] = (
+            frozenset()
+        )  # symbols of which paths that went into this one knew different things
         self.choices: tuple[Choice, ...] = ()
         self.unless: tuple[Unbound, ...] = ()
         self.flow: Flow | None = None
@@ -239,18 +241,20 @@ class State:
         self.grad = True
         self.guards = 0
         self.expects = 0  # contexts in which a failure isn't only caught, but asserted
-        self.walks: tuple[WalkRecord, ...] = ()
+        self.backward_passes: tuple[BackwardRecord, ...] = ()
         self.changes: tuple[Change, ...] = ()
         self.steps: tuple[Step, ...] = ()
-        self.retained: tuple[WalkRecord, ...] = ()  # walks that kept their graph, of paths that went into this one too
-        self.deeds: tuple[Deed, ...] = ()
+        self.retained: tuple[
+            BackwardRecord, ...
+        ] = ()  # walks that kept their graph, of paths that went into this one too
+        self.gradient_events: tuple[GradientEvent, ...] = ()
         self.reported: frozenset[Node | tuple[Node, Hashable]] = frozenset()
 
     def fork(self) -> State:
         other = State.__new__(State)  # all is taken over
         other.me, other.base, other.written = ticket(), self.base, set()
         other.frames = Frames(self.base, self.frames)
-        other.stack, other.calls, other.turns = self.stack, self.calls, self.turns
+        other.stack, other.calls, other.iterations = self.stack, self.calls, self.iterations
         other.heap = Heap(self.base, self.heap)
         if self.written:
             self.past, self.written = Past(self.written, self.past), set()
@@ -260,8 +264,13 @@ class State:
         other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
         other.suspended, other.cache, other.hooks = self.suspended, self.cache, self.hooks
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
-        other.walks, other.changes, other.steps, other.reported = self.walks, self.changes, self.steps, self.reported
-        other.retained, other.deeds, other.vague = self.retained, self.deeds, self.vague
+        other.backward_passes, other.changes, other.steps, other.reported = (
+            self.backward_passes,
+            self.changes,
+            self.steps,
+            self.reported,
+        )
+        other.retained, other.gradient_events, other.imprecise = self.retained, self.gradient_events, self.imprecise
         other.unless = self.unless
         self.me = ticket()  # neither side owns the shared frames now
         return other
@@ -336,12 +345,12 @@ class State:
         self.written.add(ref.id)
 
     def moment(self, span: Span) -> Moment:
-        return Moment(span, self.turns, self.calls)
+        return Moment(span, self.iterations, self.calls)
 
     def assume(self, term: Value, answer: bool, span: Span, taken: bool) -> None:
         """Take a side of a condition that can't be decided: its term's answer, and what then holds of its text."""
         self.truths[term] = answer
-        self.choices += (Choice(Condition(span, taken, len(self.calls), turns=self.turns), term, answer),)
+        self.choices += (Choice(Condition(span, taken, len(self.calls), iterations=self.iterations), term, answer),)
 
 
 class Past:

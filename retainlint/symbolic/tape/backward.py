@@ -8,14 +8,14 @@ from itertools import zip_longest
 from retainlint.autograd import engine
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.saves import rows
-from retainlint.incident import NoGraph, Walk
+from retainlint.incident import BackwardPass, NoGraph
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.detectors import gradient_order, retained_graphs, witness
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
-from retainlint.symbolic.state.state import Flow, State, WalkRecord
+from retainlint.symbolic.state.state import BackwardRecord, Flow, State
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Failure, TensorObj
-from retainlint.symbolic.tape.observer import Refused, Request, Watch
+from retainlint.symbolic.tape.observer import BackwardObserver, Refused, Request
 from retainlint.text.source import Span
 
 
@@ -98,20 +98,20 @@ _CUTS = frozenset(("detach", "no_grad", "data", "item", "leaf", "create_graph", 
 def execute(machine: Machine, state: State, request: Request) -> list[Mark | None]:
     """Run a walk on a path; the gradients at the targets."""
     machine.covered(state, request.span)
-    walk = Walk(state.moment(request.span), request.text, request.retain)
+    backward_pass = BackwardPass(state.moment(request.span), request.text, request.retain)
     edges = [machine.graphs.edge(state, root) for root in request.roots]
     if not edges or any(edge is None for edge in edges):
-        _no_graph(machine, state, request, walk, edges)
+        _no_graph(machine, state, request, backward_pass, edges)
         machine.waste.give(edge for edge in edges if edge is not None)
         machine.waste.spoil()
         return []
     roots = tuple(edge for edge in edges if edge is not None)
-    watch = Watch(machine, state, request, roots, walk)
+    watch = BackwardObserver(machine, state, request, roots, backward_pass)
     told = state.reported
     if request.accumulate:
-        gradient_order.walked(state, walk.moment)
+        gradient_order.backpropagated(state, backward_pass.moment)
     try:
-        marks = engine.walk(
+        marks = engine.backward_pass(
             [(edge, Mark(seed)) for edge, seed in zip_longest(roots, request.seeds[: len(roots)])],
             state.ledger,
             Gradients(machine.graphs, state, request.create, request.span),
@@ -122,30 +122,32 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
         )
     except Refused:
         state.flow = Flow("raise", Failure("RuntimeError"))
-        state.walks += (watch.record(),)
-        retained_graphs.walked(machine.waste, state, state.walks[-1], request.written, failed=True)
+        state.backward_passes += (watch.record(),)
+        retained_graphs.backpropagated(machine.waste, state, state.backward_passes[-1], request.written, failed=True)
         return []
     if request.accumulate:
         machine.passed.update(watch.reach if request.targets is None else (edge.node for edge in request.targets))
     record = watch.record()
-    retained_graphs.walked(machine.waste, state, record, request.written, failed=state.reported is not told)
+    retained_graphs.backpropagated(machine.waste, state, record, request.written, failed=state.reported is not told)
     if watch.failed:  # one cure heals them all: later failures at what this walk freed are the same bug
         state.reported |= record.freed
-    state.walks += (_hoped(machine, state, request, record) if state.guards else record,)
+    state.backward_passes += (_uncertain(machine, state, request, record) if state.guards else record,)
     return marks
 
 
-def _hoped(machine: Machine, state: State, request: Request, record: WalkRecord) -> WalkRecord:
+def _uncertain(machine: Machine, state: State, request: Request, record: BackwardRecord) -> BackwardRecord:
     """A walk in a `try`: it may have failed for another reason than a graph, though a program means it to succeed."""
     ndims = {held.ndim if isinstance(held, TensorObj) else None for root in request.roots for held in [state.get(root)]}
     if request.seeds or ndims == {0}:
         return record
     machine.risks += 1
     level = CONVENTIONAL if ndims <= {0, None} and not state.expects else GUESS
-    return replace(record, reach={node: max(known, level) for node, known in record.reach.items()}, hoped=True)
+    return replace(record, reach={node: max(known, level) for node, known in record.reach.items()}, uncertain=True)
 
 
-def _no_graph(machine: Machine, state: State, request: Request, walk: Walk, edges: Sequence[Edge | None]) -> None:
+def _no_graph(
+    machine: Machine, state: State, request: Request, backward_pass: BackwardPass, edges: Sequence[Edge | None]
+) -> None:
     """The root has no graph: an error if we saw it being made."""
     bare = (state.get(root) for root, edge in zip(request.roots, edges, strict=True) if edge is None)
     held = next((obj for obj in bare if isinstance(obj, TensorObj)), None)
@@ -157,5 +159,5 @@ def _no_graph(machine: Machine, state: State, request: Request, walk: Walk, edge
     reason, span = held.cut or ("leaf", None)
     kind = reason if reason in _CUTS else "detach"
     cut = None if span is None else state.moment(span)
-    incident = NoGraph(walk, cut, kind, conditions=tuple(choice.condition for choice in state.choices))
+    incident = NoGraph(backward_pass, cut, kind, conditions=tuple(choice.condition for choice in state.choices))
     machine.report(incident, lambda: witness.of_no_graph(incident))

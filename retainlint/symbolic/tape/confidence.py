@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.saves import rows
 from retainlint.startup.records import record
-from retainlint.symbolic.state.graphs import PART, UNSEEN, Birth, Graphs, whole
+from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION, Birth, Graphs, whole
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Value
 
 _CLASSES = ("nll_loss", "bce_loss", "bce_logits_loss")
@@ -24,7 +24,7 @@ def certain(graphs: Graphs, roots: Iterable[Edge]) -> frozenset[Node]:
         node = stack.pop()
         if node not in found:
             found.add(node)
-            if node.op not in (UNSEEN, PART) or graphs.births[node].operation == "slice":
+            if node.op not in (OPAQUE_CALL, PROJECTION) or graphs.births[node].operation == "slice":
                 stack.extend(_below(node))
     return frozenset(found)
 
@@ -55,7 +55,7 @@ def _on_every_way(graphs: Graphs, root: Node) -> Iterator[Node]:
             below[node] = _meeting(ways[node], below, depth)
             depth[node] = 1 + (0 if (next_ := below[node]) is None else depth[next_])
     at: Node | None = root
-    while at is not None and (at is root or at.op != UNSEEN or at.next):
+    while at is not None and (at is root or at.op != OPAQUE_CALL or at.next):
         yield at
         at = below[at]
 
@@ -85,7 +85,7 @@ def implied(graphs: Graphs, root: Edge, among: Collection[Node] | None = None) -
         seen.add(node)
         if (among is None or node in among) and _saves(graphs, node):
             savers.add(node)
-        elif node.is_leaf or node.op == UNSEEN:
+        elif node.is_leaf or node.op == OPAQUE_CALL:
             return frozenset()
         else:
             stack.extend(_giving(graphs, node))
@@ -117,7 +117,7 @@ def is_behind_weights(graphs: Graphs, root: Edge, moved: Collection[Hashable]) -
 def _saves_weights(graphs: Graphs, node: Node, moved: Collection[Hashable]) -> bool:
     """Whether a call of a network that nobody sees has saved its weights by convention."""
     slots = zip(node.saved, graphs.births[node].slots, strict=True)
-    return node.op == UNSEEN and any(level <= CONVENTIONAL and saved.storage in moved for saved, level in slots)
+    return node.op == OPAQUE_CALL and any(level <= CONVENTIONAL and saved.storage in moved for saved, level in slots)
 
 
 def _below(node: Node) -> list[Node]:
@@ -130,7 +130,7 @@ def _giving(graphs: Graphs, node: Node) -> list[Node]:
     operation, below = graphs.births[node].operation, list(dict.fromkeys(_below(node)))
     if len(below) == 2 and operation in _DATA_BEHIND:
         return below[:1] if _is_bare(graphs, below[1]) else below
-    if node.op == PART or _is_end(graphs, node) or len(below) < 2 - (operation == "add"):
+    if node.op == PROJECTION or _is_end(graphs, node) or len(below) < 2 - (operation == "add"):
         return below
     computed = [each for each in below if not _is_bare(graphs, each)]
     dropped = operation == "add" or (len(computed) < len(below) and any(_is_rooted(graphs, each) for each in computed))
@@ -139,7 +139,7 @@ def _giving(graphs: Graphs, node: Node) -> list[Node]:
 
 def _is_end(graphs: Graphs, node: Node) -> bool:
     """Whether a node may have its graph from what nobody sees."""
-    return node.op == UNSEEN and (node not in graphs.returned.criteria or not node.next)
+    return node.op == OPAQUE_CALL and (node not in graphs.returned.criteria or not node.next)
 
 
 def _is_rooted(graphs: Graphs, node: Node) -> bool:
@@ -147,7 +147,11 @@ def _is_rooted(graphs: Graphs, node: Node) -> bool:
     stack, seen = [node], set[Node]()
     while stack:
         each = stack.pop()
-        if each in graphs.returned.rooted or each.is_leaf or (each.op == UNSEEN and graphs.births[each].exists < GUESS):
+        if (
+            each in graphs.returned.rooted
+            or each.is_leaf
+            or (each.op == OPAQUE_CALL and graphs.births[each].exists < GUESS)
+        ):
             graphs.returned.rooted.add(node)
             return True
         if each not in seen:
@@ -159,13 +163,13 @@ def _is_rooted(graphs: Graphs, node: Node) -> bool:
 def _is_bare(graphs: Graphs, node: Node) -> bool:
     """Whether a node stands for the graph that something might have which nobody computed."""
     node = whole(node)
-    return node.op == UNSEEN and not node.next and not graphs.births[node].from_call
+    return node.op == OPAQUE_CALL and not node.next and not graphs.births[node].from_call
 
 
 def _saves(graphs: Graphs, node: Node) -> bool:
     """Whether a node that exists has saved something, whichever of its inputs needs a gradient."""
     birth = graphs.births[node]
-    if node.op == UNSEEN:
+    if node.op == OPAQUE_CALL:
         return birth.from_call
     row = rows().get(birth.operation)
     if row is None or birth.doubt == GUESS or any(name.endswith("*") for name in row.inputs):
@@ -194,9 +198,9 @@ class Certainty:
     """What walks that ran prove: the nodes that their roots need have graphs, and so has what was taken under the same
     name out of the same network, or what the same method returned."""
 
-    def __init__(self, graphs: Graphs, walks: Sequence[Iterable[Edge]]) -> None:
+    def __init__(self, graphs: Graphs, backward_passes: Sequence[Iterable[Edge]]) -> None:
         self.graphs = graphs
-        roots = dict.fromkeys(root for walk in walks[-_MOST:] for root in walk)
+        roots = dict.fromkeys(root for backward_pass in backward_passes[-_MOST:] for root in backward_pass)
         self.known = {node for root in roots for node in needed(graphs, root)}
         self.portions = {portion for node in self.known if (portion := self._portion(node)) is not None}
         self.callees = {callee for node in self.known if (callee := graphs.returned.callees.get(node)) is not None}
@@ -218,7 +222,7 @@ class Certainty:
 
     def _portion(self, node: Node) -> tuple[Value, str] | None:
         """What was called, and under which name this part was taken out of what it returned."""
-        if node.op != PART or node not in self.graphs.returned.portions or node.next[0] is None:
+        if node.op != PROJECTION or node not in self.graphs.returned.portions or node.next[0] is None:
             return None
         callee = self.graphs.returned.callees.get(node.next[0].node)
         return None if callee is None else (callee, self.graphs.returned.portions[node])
@@ -243,7 +247,7 @@ class Certainty:
     def _exists(self, node: Node, birth: Birth, below: Sequence[int]) -> int:
         if node in self.known or self._portion(node) in self.portions:
             return CONVENTIONAL
-        if node.op in (UNSEEN, PART):
+        if node.op in (OPAQUE_CALL, PROJECTION):
             return CONVENTIONAL if self.graphs.returned.callees.get(node) in self.callees else GUESS
         return max(_passing(birth), min(below, default=GUESS))
 
@@ -263,7 +267,7 @@ class Certainty:
                 found[node] = level
                 for edge, passes in zip(node.next, sights[node].passes, strict=True):
                     if edge is not None and edge.node not in found:
-                        unsure = node.op == PART and whole(node) in doubtful
+                        unsure = node.op == PROJECTION and whole(node) in doubtful
                         waiting[GUESS if unsure else max(level, passes)].append(edge.node)
         return found
 
@@ -275,7 +279,7 @@ def _passing(birth: Birth) -> int:
 
 def _passes(node: Node, birth: Birth, exists: int, below: Sequence[int]) -> tuple[int, ...]:
     """How sure it is that a gradient passes each edge of a node; what else an unseen call does nobody knows."""
-    own = birth.exists if node.op == UNSEEN else exists if node.op == PART else _passing(birth)
+    own = birth.exists if node.op == OPAQUE_CALL else exists if node.op == PROJECTION else _passing(birth)
     pairs = zip(birth.passes, below, strict=True)
     return tuple(level if level < GUESS else max(own, lower) for level, lower in pairs)
 
@@ -285,7 +289,7 @@ def _saving_level(node: Node, birth: Birth, exists: int, below: Sequence[int]) -
     least = min(birth.slots, default=PROVEN)
     if least < GUESS:
         return least
-    if node.op == UNSEEN:
+    if node.op == OPAQUE_CALL:
         return exists if birth.from_call else GUESS
     return max(birth.doubt, *below)
 
@@ -304,7 +308,7 @@ def _unequal(graphs: Graphs, one: Iterable[Node], other: Iterable[Node], sights:
 def _parts(graphs: Graphs, nodes: Iterable[Node]) -> dict[Node, set[Node]]:
     """Of what some nodes lead to in parts: the parts, and not the parts of which these are parts. A slice of a tensor is
     all of it that counts."""
-    parts = {node for node in nodes if node.op == PART and not _is_slice(graphs, node)}
+    parts = {node for node in nodes if node.op == PROJECTION and not _is_slice(graphs, node)}
     inner = {edge.node for part in parts for edge in part.next if edge is not None}
     found: dict[Node, set[Node]] = {}
     for part in parts - inner:

@@ -7,13 +7,13 @@ from functools import cached_property
 from retainlint.autograd import engine
 from retainlint.autograd.errors import FreedError, GraphError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
-from retainlint.incident import Walk
+from retainlint.incident import BackwardPass
 from retainlint.startup.records import record
 from retainlint.symbolic.detectors import retained_graphs, reuse
 from retainlint.symbolic.solver import congruences, feasibility, finite_domains, loop_periods
-from retainlint.symbolic.state.graphs import UNSEEN
+from retainlint.symbolic.state.graphs import OPAQUE_CALL
 from retainlint.symbolic.state.protocol import Machine
-from retainlint.symbolic.state.state import Change, State, WalkRecord
+from retainlint.symbolic.state.state import BackwardRecord, Change, State
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Value
 from retainlint.symbolic.tape import confidence
 from retainlint.symbolic.tape.confidence import Certainty
@@ -40,11 +40,19 @@ class Refused(Exception):
     """A failure that the program expects: the walk ends here."""
 
 
-class Watch(engine.Observer):
+class BackwardObserver(engine.Observer):
     """Sees what is freed and refused; a refusal that we are sure enough of becomes an incident."""
 
-    def __init__(self, machine: Machine, state: State, request: Request, roots: tuple[Edge, ...], walk: Walk) -> None:
-        self.machine, self.state, self.request, self.roots, self.walk = machine, state, request, roots, walk
+    def __init__(
+        self, machine: Machine, state: State, request: Request, roots: tuple[Edge, ...], backward_pass: BackwardPass
+    ) -> None:
+        self.machine, self.state, self.request, self.roots, self.backward_pass = (
+            machine,
+            state,
+            request,
+            roots,
+            backward_pass,
+        )
         self.reach = machine.graphs.reach(roots)
         self.newly_freed: set[Node] = set()
         self.implied: dict[tuple[tuple[Edge, ...], bool], tuple[tuple[Node, ...], frozenset[Node]]] = {}
@@ -64,37 +72,37 @@ class Watch(engine.Observer):
         state = self.state
         if node in state.reported:
             return
-        record = next(r for r in reversed(state.walks) if node in r.freed)
+        record = next(r for r in reversed(state.backward_passes) if node in r.freed)
         if self._level(node, record) > CONVENTIONAL:
             return
         if state.guards:
             raise Refused
         if self.is_possible and not loop_periods.may_have_renewed(
-            self.machine, state, node, self.walk.moment.span.text
+            self.machine, state, node, self.backward_pass.moment.span.text
         ):
             reuse.freed(self.machine, state, node, record, self.record())
         self.failed = True
         state.ledger.revive(record.freed)
         state.reported |= record.freed
 
-    def _level(self, node: Node, record: WalkRecord) -> int:
+    def _level(self, node: Node, record: BackwardRecord) -> int:
         """How sure we are that both walks pass here and that something was saved; no surer than it has to be."""
         birth = self.machine.graphs.births[node]
         level = max(
             self.reach.get(node, GUESS), record.reach.get(node, GUESS), birth.exists, min(birth.slots, default=PROVEN)
         )
-        if record.hoped and self.request.seeds:  # it may have failed for want of them
+        if record.uncertain and self.request.seeds:  # it may have failed for want of them
             return GUESS
-        if congruences.is_out_of_step(self.state, record.walk.moment.span):
+        if congruences.is_out_of_step(self.state, record.backward_pass.moment.span):
             return GUESS
         if level < GUESS:
             return level
         proven = self._proven(node, record)
         return proven if proven <= CONVENTIONAL else self._levels(record).get(node, GUESS)
 
-    def _levels(self, record: WalkRecord) -> dict[Node, int]:
+    def _levels(self, record: BackwardRecord) -> dict[Node, int]:
         """How sure what walks prove makes it that this one comes where another was."""
-        if record.hoped:
+        if record.uncertain:
             return {}
         if (found := self.levels.get(record.roots)) is None:
             found = self.levels[record.roots] = self.certainty.levels(record.roots, self.roots)
@@ -103,7 +111,7 @@ class Watch(engine.Observer):
     @cached_property
     def certainty(self) -> Certainty:
         """What the walks of this path prove; this one fails in another way if its root has no graph."""
-        ran = [each.roots for each in self.state.walks if not each.hoped]
+        ran = [each.roots for each in self.state.backward_passes if not each.uncertain]
         return Certainty(self.machine.graphs, [*ran, () if self.state.guards else self.roots])
 
     @cached_property
@@ -111,7 +119,7 @@ class Watch(engine.Observer):
         """How sure what walks prove makes it that this one comes to each node."""
         return self.certainty.reached(self.roots)
 
-    def _proven(self, node: Node, record: WalkRecord) -> int:
+    def _proven(self, node: Node, record: BackwardRecord) -> int:
         """How sure a walk that ran makes it that its root had a graph, and `node` in it."""
         graphs, first = self.machine.graphs, record.roots[0].node
         needed, implied = self._implied(record)
@@ -121,22 +129,24 @@ class Watch(engine.Observer):
             return GUESS
         above = graphs.way(Edge(needed[-1]), node, GUESS)
         is_below = graphs.births[node].from_call and bool(node.next) and all(not n.saved for n in above[:-1])
-        if node.op == UNSEEN and (node is first or is_below):
+        if node.op == OPAQUE_CALL and (node is first or is_below):
             return CONVENTIONAL  # the first walk ran, so its root had a graph
         return GUESS
 
-    def _implied(self, record: WalkRecord) -> tuple[tuple[Node, ...], frozenset[Node]]:
+    def _implied(self, record: BackwardRecord) -> tuple[tuple[Node, ...], frozenset[Node]]:
         """What a walk that ran proves to have had a graph, if this one surely comes there too."""
-        if (found := self.implied.get((record.roots, record.hoped))) is None:
+        if (found := self.implied.get((record.roots, record.uncertain))) is None:
             graphs, needed = self.machine.graphs, confidence.needed(self.machine.graphs, record.roots[0])
-            carried = not record.hoped and not self.certain.isdisjoint(needed)
+            carried = not record.uncertain and not self.certain.isdisjoint(needed)
             if carried or set(self.roots) == set(record.roots):
                 alone = (confidence.implied(graphs, root) for root in (*record.roots, Edge(needed[-1])))
                 found = needed, frozenset[Node]().union(*alone)
             else:
-                alone = (confidence.implied(graphs, root, self.certain) for root in record.roots if not record.hoped)
+                alone = (
+                    confidence.implied(graphs, root, self.certain) for root in record.roots if not record.uncertain
+                )
                 found = (), frozenset[Node]().union(*alone)
-            self.implied[record.roots, record.hoped] = found
+            self.implied[record.roots, record.uncertain] = found
         return found
 
     @cached_property
@@ -151,7 +161,7 @@ class Watch(engine.Observer):
         if level == GUESS and birth.slots[node.saved.index(saved)] < GUESS:
             level = self.reached.get(node, GUESS)
         change = reuse.change_of(state, node, saved)
-        before = next((r for r in reversed(state.walks) if set(r.roots) == set(self.roots)), None)
+        before = next((r for r in reversed(state.backward_passes) if set(r.roots) == set(self.roots)), None)
         if level == GUESS and before is not None:
             level = self._proven(node, before)
             moved = {each.storage for each in state.changes if each.by_step and each.created >= before.created}
@@ -174,16 +184,16 @@ class Watch(engine.Observer):
         """Whether the program can come here at all, with one choice of the numbers that nobody knows."""
         return finite_domains.is_consistent(self.state) and feasibility.is_possible(self.state.truths)
 
-    def record(self) -> WalkRecord:
+    def record(self) -> BackwardRecord:
         request = self.request
         freed = frozenset(self.newly_freed)
         created = self.state.ledger.created
-        return WalkRecord(
-            self.walk, self.reach, freed, created, self.roots, request.targets, request.accumulate, request.create,
+        return BackwardRecord(
+            self.backward_pass, self.reach, freed, created, self.roots, request.targets, request.accumulate, request.create,
             keeps=request.keeps,
         )  # fmt: skip
 
 
-def _is_behind(change: Change, walk: WalkRecord) -> bool:
+def _is_behind(change: Change, backward_pass: BackwardRecord) -> bool:
     """Whether a step came behind a walk, and so moves some of the weights that this gave gradients to."""
-    return change.by_step and change.created >= walk.created
+    return change.by_step and change.created >= backward_pass.created

@@ -85,8 +85,8 @@ def _is_plain(config: HeapObj | None) -> bool:
     """Whether weights are what the optimiser was given, and each step of the engine moves them."""
     if not isinstance(config, DictObj) or config.open or config.rest:
         return False
-    turns = config.items.get(Const("gradient_accumulation_steps"), Const(1))
-    return turns == Const(1) and not any(key in config.items for key in map(Const, _COPIES))
+    iterations = config.items.get(Const("gradient_accumulation_steps"), Const(1))
+    return iterations == Const(1) and not any(key in config.items for key in map(Const, _COPIES))
 
 
 def _scaled(machine: Machine, state: State, args: Args, span: Span) -> Value:
@@ -147,7 +147,7 @@ def called(machine: Machine, state: State, held: UnknownObj, args: Args, span: S
     if not held.name.endswith(SCALERS) or len(args.pos) + len(args.named) < 2 or not args.pos:
         return None
     rest = Args((), args.named, args.open, (), args.span, args.places)
-    results = backward_calls.walk_for(machine, state, args.pos[0], rest, span)
+    results = backward_calls.backward_for(machine, state, args.pos[0], rest, span)
     optimizer = args.get(1, "optimizer")
     steps = {value for key, value in args.named if key in ("need_update", "update_grad")} <= {TRUE}
     for each, _ in results:

@@ -50,7 +50,7 @@ def unknown_method(
     if name in ("backward", "manual_backward") and args.pos and (named or name == "manual_backward"):
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span)
         root = args.pos[0]
-        return backward_calls.walk_for(machine, state, root, rest, span)
+        return backward_calls.backward_for(machine, state, root, rest, span)
     if name == "scale" and len(args.pos) == 1 and named:
         return [(state, _scaled(machine, state, args, span))]
     if name == "zero_grad":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.incident import Turn
+from retainlint.incident import Iteration
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import backward_calls, optimizers
 from retainlint.symbolic.models.unknown import objects
@@ -77,7 +77,7 @@ def _keep(state: State, engine: Value, event: Value, handler: Value) -> None:
 
 def _run(machine: Machine, state: State, engine: Ref, update: Value, span: Span) -> Results:
     """Call an engine's update for a batch, and for the next, with its handlers."""
-    outer = state.turns
+    outer = state.iterations
     states = [state]
     for number in (1, 2):
         following: list[State] = []
@@ -85,7 +85,7 @@ def _run(machine: Machine, state: State, engine: Ref, update: Value, span: Span)
             if each.flow is not None:
                 following.append(each)
                 continue
-            each.turns = (*outer, Turn(span, number, is_call=True, depth=len(each.calls)))
+            each.iterations = (*outer, Iteration(span, number, is_call=True, depth=len(each.calls)))
             batch = objects.fresh(each, span, name="batch")
             for after, output in machine.call(each, update, Args((engine, batch)), span):
                 _put_out(machine, after, engine, output, span)
@@ -93,7 +93,7 @@ def _run(machine: Machine, state: State, engine: Ref, update: Value, span: Span)
         states = following
     states = [after for each in states for after in _handled(machine, each, engine, _AT_LAST, span)]
     for each in states:
-        each.turns = outer
+        each.iterations = outer
     return [(each, NONE) for each in states]
 
 
@@ -141,7 +141,7 @@ def _supervised(machine: Machine, state: State, args: Args, span: Span) -> Resul
     for each, out in machine.call(state, model, Args((batch,)), span):
         target = objects.fresh(each, span, name="y", plain=True)
         for after, loss in machine.call(each, loss_fn, Args((out, target)), span):
-            results += backward_calls.walk_for(machine, after, loss, Args((), span=span), span)
+            results += backward_calls.backward_for(machine, after, loss, Args((), span=span), span)
     for each, _ in results:
         if isinstance(optimizer, Ref) and isinstance(each.get(optimizer), OptimizerObj):
             optimizers.method(machine, each, optimizer, "step", Args(), span)

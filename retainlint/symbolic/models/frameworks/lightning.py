@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retainlint import ir
-from retainlint.incident import Turn
+from retainlint.incident import Iteration
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.frameworks import hugging_face
 from retainlint.symbolic.models.torch import backward_calls
@@ -47,8 +47,8 @@ def stepped(machine: Machine, state: State, receiver: Value, code: ir.Code, numb
         return
     after, value = results[0]
     made = [after.get(each) for each in (value.items if isinstance(value, Tuple) else (value,))]
-    in_turns = any(param.name == "optimizer_idx" for param in code.params)
-    for held in made[number - 1 : number] if in_turns else made:
+    in_iterations = any(param.name == "optimizer_idx" for param in code.params)
+    for held in made[number - 1 : number] if in_iterations else made:
         if isinstance(held, OptimizerObj) and held.params is not None:
             known = tuple(param for param in held.params if not isinstance(param, Ref) or param.id in state.heap)
             stepping.step(machine, state, replace(held, params=known), returned(configure.code, 1))
@@ -222,20 +222,20 @@ def _batch(machine: Machine, states: list[State], receiver: Value, name: str, nu
         if each.flow is not None or not isinstance(method, Closure):
             found.append(each)
             continue
-        code, outer = method.code, each.turns
-        each.turns = (*outer, Turn(code.span, number, is_call=True, depth=len(each.calls)))
+        code, outer = method.code, each.iterations
+        each.iterations = (*outer, Iteration(code.span, number, is_call=True, depth=len(each.calls)))
         given = Args() if model == NONE else Args((model, objects.fresh(each, code.span, name="inputs")))
         if not name:
             results = hugging_face.default_loss(machine, each, model, Args(), code.span)
-            done = _walked(machine, results, receiver, code, number)
+            done = _backpropagated(machine, results, receiver, code, number)
         elif is_step(each, receiver, name):
             done = step(machine, each, receiver, method, code, number, given)
         else:
             done = machine.call(each, Bound(method, receiver), given, code.span)
         for after, _ in done:
-            after.turns = outer
+            after.iterations = outer
             found.append(after)
-    return machine.thin(found, span)
+    return machine.prune(found, span)
 
 
 def _called_back(
@@ -273,7 +273,7 @@ def step(
     begun = _hooks(machine, [state], receiver, _BEFORE, code.span)
     args = _arguments(method, number) if given == NOTHING else given
     results = [way for each in begun for way in machine.call(each, Bound(method, receiver), args, code.span)]
-    return _walked(machine, results, receiver, code, number)
+    return _backpropagated(machine, results, receiver, code, number)
 
 
 def _arguments(func: Value, number: int) -> Args:
@@ -284,7 +284,7 @@ def _arguments(func: Value, number: int) -> Args:
     return Args()
 
 
-def _walked(machine: Machine, results: Results, receiver: Value, code: ir.Code, number: int) -> Results:
+def _backpropagated(machine: Machine, results: Results, receiver: Value, code: ir.Code, number: int) -> Results:
     """Walk what the step returned, as the framework does, and run what comes behind."""
     found: Results = []
     for state, value in results:
@@ -294,14 +294,14 @@ def _walked(machine: Machine, results: Results, receiver: Value, code: ir.Code, 
             continue
         own = find(state, receiver, "backward")
         if own is not None:
-            walked = [s for s, _ in machine.call(state, Bound(own, receiver), Args((loss,)), code.span)]
+            backpropagated = [s for s, _ in machine.call(state, Bound(own, receiver), Args((loss,)), code.span)]
         else:
             span = returned(code, number)
             args = Args((), (), False, (), span)
-            walked = [s for s, _ in backward_calls.walk_for(machine, state, loss, args, span)]
-        for each in walked:
+            backpropagated = [s for s, _ in backward_calls.backward_for(machine, state, loss, args, span)]
+        for each in backpropagated:
             stepped(machine, each, receiver, code, number)
-        found += [(s, value) for s in _hooks(machine, walked, receiver, _AFTER, code.span)]
+        found += [(s, value) for s in _hooks(machine, backpropagated, receiver, _AFTER, code.span)]
     return found
 
 

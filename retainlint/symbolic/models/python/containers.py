@@ -198,7 +198,7 @@ def _pop(state: State, ref: Ref, held: ListObj, args: Args, span: Span, *, left:
     place = place if -len(held.items) <= place < len(held.items) else -1
     items = list(held.items)
     value = items.pop(place)
-    in_loop = any(not turn.is_call for turn in state.turns)
+    in_loop = any(not iteration.is_call for iteration in state.iterations)
     # what filled it may have been a loop of which we ran few turns: its first part taken off, it isn't empty
     state.set(ref, replace(held, items=tuple(items), open=held.open or not (items or in_loop)))
     return value

@@ -31,7 +31,7 @@ def item(machine: Machine, state: State, view: Value, index: Value, span: Span) 
     if not isinstance(held, UnknownObj) or held.edge is None:
         return None
     state.opened.add(held.edge.node)
-    edge = machine.graphs.item(state, held.edge, state.moment(span), _turn(index), "part")
+    edge = machine.graphs.item(state, held.edge, state.moment(span), _iteration(index), "part")
     return state.new(UnknownObj(span, edge, plain=held.plain, fed=held.fed))
 
 
@@ -39,10 +39,10 @@ def part(machine: Machine, state: State, pair: Value) -> None:
     """Let a pair of a name and what stands under it hold the latter as each loop meets it."""
     held = state.get(pair)
     if isinstance(held, UnknownObj) and isinstance(pair, Ref) and held.edge is not None:
-        edge = machine.graphs.item(state, held.edge, state.moment(held.made), _turn(Const(1)), "part")
+        edge = machine.graphs.item(state, held.edge, state.moment(held.made), _iteration(Const(1)), "part")
         state.set(pair, replace(held, attrs={**held.attrs, "[1]": state.new(UnknownObj(held.made, edge))}))
 
 
-def _turn(index: Value) -> Value:
+def _iteration(index: Value) -> Value:
     """What tells an item by the turn that asks for it."""
     return Term("turn", (index if isinstance(index, Const) else Const(type(index).__name__),))

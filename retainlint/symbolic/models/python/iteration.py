@@ -149,7 +149,7 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
     if isinstance(value, Const) and isinstance(value.value, str):
         return _sequence(state, tuple(Const(c) for c in value.value[:99]), span)
     if isinstance(value, Const) and not hasattr(value.value, "__iter__"):
-        machine.slips.add(span)
+        machine.missing_reads.add(span)
     obj = state.get(value)
     if isinstance(value, Method) and value.name == "__dict__" and isinstance(held := state.get(value.obj), Instance):
         return _sequence(state, tuple(map(Const, held.attrs)), span)
@@ -375,7 +375,7 @@ def _counted(index: Value, start: Value, step: Value) -> Value:
     return terms.sum_of("+", scaled, start)
 
 
-def _turns(start: int, stop: int, step: int) -> int | None:
+def _iterations(start: int, stop: int, step: int) -> int | None:
     """How many turns a range makes; None for more than Python can count by."""
     try:
         return worked_out(len, range(start, stop, step))
@@ -391,7 +391,7 @@ def _range(obj: IteratorObj) -> Source:
     numbers = [part.value for part in obj.parts if isinstance(part, Const) and isinstance(part.value, int)]
     length: int | None = None
     if len(numbers) == 3 and numbers[2] != 0:
-        length = _turns(*numbers)
+        length = _iterations(*numbers)
     size = terms.sum_of("-", stop, start) if step == Const(1) else terms.strides(start, stop, step)
     by_one = step == Const(1) and length is None and size is not None
     last = terms.sum_of("-", size, Const(1)) if size is not None and by_one else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.incident import Walk
+from retainlint.incident import BackwardPass
 from retainlint.symbolic.detectors import api_misuse, retained_graphs
 from retainlint.symbolic.models.torch import hooks
 from retainlint.symbolic.models.unknown import objects
@@ -20,11 +20,11 @@ def backward(machine: Machine, state: State, root: Value, args: Args, span: Span
     """`root.backward(gradient, retain_graph, create_graph, inputs)`."""
     text = span.text.partition(".backward")[0].strip() or "loss"
     api_misuse.arguments(machine, state, "Tensor.backward", (root,), args, span)
-    api_misuse.result(machine, state, Walk(state.moment(span), text), (root,))
+    api_misuse.result(machine, state, BackwardPass(state.moment(span), text), (root,))
     return [(s, NONE) for s, _ in _requested(machine, state, (root,), text, args, span, 1, 3)]
 
 
-def walk_for(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
+def backward_for(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
     """A trainer walks `root` for the program; only flags under their names count."""
     text = span.text.partition("(")[2].rpartition(")")[0].partition(",")[0].strip() or "loss"
     named = Args((), args.named, args.open, (), args.span, args.places)
@@ -36,7 +36,7 @@ def autograd_backward(machine: Machine, state: State, args: Args, span: Span) ->
     roots = _tensors(state, args.get(0, "tensors"))
     text = _text(args, 0)
     api_misuse.arguments(machine, state, "torch.autograd.backward", roots, args, span)
-    api_misuse.result(machine, state, Walk(state.moment(span), text), roots)
+    api_misuse.result(machine, state, BackwardPass(state.moment(span), text), roots)
     return [(s, NONE) for s, _ in _requested(machine, state, roots, text, args, span, 2, 5)]
 
 
@@ -53,10 +53,10 @@ def _requested(
     for each, retain, create in flags(machine, state, args, at, span):
         written = _written(args, at)
         request = Request(roots, text, span, retain, create, targets, True, seeds, written, _asked(args, at))
-        before = each.walks
+        before = each.backward_passes
         execute(machine, each, request)
-        hooked = each.hooks.items and each.walks is not before and each.flow is None
-        found += [(after, NONE) for after in (hooks.behind_walk(machine, each, span) if hooked else (each,))]
+        hooked = each.hooks.items and each.backward_passes is not before and each.flow is None
+        found += [(after, NONE) for after in (hooks.behind_backward(machine, each, span) if hooked else (each,))]
     return found
 
 
@@ -67,7 +67,7 @@ def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
     wanted = _tensors(state, args.get(1, "inputs"))
     edges = [machine.graphs.edge(state, value) for value in wanted]
     if any(edge is None and isinstance(state.get(value), TensorObj) for value, edge in zip(wanted, edges, strict=True)):
-        machine.slips.add(span)
+        machine.missing_reads.add(span)
     seeds = tuple(machine.graphs.edge(state, value) for value in _tensors(state, args.get(2, "grad_outputs")))
     found: Results = []
     for each, retain, create in flags(machine, state, args, 3, span):

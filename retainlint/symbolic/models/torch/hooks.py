@@ -123,20 +123,20 @@ def watch(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:
     return state.new(UnknownObj(span, attrs={"remove": remove}, plain=True))
 
 
-def behind_walk(machine: Machine, state: State, span: Span) -> list[State]:
+def behind_backward(machine: Machine, state: State, span: Span) -> list[State]:
     """Call the hooks of the tensors that the last walk came to, and forget those that no walk comes to again. Torch does
     so on its way, which makes a difference where a hook changes what the same walk still needs."""
-    walk, waiting = state.walks[-1], []
-    for hook in state.hooks.items if walk.targets is None else ():
+    backward_pass, waiting = state.backward_passes[-1], []
+    for hook in state.hooks.items if backward_pass.targets is None else ():
         assert isinstance(hook, Tuple)
         edge = machine.graphs.edge(state, hook.items[0])
-        if edge is not None and edge.node in walk.reach:
+        if edge is not None and edge.node in backward_pass.reach:
             waiting.append(hook.items[1:])
-            if edge.node in walk.freed:
+            if edge.node in backward_pass.freed:
                 state.hooks = Tuple(tuple(each for each in state.hooks.items if each != hook))
     states = [state]
     for given, func in waiting:
-        states = [after for each in states for after in _told(machine, each, given, func, walk.creates, span)]
+        states = [after for each in states for after in _told(machine, each, given, func, backward_pass.creates, span)]
     return states
 
 

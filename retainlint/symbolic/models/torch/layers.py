@@ -71,7 +71,7 @@ def call_attention(machine: Machine, state: State, layer: LayerObj, args: Args, 
     """`layer(input, ...)`."""
     listed = state.get(layer.attrs.get("layers", NONE))
     if layer.kind in _STACKS and isinstance(listed, LayerObj):
-        return _in_turn(machine, state, layer, listed.children, args, span)
+        return _in_iteration(machine, state, layer, listed.children, args, span)
     if "encoder" in layer.attrs and "decoder" in layer.attrs:
         source = Args((args.get(0, "src"),), spans=args.spans[:1])
         return [
@@ -82,7 +82,7 @@ def call_attention(machine: Machine, state: State, layer: LayerObj, args: Args, 
     return [(state, _computed(machine, state, layer, args, span))]
 
 
-def _in_turn(
+def _in_iteration(
     machine: Machine, state: State, layer: LayerObj, children: tuple[Value, ...], args: Args, span: Span
 ) -> Results:
     """Each layer works on what the one before it gave."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
 
-from retainlint.incident import Turn
+from retainlint.incident import Iteration
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import gradient_order
@@ -16,7 +16,7 @@ from retainlint.symbolic.models.torch import modules
 from retainlint.symbolic.models.torch.operations import bump
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import Deed, State, Step
+from retainlint.symbolic.state.state import GradientEvent, State, Step
 from retainlint.symbolic.state.values import (
     FALSE,
     GUESS,
@@ -147,7 +147,7 @@ def _step(machine: Machine, state: State, obj: Ref, held: OptimizerObj, args: Ar
 
 def _closure(machine: Machine, state: State, closure: Value, span: Span, times: int, held: OptimizerObj) -> Results:
     """Call the closure as often as the optimiser does, with gradients on and a step behind each call."""
-    outer, grad = state.turns, state.grad
+    outer, grad = state.iterations, state.grad
     results: Results = [(state, NONE)]
     for number in range(1, times + 1):
         following: Results = []
@@ -155,7 +155,9 @@ def _closure(machine: Machine, state: State, closure: Value, span: Span, times: 
             if each.flow is not None:
                 following.append((each, value))
                 continue
-            each.turns = (*outer, Turn(span, number, is_call=True, depth=len(each.calls))) if times > 1 else outer
+            each.iterations = (
+                (*outer, Iteration(span, number, is_call=True, depth=len(each.calls))) if times > 1 else outer
+            )
             each.grad = True
             following += machine.call(each, closure, Args(), span)
         results = following
@@ -163,7 +165,7 @@ def _closure(machine: Machine, state: State, closure: Value, span: Span, times: 
             if each.flow is None:
                 step(machine, each, held, span)
     for each, _ in results:
-        each.turns, each.grad = outer, grad
+        each.iterations, each.grad = outer, grad
     return results
 
 
@@ -195,9 +197,9 @@ def _is_optimizer(held: UnknownObj) -> bool:
 def _unseen_step(machine: Machine, state: State, span: Span, *, seen: bool = False) -> None:
     """Perhaps, some of the weights move that the last walk gave gradients to, and kept for another; with `seen`, none of
     another network than that whose weights these are."""
-    record = state.walks[-1] if state.walks else None
-    since = takewhile(lambda deed: deed.kind != "walk", reversed(state.deeds))
-    if record is None or not record.walk.retained or any(map(_may_zero, since)):
+    record = state.backward_passes[-1] if state.backward_passes else None
+    since = takewhile(lambda event: event.kind != "walk", reversed(state.gradient_events))
+    if record is None or not record.backward_pass.retained or any(map(_may_zero, since)):
         return
     for node in record.reach:
         for saved in node.saved:
@@ -209,9 +211,9 @@ def _unseen_step(machine: Machine, state: State, span: Span, *, seen: bool = Fal
                 bump(state, saved.storage, span, by_step=True, level=GUESS)
 
 
-def _may_zero(deed: Deed) -> bool:
+def _may_zero(event: GradientEvent) -> bool:
     """Whether gradients may have been set to None, by a module's `zero_grad` or by hand."""
-    return deed.kind == "zero" or (deed.kind == "other" and bool(deed.text or _GRAD.search(deed.moment.span.text)))
+    return event.kind == "zero" or (event.kind == "other" and bool(event.text or _GRAD.search(event.moment.span.text)))
 
 
 def _is_hidden(state: State, held: OptimizerObj) -> bool:
@@ -220,7 +222,9 @@ def _is_hidden(state: State, held: OptimizerObj) -> bool:
         return True
     if not held.open or any(weights.is_some(state, value) for value in held.params):
         return False
-    return not any(node in record.reach for record in state.walks for node in weights.leaves(state, held.params))
+    return not any(
+        node in record.reach for record in state.backward_passes for node in weights.leaves(state, held.params)
+    )
 
 
 def step(machine: Machine, state: State, held: OptimizerObj, span: Span) -> None:

@@ -10,7 +10,7 @@ from retainlint.symbolic.models.torch.names import CUTS, KEEPS, NUMBERS, OPERATI
 from retainlint.symbolic.models.torch.operations import operands, operate, operation, uncertain
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import code_text
-from retainlint.symbolic.state.graphs import PART, UNSEEN
+from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
@@ -139,11 +139,11 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
         case "grad":
             gradient_order.read(state, span)
             graded = held.edge is not None and held.edge.node.variable in state.ledger.graded
-            if graded and any(record.creates and record.accumulate for record in state.walks):
+            if graded and any(record.creates and record.accumulate for record in state.backward_passes):
                 return objects.fresh(state, span, hint="tensor")
             if graded or held.edge is None or not held.edge.node.is_leaf:
                 return state.new(TensorObj(None, ticket()))
-            unseen = any(node.op == UNSEEN for record in state.walks for node in record.reach)
+            unseen = any(node.op == OPAQUE_CALL for record in state.backward_passes for node in record.reach)
             return state.new(UnknownObj(span, plain=True)) if unseen else NONE
         case "T" | "mT" | "H":
             return operate(machine, state, "t", (obj,), span, spans=(_receiver(span),))
@@ -231,9 +231,9 @@ def _unknown_backward(
     is written for another library than torch."""
     if code_text.speaks_another(span.source) or any(name not in _BACKWARD for name, _ in args.named):
         return [(state, objects.fresh(state, span, plain=True))]
-    nowhere = held.made in machine.slips and held.made.text == held.name
+    nowhere = held.made in machine.missing_reads and held.made.text == held.name
     foreign = held.edge is None and (nowhere or any(map(is_foreign, held.attrs)))
-    computed = held.edge is not None and held.edge.node.op not in (UNSEEN, PART)
+    computed = held.edge is not None and held.edge.node.op not in (OPAQUE_CALL, PROJECTION)
     if (
         held.hint != "tensor" and not computed and (args.pos or foreign)
     ):  # an object of another kind, or a name that nothing binds

@@ -16,7 +16,7 @@ from retainlint.symbolic.models.unknown import conventions, weights
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.state import code_text
 from retainlint.symbolic.state.classes import is_module
-from retainlint.symbolic.state.graphs import PART
+from retainlint.symbolic.state.graphs import PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -70,7 +70,7 @@ def named(machine: Machine, state: State, value: Value, name: str) -> None:
     held = state.get(value)
     if not isinstance(held, UnknownObj) or not isinstance(value, Ref):
         return
-    if _RECURRENT in held.attrs and held.edge is not None and held.edge.node.op == PART and _STATE.search(name):
+    if _RECURRENT in held.attrs and held.edge is not None and held.edge.node.op == PROJECTION and _STATE.search(name):
         attrs = {key: each for key, each in held.attrs.items() if key != _RECURRENT}
         held = replace(held, edge=_returned(machine, state, held.edge.node.next[0], held.made), attrs=attrs)
         state.set(value, held)
@@ -135,7 +135,7 @@ def is_output(held: UnknownObj, name: str) -> bool:
     """Whether what an unseen call returned holds, rather than does, what is asked for under this name."""
     if name in OPERATIONS or name in FUNCTIONAL:
         return False
-    is_part = held.edge is not None and held.edge.node.op == PART
+    is_part = held.edge is not None and held.edge.node.op == PROJECTION
     return is_part or _OUTPUT.search(name) is not None
 
 
@@ -197,7 +197,7 @@ def cut(state: State, part: Ref) -> None:
     """`part.detach_()`; of each item in turn, it is all of what holds them that loses its graph."""
     held = state.heap[part.id]
     assert isinstance(held, UnknownObj)
-    whole = held.edge.node.next[0] if held.edge is not None and held.edge.node.op == PART else None
+    whole = held.edge.node.next[0] if held.edge is not None and held.edge.node.op == PROJECTION else None
     refs = [Ref(id) for id, each in state.heap.items() if isinstance(each, UnknownObj) and each.edge == whole]
     for ref in (part, *(refs if whole is not None else ())):
         each = state.heap[ref.id]
@@ -261,7 +261,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     if level == GUESS and not conventions.keeps_nothing(state, func):
         gradient_order.hidden(machine.waste, state, span)
         machine.waste.give(edges_in(machine, state, args.all))
-        if any(_may_walk(value) for value in args.all):
+        if any(_may_backpropagate(value) for value in args.all):
             machine.waste.spoil()
     edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL) if state.grad and not cuts else []
     for value in args.all:
@@ -378,11 +378,11 @@ def _kind(func: Value) -> str:
     return "instance" if isinstance(func, External) and func.path.rpartition(".")[2][:1].isupper() else ""
 
 
-def _may_walk(value: Value) -> bool:
+def _may_backpropagate(value: Value) -> bool:
     """Whether a value is a function of the program, with a walk in it."""
     while isinstance(value, Bound | Wrapped | Partial):
         value = value.func
-    return isinstance(value, Closure) and value.code.walks
+    return isinstance(value, Closure) and value.code.backward_passes
 
 
 def _captured(state: State, values: Iterable[Value]) -> Iterator[Value]:

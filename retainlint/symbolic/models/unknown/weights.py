@@ -244,7 +244,7 @@ def moved(machine: Machine, state: State, params: Iterable[Value]) -> Iterator[t
     """The weights that a step of their optimiser moves, and how sure it is that they have a gradient."""
     for node in owned(state, params):
         if node.variable in state.ledger.graded and node not in machine.graphs.partly:
-            sure = any(r.accumulate and r.reach.get(node, GUESS) <= CONVENTIONAL for r in state.walks)
+            sure = any(r.accumulate and r.reach.get(node, GUESS) <= CONVENTIONAL for r in state.backward_passes)
             yield node, CONVENTIONAL if sure else GUESS
 
 
