@@ -15,7 +15,7 @@ from retainlint.commands.known import Knowing
 from retainlint.config import Configs
 from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.incident import Condition, Witness
-from retainlint.project.files import Disk
+from retainlint.text.files import Disk
 from retainlint.text.source import Source, Span
 
 Path: TypeAlias = "str | os.PathLike[str]"

@@ -7,13 +7,14 @@ import ast
 from collections.abc import Iterator
 from typing import ClassVar
 
-from retainlint import __version__, suppressions
+from retainlint import suppressions
 from retainlint.catalogue import CATALOGUE
 from retainlint.checking import linter
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.project.files import Disk
+from retainlint.startup.version import __version__
 from retainlint.suppressions import Suppressions
+from retainlint.text.files import Disk
 from retainlint.text.source import Source
 
 PREFIX = "RTL"

@@ -21,7 +21,7 @@ from retainlint.cache.directory import DAY, MOST, TAG, clean
 from retainlint.checking import linter
 from retainlint.checking.scheduler import Running
 from retainlint.config import Configs, Settings
-from retainlint.project import files
+from retainlint.text import files
 
 CONFIGS = Configs.alike(Settings())
 USES = "from nets import loss\nloss.backward()\nloss.backward()\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from retainlint.project import files
-from retainlint.project.files import Disk
+from retainlint.text import files
+from retainlint.text.files import Disk
 
 
 def test_what_was_read_is_kept_as_far_as_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

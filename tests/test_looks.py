@@ -11,8 +11,8 @@ from running import write
 from retainlint.checking import linter, prescan
 from retainlint.checking.prescan import glanced, skimmed
 from retainlint.config import Settings
-from retainlint.project.files import Disk
 from retainlint.startup import process
+from retainlint.text.files import Disk
 
 BACKWARD = "import torch\nw = torch.ones(2, requires_grad=True)\n(w * w).sum().backward()\n"
 SPEAKS = "# loss.backward()\nx = 1\n"

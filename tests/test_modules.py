@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from retainlint.project.files import THERE, Disk, Held
 from retainlint.project.import_resolution import Modules
+from retainlint.text.files import THERE, Disk, Held
 
 if TYPE_CHECKING:
-    from retainlint.project.files import Files
+    from retainlint.text.files import Files
 
 
 def held(*names: str, **contents: str) -> Held:

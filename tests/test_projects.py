@@ -14,7 +14,7 @@ from projects import Project, projects, recorded
 from retainlint.checking import linter
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic, Severity
-from retainlint.project.files import Held
+from retainlint.text.files import Held
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 VERDICTS = recorded()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from retainlint.project.call_index import mentions, reaching
-from retainlint.project.files import Held
 from retainlint.project.import_resolution import Modules
 from retainlint.project.module_loading import starts_backward
+from retainlint.text.files import Held
 from retainlint.text.prefilter import may_start_backward
 
 BACKWARD = "def walk(loss):\n    loss.backward()\n"

@@ -7,8 +7,8 @@ import pytest
 from retainlint.checking.linter import check_source
 from retainlint.config import Settings
 from retainlint.project.call_index import may_step
-from retainlint.project.files import Held
 from retainlint.project.import_resolution import Modules
+from retainlint.text.files import Held
 
 LOSS = "    def compute_loss(self, x):\n        return x\n"
 TRAINER = "from transformers import Trainer\nclass Base(Trainer): pass\n"

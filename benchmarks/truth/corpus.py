@@ -16,7 +16,7 @@ from pathlib import Path
 from retainlint.checking import linter
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.project.files import Disk, Listings
+from retainlint.text.files import Disk, Listings
 
 VERDICTS = Path(__file__).parent / "verdicts.json"
 SLOW = 10.0

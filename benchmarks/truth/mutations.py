@@ -21,7 +21,7 @@ from retainlint.catalogue import NOT_CHECKED
 from retainlint.checking import linter
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.project.files import Disk
+from retainlint.text.files import Disk
 
 WORDS = ("found", "elsewhere", "unknown", "missed")
 

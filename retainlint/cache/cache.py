@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from retainlint.project.files import EXACT, NO_LISTINGS, THERE, Listings, is_absent, stamp
+from retainlint.text.files import EXACT, NO_LISTINGS, THERE, Listings, is_absent, stamp
 
 if TYPE_CHECKING:
     from retainlint.cache.ignore_cache import Answers

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from retainlint.project.files import NO_LISTINGS, Listings, are_absent
+from retainlint.text.files import NO_LISTINGS, Listings, are_absent
 
 Row: TypeAlias = "tuple[str, str | None, str]"
 """A path, what was there (None for nothing), and its stamp."""

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from retainlint.cache.dependencies import Needs, Places, Row, needs_of, numbers_in
 from retainlint.cache.directory import prepared, read, replace, tidy
-from retainlint.project.files import stamp
+from retainlint.text.files import stamp
 
 _QUICK = 1
 """How hard zlib tries: a tenth of the size for less time than writing JSON takes."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.project.discovery import MissingPath, discover
-from retainlint.project.files import Disk, Listings
+from retainlint.text.files import Disk, Listings
 from retainlint.text.prefilter import may_hold_backward, may_lead_to_backward, may_start_backward
 
 if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
     from retainlint.config import Configs, Settings
     from retainlint.diagnostic import Diagnostic
     from retainlint.incident import Gap
-    from retainlint.project.files import Files
+    from retainlint.text.files import Files
 
 FRAMES = 6
 """How many of the innermost calls are kept of a crash: a recursion that ran away has a thousand."""

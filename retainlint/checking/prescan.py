@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from retainlint.checking import linter
-from retainlint.project.files import Disk, read
+from retainlint.text.files import Disk, read
 
 Work = TypeVar("Work")
 

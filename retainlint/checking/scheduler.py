@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from retainlint.checking import linter
 from retainlint.checking.linter import FileResult
-from retainlint.project.files import NO_LISTINGS, Disk, Listings, read
 from retainlint.startup import process
+from retainlint.text.files import NO_LISTINGS, Disk, Listings, read
 
 if TYPE_CHECKING:  # costly to import, and not needed by every run
     from concurrent.futures import Executor

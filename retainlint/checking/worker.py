@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from retainlint import __version__
 from retainlint.cache import finding_codec
 from retainlint.checking import linter
 from retainlint.checking.linter import FileResult
 from retainlint.config import Settings
-from retainlint.project.files import THERE, Disk
+from retainlint.startup.version import __version__
+from retainlint.text.files import THERE, Disk
 
 if TYPE_CHECKING:
-    from retainlint.cache.ir_store import IrStore
     from retainlint.cache.result_store import Texts
     from retainlint.project.remote_files import Shipped
+    from retainlint.text.files import ModuleStore
 
 CHUNK = 60_000
 """At most so many bytes of files are handed to another process at a time, but for one file larger than that."""
@@ -32,7 +32,7 @@ class Task(NamedTuple):
 
     files: tuple[tuple[str, Settings], ...]
     parcel: Shipped | None = None
-    ir_store: IrStore | None = None
+    ir_store: ModuleStore | None = None
     version: str = __version__
 
 

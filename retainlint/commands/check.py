@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from retainlint import __version__
 from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands import fix as fixes
 from retainlint.commands.configuring import configured, output_format, told
 from retainlint.commands.known import Knowing
 from retainlint.commands.working import working
+from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
     from retainlint.commands.options import Options

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from retainlint import __version__
 from retainlint.catalogue import CATALOGUE, NOT_CHECKED
 from retainlint.commands import CommandError
 from retainlint.config import Asked as Asked
 from retainlint.config import ConfigError, Configs, Known, meant, shown
 from retainlint.project.discovery import MissingPath
+from retainlint.startup.version import __version__
 
 
 def asked(

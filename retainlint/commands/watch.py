@@ -13,7 +13,7 @@ from retainlint.commands.check import check
 from retainlint.commands.configuring import configured
 from retainlint.commands.working import cache_of
 from retainlint.project.discovery import MissingPath, discover
-from retainlint.project.files import stamp
+from retainlint.text.files import stamp
 
 if TYPE_CHECKING:
     from watchfiles import BaseFilter

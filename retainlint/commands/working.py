@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from retainlint import __version__
 from retainlint.checking.scheduler import Running
 from retainlint.commands import CommandError
+from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
     from retainlint.cache.cache import Cache

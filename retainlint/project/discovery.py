@@ -75,7 +75,11 @@ def _is_pattern(line: str) -> bool:
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from retainlint.cache.ignore_cache import Answers
+    class Answers(Protocol):
+        """What is known of one tree's ignored names, from earlier runs or by asking."""
+
+        def ignored(self, ignores: Ignores, directory: str, names: list[str]) -> Collection[str]: ...
+        def save(self) -> None: ...
 
     class Choice(Protocol):
         """What is chosen among the files and directories of one directory, by absolute path."""

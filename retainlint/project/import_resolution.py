@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from retainlint.project.files import THERE, Disk, ancestors
 from retainlint.startup.lazy_patterns import pattern, rows_with
+from retainlint.text.files import THERE, Disk, ancestors
 
 if TYPE_CHECKING:
-    from retainlint.project.files import Files
+    from retainlint.text.files import Files
 
 LIBRARIES = frozenset(
     """torch torchvision torchaudio numpy pytorch_lightning lightning lightning_fabric accelerate deepspeed ignite apex

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from retainlint.project.files import Disk
 from retainlint.project.import_resolution import Modules
+from retainlint.text.files import Disk
 
 FARTHEST = 30
 """So many modules of a file's project are sent with it; what else is needed is asked for."""

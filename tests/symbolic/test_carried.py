@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.project.files import Held
 from retainlint.project.import_resolution import Modules
 from retainlint.project.module_loading import Project
 from retainlint.symbolic import explore
 from retainlint.symbolic.exploration import drivers
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.calls import ALLOWANCE
+from retainlint.text.files import Held
 from retainlint.text.source import Source
 
 TEST = """

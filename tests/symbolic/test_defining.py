@@ -8,11 +8,11 @@ import pytest
 
 from retainlint.incident import Exploration
 from retainlint.lowering import lower, lower_partly
-from retainlint.project.files import Held
 from retainlint.project.import_resolution import Modules
 from retainlint.project.module_loading import Project
 from retainlint.symbolic import explore
 from retainlint.symbolic.exploration.script_entry import only_defines
+from retainlint.text.files import Held
 from retainlint.text.source import Source
 
 WAYS = "import os\nimport tools\n" + "".join(

@@ -9,10 +9,10 @@ import pytest
 from retainlint.incident import Exploration
 from retainlint.lowering import LoweringError, lower, lower_partly
 from retainlint.program import Program
-from retainlint.project.files import Held
 from retainlint.project.import_resolution import Modules
 from retainlint.project.module_loading import Project
 from retainlint.symbolic import explore
+from retainlint.text.files import Held
 from retainlint.text.source import Source
 
 HEAD = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"

@@ -6,13 +6,13 @@ import pytest
 
 from retainlint.incident import Exploration
 from retainlint.lowering import lower
-from retainlint.project.files import Held
 from retainlint.project.import_resolution import Modules
 from retainlint.project.module_loading import Project
 from retainlint.symbolic import explore
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.state.imports import Imports
+from retainlint.text.files import Held
 from retainlint.text.source import Source
 
 NORMAL = "class Normal:\n    def __init__(self, mean, scale):\n        self.mean = mean\n        self.scale = scale\n"

@@ -14,7 +14,6 @@ from retainlint.incident import Exploration
 from retainlint.lowering import lower, lower_partly
 from retainlint.lowering.partial import Lowering
 from retainlint.program import Part
-from retainlint.project.files import Held
 from retainlint.project.import_resolution import Modules
 from retainlint.project.module_loading import Project
 from retainlint.symbolic import explore
@@ -23,6 +22,7 @@ from retainlint.symbolic.interpreter.module_bodies import gives_back
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Closure
+from retainlint.text.files import Held
 from retainlint.text.source import Source
 
 HEAD = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\n"

@@ -6,11 +6,11 @@ import pytest
 
 from retainlint.incident import Exploration
 from retainlint.lowering import lower
-from retainlint.project.files import Held
 from retainlint.project.import_resolution import Modules
 from retainlint.project.module_loading import Project
 from retainlint.symbolic import explore
 from retainlint.symbolic.exploration import explorer, script_entry
+from retainlint.text.files import Held
 from retainlint.text.source import Source
 
 CORE = """\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from retainlint import __version__
 from retainlint.cli.group import HELP, Group, Option
+from retainlint.startup.version import __version__
 
 WORDS = ("check", "explain", "rules", "why", "reproduce", "run", "baseline", "config", "clean", "completion")
 

@@ -64,20 +64,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         return [(state, obj)]  # list[int], Tensor["b c"], ...
     held = state.get(obj)
     match held:
-        case ListObj(items=items, open=open_):
-            if open_ and any(weights.network_of(state, each) is not None for each in items):
-                return [(state, weights.some(state, items[-1]))]
-            if open_ and _is_behind(state, obj, held, index):
-                return [(state, state.new(ListObj(())))]
-            if open_ and (placed := _at_place(state, held, index, span)) is not None:
-                return [(state, placed)]
-            if open_ and not (isinstance(index, Const) and index.value == -1 and items):
-                return [(state, items[-1] if items else objects.item(machine, state, obj, span))]
-            if iteration.may_tell(index, items):
-                return iteration.index_choices(state, index, iteration.numbered(items))
-            if isinstance(index, Term):  # any of them may be read, beside the one that is
-                machine.waste.give(objects.edges_in(machine, state, items))
-            return [(state, _from_sequence(state, items, index, span))]
+        case ListObj():
+            return _from_list(machine, state, obj, held, index, span)
         case DictObj():
             return containers.lookup(machine, state, obj, held, index, span)
         case LayerObj(children=children) if children:
@@ -92,19 +80,43 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             return [(state, classes.named(state, obj, index) or objects.fresh(state, span, plain=True))]
         case ClassObj():
             return [(state, obj)]  # Box[int]
-        case Instance():
-            getter = find(state, obj, "__getitem__")
-            if getter is not None:
-                return machine.call(state, Bound(getter, obj), Args((index,)), span)
-            if (content := classes.of(state, obj)) != obj:
-                return read(machine, state, content, index, span)
-            if parts := classes.children(state, obj) or dataclasses.items(state, obj):
-                return [(state, _from_sequence(state, parts, index, span))]
+        case Instance() if (found := _from_instance(machine, state, obj, index, span)) is not None:
+            return found
         case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple) or isinstance(state.get(index), TensorObj):
             return [(state, operations.index(machine, state, obj, index, span))]
         case UnknownObj():
             return [(state, objects.item(machine, state, obj, span, index))]
     return [(state, objects.fresh(state, span, plain=True))]
+
+
+def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index: Value, span: Span) -> Results:
+    items = held.items
+    if held.open:
+        if any(weights.network_of(state, each) is not None for each in items):
+            return [(state, weights.some(state, items[-1]))]
+        if _is_behind(state, obj, held, index):
+            return [(state, state.new(ListObj(())))]
+        if (placed := _at_place(state, held, index, span)) is not None:
+            return [(state, placed)]
+        if not (isinstance(index, Const) and index.value == -1 and items):
+            return [(state, items[-1] if items else objects.item(machine, state, obj, span))]
+    if iteration.may_tell(index, items):
+        return iteration.index_choices(state, index, iteration.numbered(items))
+    if isinstance(index, Term):  # any of them may be read, beside the one that is
+        machine.waste.give(objects.edges_in(machine, state, items))
+    return [(state, _from_sequence(state, items, index, span))]
+
+
+def _from_instance(machine: Machine, state: State, obj: Value, index: Value, span: Span) -> Results | None:
+    """By the class's own method, what it holds as a list or dict, or its parts; None if it has none of these."""
+    getter = find(state, obj, "__getitem__")
+    if getter is not None:
+        return machine.call(state, Bound(getter, obj), Args((index,)), span)
+    if (content := classes.of(state, obj)) != obj:
+        return read(machine, state, content, index, span)
+    if parts := classes.children(state, obj) or dataclasses.items(state, obj):
+        return [(state, _from_sequence(state, parts, index, span))]
+    return None
 
 
 def _letter(obj: Const, text: str | bytes, index: Value) -> Value:

@@ -113,6 +113,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, lazy(state, name, args, span))]
     if name in _COPIES:
         return [(state, _copied(machine, state, name, args, span))]
+    if (asked := _about_objects(machine, state, name, args, span)) is not None:
+        return asked
     match name:
         case "dict":
             return [(state, make_dict(machine, state, args, span))]
@@ -136,6 +138,28 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "next":
             source = args.get(0, "iterator")
             return [(state, iteration.any_item(machine, state, source, span))]
+        case "exec" if len(args.all) == 1 and not isinstance(args.all[0], Const):
+            _rebound(state, span)
+        case "exit" | "quit":
+            state.flow = Flow("raise", Failure("SystemExit"))
+            return [(state, NONE)]
+        case "record_of" if (known := iteration.known_items(machine, state, args.get(1, "iterable"), span)) is not None:
+            return machine.call(state, args.pos[0], Args(tuple(known)), span)
+        case "namedtuple":
+            return [(state, _named_tuple(state, args, span))]
+    if name.endswith(("Error", "Exception", "Warning", "Interrupt", "Iteration", "Exit", "ExceptionGroup")):
+        return [(state, Failure(name))]
+    if name in ("int", "float", "str", "bool") and args.pos and _is_number(state, args.pos[0]):
+        return [(state, _cast(name, args.pos[0]))]
+    if name in _PLAIN:
+        return [(state, Term(name, args.pos) if all(map(terms.is_scalar, args.pos)) and args.pos else
+                 objects.fresh(state, span, plain=True))]  # fmt: skip
+    return [(state, objects.called(machine, state, External(path), args, span))]
+
+
+def _about_objects(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results | None:
+    """What asks an object for what it is and has, or changes that; None for any other name."""
+    match name:
         case "super":
             return [(state, _super(state, args))]
         case "isinstance":
@@ -148,27 +172,11 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return reflection.setattr_(machine, state, args, span)
         case "callable":
             return [(state, Const(True) if isinstance(args.get(0, "obj"), Closure | Bound) else Term(name, args.pos))]
-        case "exec" if len(args.all) == 1 and not isinstance(args.all[0], Const):
-            _rebound(state, span)
-        case "exit" | "quit":
-            state.flow = Flow("raise", Failure("SystemExit"))
-            return [(state, NONE)]
         case "vars" if len(args.pos) == 1 and (shown := dataclasses.shown(state, args.pos[0])) is not None:
             return [(state, shown)]
-        case "record_of" if (known := iteration.known_items(machine, state, args.get(1, "iterable"), span)) is not None:
-            return machine.call(state, args.pos[0], Args(tuple(known)), span)
-        case "namedtuple":
-            return [(state, _named_tuple(state, args, span))]
         case "object":
             return [(state, objects.fresh(state, span, plain=True))]
-    if name.endswith(("Error", "Exception", "Warning", "Interrupt", "Iteration", "Exit", "ExceptionGroup")):
-        return [(state, Failure(name))]
-    if name in ("int", "float", "str", "bool") and args.pos and _is_number(state, args.pos[0]):
-        return [(state, _cast(name, args.pos[0]))]
-    if name in _PLAIN:
-        return [(state, Term(name, args.pos) if all(map(terms.is_scalar, args.pos)) and args.pos else
-                 objects.fresh(state, span, plain=True))]  # fmt: skip
-    return [(state, objects.called(machine, state, External(path), args, span))]
+    return None
 
 
 def of_container(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:

@@ -137,6 +137,8 @@ _OPERATORS = {
 
 
 def function(machine: Machine, state: State, path: str, name: str, args: Args, span: Span) -> Results:
+    if (made_record := _record(machine, state, path, args, span)) is not None:
+        return made_record
     match path:
         case "collections.OrderedDict":
             return [(state, make_dict(machine, state, args, span))]
@@ -145,22 +147,6 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return [(state, state.new(DictObj({}, default=None if factory == NONE else factory)))]
         case "collections.deque":
             return [(state, _deque(machine, state, args, span))]
-        case "dataclasses.replace" | "copy.replace":
-            return [(state, _replaced(machine, state, args, span))]
-        case "dataclasses.fields" if (
-            listed := dataclasses.listed(state, args.get(0, "class_or_instance"), span)
-        ) is not None:
-            return [(state, listed)]
-        case "types.SimpleNamespace" | "argparse.Namespace" if not (args.pos or args.open):
-            return [(state, dataclasses.namespace(state, args, span))]
-        case "dataclasses.dataclass" if not args.pos:  # with options
-            return [(state, Partial(External(path), (), ()))]
-        case "dataclasses.field":
-            return [(state, Partial(External(path), (), args.named))]
-        case "collections.namedtuple":
-            return [
-                (state, Partial(External("builtins.namedtuple"), _field_names(state, args.get(1, "field_names")), ()))
-            ]
         case "functools.partial":
             return [(state, Partial(args.get(0, "func"), args.pos[1:], args.named))]
         case "functools.wraps" | "functools.lru_cache" | "functools.cache":
@@ -198,6 +184,26 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         scalars = bool(args.pos) and all(map(terms.is_scalar, args.all)) and path.startswith("math.")
         return [(state, Term(path, args.all) if scalars else objects.fresh(state, span, plain=True, name=name))]
     return [(state, objects.called(machine, state, External(path), args, span))]
+
+
+def _record(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """What makes records, or asks them for their fields; None for any other path."""
+    match path:
+        case "dataclasses.replace" | "copy.replace":
+            return [(state, _replaced(machine, state, args, span))]
+        case "dataclasses.fields":
+            listed = dataclasses.listed(state, args.get(0, "class_or_instance"), span)
+            return None if listed is None else [(state, listed)]
+        case "types.SimpleNamespace" | "argparse.Namespace" if not (args.pos or args.open):
+            return [(state, dataclasses.namespace(state, args, span))]
+        case "dataclasses.dataclass" if not args.pos:  # with options
+            return [(state, Partial(External(path), (), ()))]
+        case "dataclasses.field":
+            return [(state, Partial(External(path), (), args.named))]
+        case "collections.namedtuple":
+            names = _field_names(state, args.get(1, "field_names"))
+            return [(state, Partial(External("builtins.namedtuple"), names, ()))]
+    return None
 
 
 def _itertools(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:

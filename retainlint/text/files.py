@@ -8,9 +8,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Any, Protocol
 
-    from retainlint.cache.ir_store import IrStore
+    from retainlint.text.source import Source
+
+    class ModuleStore(Protocol):
+        """Where lowered modules are kept, by their source and its digest."""
+
+        def find(self, source: Source, digest: str) -> Any: ...
+        def find_partly(self, source: Source, digest: str) -> Any: ...
+        def keep(self, found: Any, digest: str) -> None: ...
 
     class Files(Protocol):
         """A way to look at files by their absolute paths; picklable, if checks are to go to other processes.
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
         here: str
 
         @property
-        def ir_store(self) -> IrStore | None:
+        def ir_store(self) -> ModuleStore | None:
             """Where lowered modules are kept."""
             ...
 
@@ -59,7 +66,7 @@ class Disk:
 
     here = ""
 
-    def __init__(self, ir_store: IrStore | None = None, listings: Listings = NO_LISTINGS) -> None:
+    def __init__(self, ir_store: ModuleStore | None = None, listings: Listings = NO_LISTINGS) -> None:
         """`listings` are directories of which it is known what is in them."""
         self.ir_store = ir_store
         self._listings = listings
