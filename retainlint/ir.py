@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from enum import Enum
 from functools import cached_property, partial
@@ -518,3 +518,34 @@ READS: dict[type, Callable[[Any], Iterable[Register]]] = {
     Await: lambda instr: (instr.src,),
     Opaque: _nothing,
 }
+
+
+_BLOCKS: dict[type, Callable[[Any], tuple[Block, ...]]] = {
+    If: lambda instr: (instr.then, instr.orelse),
+    For: lambda instr: (instr.body, instr.orelse),
+    While: lambda instr: (instr.test, instr.body, instr.orelse),
+    With: lambda instr: (instr.body,),
+    Try: lambda instr: (
+        instr.body, *(block for each in instr.handlers for block in (each.test, each.body)), instr.orelse, instr.final,
+    ),
+}  # fmt: skip
+
+
+def blocks(instr: Instr) -> tuple[Block, ...]:
+    """The blocks that an instruction holds, in their order; most hold none."""
+    found = _BLOCKS.get(type(instr))
+    return () if found is None else found(instr)
+
+
+def walk(block: Block, *, classes: bool = False) -> Iterator[Instr]:
+    """The instructions of a block and of all blocks inside it, in their order; those of functions are left out, and those
+    of classes, unless these are asked for."""
+    pending = [*reversed(block)]
+    while pending:
+        instr = pending.pop()
+        yield instr
+        if (found := _BLOCKS.get(type(instr))) is not None:
+            for inner in reversed(found(instr)):
+                pending += reversed(inner)
+        elif classes and isinstance(instr, MakeClass):
+            pending += reversed(instr.code.body)

@@ -113,32 +113,13 @@ class Uses:
         if id(code) not in self.known:
             results: dict[Span, int] = {}
             readers: dict[int, list[ir.Instr]] = {}
-            for instr in _all(code.body):
+            for instr in ir.walk(code.body):
                 if isinstance(instr, ir.Call):
                     results[instr.span] = instr.dst
                 for register in _reads(instr):
                     readers.setdefault(register, []).append(instr)
             self.known[id(code)] = code, results, readers
         return self.known[id(code)][1:]
-
-
-def _all(block: ir.Block) -> Iterator[ir.Instr]:
-    """Every instruction of a code, those of inner blocks too."""
-    for instr in block:
-        yield instr
-        match instr:
-            case ir.If(then=then, orelse=orelse):
-                yield from _all(then + orelse)
-            case ir.For(body=body, orelse=orelse):
-                yield from _all(body + orelse)
-            case ir.While(test=test, body=body, orelse=orelse):
-                yield from _all(test + body + orelse)
-            case ir.With(body=body):
-                yield from _all(body)
-            case ir.Try(body=body, handlers=handlers, orelse=orelse, final=final):
-                yield from _all(body + orelse + final)
-                for handler in handlers:
-                    yield from _all(handler.test + handler.body)
 
 
 _WRITES = {"dst", "star", "level"}

@@ -111,26 +111,30 @@ def _arguments(text: str, start: int) -> str:
 
 def entries(code: ir.Code, owner: ir.Code | None) -> Iterator[tuple[ir.Code, ir.Code | None]]:
     """Functions and methods, each with the class whose body holds it."""
-    for inner, is_class in _made(code.body):
-        if is_class:
-            yield from entries(inner, inner)
-        else:
-            yield inner, owner
+    for instr in ir.walk(code.body):
+        if isinstance(instr, ir.MakeClass):
+            yield from entries(instr.code, instr.code)
+        elif isinstance(instr, ir.MakeFunction):
+            yield instr.code, owner
 
 
 def of_local_classes(code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
     """The methods that walk of the classes that a function makes, each with its class."""
-    for inner, is_class in _made(code.body) if code.backward_passes else ():
-        for method, owner in entries(inner, inner) if is_class and inner.backward_passes else ():
+    for inner in _classes(code) if code.backward_passes else ():
+        for method, owner in entries(inner, inner) if inner.backward_passes else ():
             if owner is not None and method.backward_passes:
                 yield method, owner
+
+
+def _classes(code: ir.Code) -> Iterator[ir.Code]:
+    return (each.code for each in ir.walk(code.body) if isinstance(each, ir.MakeClass))
 
 
 def inherited(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
     """Methods that walk and call what only an heir fills in, or the heir's own that do no more than to call such a one,
     each with that heir."""
-    for subclass, is_class in _made(code.body):
-        cls = class_made_by(state, subclass) if is_class else None
+    for subclass in _classes(code):
+        cls = class_made_by(state, subclass)
         if cls is None:
             continue
         first, *bases = (obj for base in ancestry(state, cls) if isinstance(obj := state.get(base), ClassObj))
@@ -170,24 +174,6 @@ def _called_by_bases(state: State, cls: Ref) -> Iterator[str]:
         if base.code.span.source is not first.code.span.source:
             for value in base.attrs.values():
                 yield from code_text.said(code_text.OWN, value.code) if isinstance(value, Closure) else ()
-
-
-def _made(block: ir.Block) -> Iterator[tuple[ir.Code, bool]]:
-    for instr in block:
-        match instr:
-            case ir.MakeFunction(code=code):
-                yield code, False
-            case ir.MakeClass(code=code):
-                yield code, True
-            case ir.If(then=then, orelse=orelse):
-                yield from _made(then)
-                yield from _made(orelse)
-            case ir.For(body=body) | ir.While(body=body) | ir.With(body=body):
-                yield from _made(body)
-            case ir.Try(body=body, handlers=handlers, orelse=orelse, final=final):
-                yield from _made(body + orelse + final)
-                for handler in handlers:
-                    yield from _made(handler.body)
 
 
 def class_made_by(state: State, owner: ir.Code) -> Ref | None:

@@ -13,7 +13,6 @@ from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import code_text
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.code_text import WORD, text_of
-from retainlint.symbolic.state.coverage import blocks
 from retainlint.symbolic.state.protocol import OutOfSteps
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj
@@ -48,9 +47,9 @@ def only_defines(body: ir.Block) -> bool:
     """Whether a module's statements, outside of its functions, call nothing of its own that leads to a walk, and nothing
     that sounds like training."""
     backpropagating = _backpropagating(
-        {instr.code for instr in _outer(body) if isinstance(instr, ir.MakeFunction | ir.MakeClass)}
+        {instr.code for instr in ir.walk(body, classes=True) if isinstance(instr, ir.MakeFunction | ir.MakeClass)}
     )
-    for instr in _outer(body):
+    for instr in ir.walk(body, classes=True):
         if isinstance(instr, ir.Call):
             named = _NAME.findall(instr.span.text)
             if not named or any(name in backpropagating or _TRAINS.search(name.lower()) for name in named):
@@ -65,14 +64,6 @@ def _backpropagating(own: Iterable[ir.Code]) -> set[str]:
     while new := {name for name, words in left if name not in found and not found.isdisjoint(words)}:
         found |= new
     return found
-
-
-def _outer(block: ir.Block) -> Iterator[ir.Instr]:
-    """What stands in a module outside of its functions."""
-    for instr in block:
-        yield instr
-        for inner in (instr.code.body,) if isinstance(instr, ir.MakeClass) else blocks(instr):
-            yield from _outer(inner)
 
 
 PATIENCE = 200
@@ -159,8 +150,13 @@ def _leads_to(machine: Interpreter, state: State, script: ir.Block) -> Subclasse
         return NO_SUBCLASSES
     if re.search(rf"(?<!self)(?<!super\(\))\.(?:{'|'.join({method.name for method, _ in methods})})\(", text):
         return NO_SUBCLASSES
-    known = {*_DEFINED.findall(text), *(store.name for store in _stores(module.body))}
-    known -= {name for instr in _imports(module.body) for name in code_text.WORD.findall(instr.span.text)}
+    known = {*_DEFINED.findall(text), *(each.name for each in ir.walk(module.body) if isinstance(each, ir.Store))}
+    known -= {
+        name
+        for instr in ir.walk(module.body)
+        if isinstance(instr, ir.Import)
+        for name in code_text.WORD.findall(instr.span.text)
+    }
     known.update(name for subclass in subclasses for name in _methods(state, subclass))
     return NO_SUBCLASSES if any(map(project.reaches, set(code_text.WORD.findall(text)) - known)) else subclasses
 
@@ -175,22 +171,6 @@ def _methods(state: State, subclass: ir.Code) -> Iterator[str]:
 def _open_names(state: State, block: ir.Block) -> None:
     """Bind the names that a block of the module would have bound, to what nobody knows."""
     names = state.writable().names
-    for store in _stores(block):
-        if store.name not in names:
+    for store in ir.walk(block):
+        if isinstance(store, ir.Store) and store.name not in names:
             names[store.name] = objects.fresh(state, store.span, name=store.name)
-
-
-def _imports(block: ir.Block) -> Iterator[ir.Import]:
-    for instr in block:
-        if isinstance(instr, ir.Import):
-            yield instr
-        for inner in blocks(instr):
-            yield from _imports(inner)
-
-
-def _stores(block: ir.Block) -> Iterator[ir.Store]:
-    for instr in block:
-        if isinstance(instr, ir.Store):
-            yield instr
-        for inner in blocks(instr):
-            yield from _stores(inner)

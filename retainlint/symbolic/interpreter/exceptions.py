@@ -11,7 +11,6 @@ from retainlint.incident import Condition
 from retainlint.startup.records import replace
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.solver import terms
-from retainlint.symbolic.state import coverage
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.path_condition import Truths
 from retainlint.symbolic.state.protocol import Machine
@@ -149,7 +148,7 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
 
 def _fill(state: State, body: ir.Block) -> None:
     """What raised may have done so behind some turns: the lists that are filled before it may hold more."""
-    spans = list(coverage.spans(body))
+    spans = [each.span for each in ir.walk(body)]
     text = spans[0].source.text[spans[0].start : max(each.end for each in spans)]
     for name in set(_FILLED.findall(text)):
         value = state.frame.names.get(name)

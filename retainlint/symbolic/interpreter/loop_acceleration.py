@@ -16,7 +16,6 @@ from retainlint.symbolic.interpreter.loop_plan import Plan
 from retainlint.symbolic.merging.merge_states import forget_dead, sort_iteration
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import reachability
-from retainlint.symbolic.state.coverage import blocks
 from retainlint.symbolic.state.protocol import Machine, OutOfSteps
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Symbol, Term, Value, symbols
@@ -70,11 +69,11 @@ class Counting:
 
     def _gathers(self, state: State) -> bool:
         """Whether it is the loop of a generator that hasn't yielded so far."""
-        return state.frame.code.is_generator and not state.frame.yielded and _yields(self.loop.body)
-
-
-def _yields(block: ir.Block) -> bool:
-    return any(isinstance(each, ir.Yield) or any(map(_yields, blocks(each))) for each in block)
+        return (
+            state.frame.code.is_generator
+            and not state.frame.yielded
+            and any(isinstance(each, ir.Yield) for each in ir.walk(self.loop.body))
+        )
 
 
 def _attempt(
@@ -118,19 +117,9 @@ def _attempt(
 
 def _counters(loop: ir.For | ir.While) -> Iterator[str]:
     """The variables whose remainder, or whose one value, decides an arm of the loop's body."""
-    for span in _tests(loop.body):
-        for match in _COUNTED.finditer(span.text):
+    for test in (each for each in ir.walk(loop.body) if isinstance(each, ir.If)):
+        for match in _COUNTED.finditer(test.span.text):
             yield match[1] or match[2] or match[3]
-
-
-def _tests(block: ir.Block) -> Iterator[Span]:
-    for instr in block:
-        match instr:
-            case ir.If(span=span, then=then, orelse=orelse):
-                yield span
-                yield from _tests(then + orelse)
-            case ir.For(body=body) | ir.While(body=body) | ir.With(body=body) | ir.Try(body=body):
-                yield from _tests(body)
 
 
 def _counts(loop: Span, known: frozenset[Span], incident: Incident) -> bool:
@@ -220,7 +209,7 @@ def _lost(machine: Machine, instr: ir.For, plan: Plan, state: State, first: Stat
         return set()
     begun, steps = machine.steps, machine.budget // DEAR
     states, unknowns = [state.fork()], set[int]()
-    passing = _passing(state, first, _slides(instr.body))
+    passing = _passing(state, first, any(map(_removes, ir.walk(instr.body))))
     lost: set[Node] = set()
     with machine.trial(lambda _: False) as failed:
         for _ in range(BETWEEN):
@@ -288,19 +277,9 @@ def _shares(
     return ever, {node for node in spoilt if any(node not in nodes for nodes in held.values())}
 
 
-def _slides(block: ir.Block) -> bool:
-    """Whether a loop's turns take items out of lists, as out of a window of so many turns."""
-    for instr in block:
-        match instr:
-            case ir.DelItem():
-                return True
-            case ir.GetAttr(name=name) if name in _REMOVING:
-                return True
-            case ir.If(then=then, orelse=orelse) if _slides(then) or _slides(orelse):
-                return True
-            case ir.For(body=body) | ir.While(body=body) | ir.With(body=body) | ir.Try(body=body) if _slides(body):
-                return True
-    return False
+def _removes(instr: ir.Instr) -> bool:
+    """Whether a loop's turns may take items out of lists by it, as out of a window of so many turns."""
+    return isinstance(instr, ir.DelItem) or (isinstance(instr, ir.GetAttr) and instr.name in _REMOVING)
 
 
 def _passing(state: State, first: State, slides: bool) -> set[int]:

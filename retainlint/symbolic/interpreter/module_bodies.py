@@ -9,7 +9,6 @@ from retainlint import ir, program
 from retainlint.program import Effect, Origin, Part, Parts, Use
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state.coverage import blocks
 from retainlint.symbolic.state.imports import MODULES, ROWS, STEPS, Imports, Loaded, Project, Waiting
 from retainlint.symbolic.state.protocol import Args, Machine, OutOfSteps
 from retainlint.symbolic.state.state import Base, Frame, State, ticket
@@ -454,7 +453,7 @@ def gives_back(code: ir.Code) -> bool:
     last = code.body[-1] if code.body else None
     if not code.params or code.is_generator or code.params[0].kind != "normal" or not isinstance(last, ir.Return):
         return False
-    name, everything = code.params[0].name, list(_inside(code.body))
+    name, everything = code.params[0].name, list(ir.walk(code.body))
     own = {each.dst for each in everything if isinstance(each, ir.Load) and each.name == name}
     mild = {each.dst for each in everything if isinstance(each, ir.Load) and each.name in _LOOKING}
     return name not in code.captured and not any(_changes(each, name, own, mild) for each in everything)
@@ -475,10 +474,3 @@ def _changes(instr: ir.Instr, name: str, own: set[int], mild: set[int]) -> bool:
             return False
         case _:
             return getattr(instr, "dst", None) in own
-
-
-def _inside(block: ir.Block) -> Iterator[ir.Instr]:
-    for instr in block:
-        yield instr
-        for inner in blocks(instr):
-            yield from _inside(inner)

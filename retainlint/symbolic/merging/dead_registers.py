@@ -7,7 +7,6 @@ from typing import Any
 
 from retainlint import ir
 from retainlint.ir import READS
-from retainlint.symbolic.state.coverage import blocks
 
 _SPENT = " spent"
 
@@ -55,7 +54,7 @@ class DeadRegisters:
                 for register in _READS[kind](instr):
                     found[register] = found.get(register, 0) + 1
                     last[register] = index
-                for inner in () if kind in READS else blocks(instr):
+                for inner in () if kind in READS else ir.blocks(instr):
                     for register, times in self._reads(inner).items():
                         found[register] = found.get(register, 0) + times
                         last[register] = index

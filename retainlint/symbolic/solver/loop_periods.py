@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from retainlint import ir
 from retainlint.autograd.graph import Node
 from retainlint.symbolic.solver import congruences, decisions
@@ -16,7 +14,8 @@ from retainlint.symbolic.state.values import Const, Term, Value
 def note(machine: Machine, instr: ir.If, cond: Value) -> None:
     """Note what the arms of a condition bind, if it asks for the remainder of such a number."""
     if _is_of_two_loops(cond) and instr.span not in machine.rounds:
-        machine.rounds[instr.span] = frozenset((*_bound(instr.then), *_bound(instr.orelse)))
+        bound = (each.name for each in ir.walk((instr,)) if isinstance(each, ir.Store | ir.SetAttr))
+        machine.rounds[instr.span] = frozenset(bound)
 
 
 def may_have_renewed(machine: Machine, state: State, node: Node, backward_pass: str) -> bool:
@@ -41,15 +40,3 @@ def _has_product(value: Value) -> bool:
     if value.op == "*" and decisions.loops_of(value) and not any(isinstance(each, Const) for each in value.args[1:]):
         return True
     return any(map(_has_product, value.args))
-
-
-def _bound(block: ir.Block) -> Iterator[str]:
-    """The names and attributes that a block binds."""
-    for instr in block:
-        match instr:
-            case ir.Store(name=name) | ir.SetAttr(name=name):
-                yield name
-            case ir.If(then=then, orelse=orelse):
-                yield from (*_bound(then), *_bound(orelse))
-            case ir.For(body=body) | ir.While(body=body) | ir.With(body=body) | ir.Try(body=body):
-                yield from _bound(body)

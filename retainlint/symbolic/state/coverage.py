@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any
 
 from retainlint import ir, program
 from retainlint.symbolic.state import code_text
@@ -56,13 +55,11 @@ def count(program: program.Program) -> int:
 
 def _functions(block: ir.Block, names: frozenset[str]) -> Iterator[ir.Code]:
     """Those that may speak of some names."""
-    for instr in block:
+    for instr in ir.walk(block):
         if isinstance(instr, ir.MakeFunction | ir.MakeClass) and _may_speak(instr.code, names):
             if isinstance(instr, ir.MakeFunction):
                 yield instr.code
             yield from _functions(instr.code.body, names)
-        for inner in blocks(instr):
-            yield from _functions(inner, names)
 
 
 def _may_speak(code: ir.Code, names: frozenset[str] | None) -> bool:
@@ -73,30 +70,11 @@ def _may_speak(code: ir.Code, names: frozenset[str] | None) -> bool:
 def _mentioned(block: ir.Block, names: frozenset[str] | None = None) -> Iterable[str]:
     """The names and attributes that a block reads, those of blocks and functions inside it too; or as many as there may be
     some names among."""
-    for instr in block:
+    for instr in ir.walk(block):
         if isinstance(instr, ir.Load | ir.GetAttr):
             yield instr.name
         elif isinstance(instr, ir.MakeFunction | ir.MakeClass) and _may_speak(instr.code, names):
             yield from _mentioned(instr.code.body, names)
-        for inner in blocks(instr):
-            yield from _mentioned(inner, names)
-
-
-_BLOCKS: dict[type, Callable[[Any], Iterable[ir.Block]]] = {
-    ir.If: lambda instr: (instr.then, instr.orelse),
-    ir.For: lambda instr: (instr.body, instr.orelse),
-    ir.While: lambda instr: (instr.test, instr.body, instr.orelse),
-    ir.With: lambda instr: (instr.body,),
-    ir.Try: lambda instr: (
-        instr.body, instr.orelse, instr.final, *(block for each in instr.handlers for block in (each.test, each.body)),
-    ),
-}  # fmt: skip
-
-
-def blocks(instr: ir.Instr) -> Iterable[ir.Block]:
-    """The blocks that an instruction holds; most hold none."""
-    found = _BLOCKS.get(type(instr))
-    return () if found is None else found(instr)
 
 
 _BACKWARD = re.compile(r".*\.\s*backward\s*\([^()]*\)", re.DOTALL)
@@ -154,38 +132,16 @@ class Sites:
     @cached_property
     def _functions(self) -> dict[str, list[ir.Code]]:
         found: dict[str, list[ir.Code]] = {}
-        for code in _codes(self.program.module.body):
-            found.setdefault(code.name, []).append(code)
+        for instr in ir.walk(self.program.module.body, classes=True):
+            if isinstance(instr, ir.MakeFunction):
+                found.setdefault(instr.code.name, []).append(instr.code)
         return found
 
 
 def _end(loop: ir.For | ir.While) -> int:
     """Where the last thing in a loop's body ends."""
-    return max((span.end for span in spans(loop.body)), default=loop.span.end)
-
-
-def spans(block: ir.Block) -> Iterator[Span]:
-    """Where the instructions of a block stand, and those inside them."""
-    for instr in block:
-        yield instr.span
-        for inner in blocks(instr):
-            yield from spans(inner)
-
-
-def _codes(block: ir.Block) -> Iterator[ir.Code]:
-    """The functions of a module, and the methods of its classes."""
-    for instr in block:
-        if isinstance(instr, ir.MakeFunction):
-            yield instr.code
-        elif isinstance(instr, ir.MakeClass):
-            yield from _codes(instr.code.body)
-        for inner in blocks(instr):
-            yield from _codes(inner)
+    return max((each.span.end for each in ir.walk(loop.body)), default=loop.span.end)
 
 
 def _backward_passes(block: ir.Block) -> Iterator[Span]:
-    for instr in block:
-        if isinstance(instr, ir.Call) and _BACKWARD.fullmatch(instr.span.text):
-            yield instr.span
-        for inner in blocks(instr):
-            yield from _backward_passes(inner)
+    return (i.span for i in ir.walk(block) if isinstance(i, ir.Call) and _BACKWARD.fullmatch(i.span.text))

@@ -56,19 +56,10 @@ def stepped(machine: Machine, state: State, receiver: Value, code: ir.Code, numb
 
 def returned(code: ir.Code, number: int) -> Span:
     """The place where a step returns its loss; of several, that of this turn."""
-    spans = sorted({instr.span for instr in _returns(code.body)}, key=lambda span: span.start)
+    spans = sorted(
+        {each.span for each in ir.walk(code.body) if isinstance(each, ir.Return)}, key=lambda span: span.start
+    )
     return spans[min(number, len(spans)) - 1 if len(spans) == 2 else -1] if spans else code.span
-
-
-def _returns(block: ir.Block) -> Iterator[ir.Return]:
-    for instr in block:
-        match instr:
-            case ir.Return():
-                yield instr
-            case ir.If(then=then, orelse=orelse):
-                yield from _returns(then + orelse)
-            case ir.For(body=body) | ir.While(body=body) | ir.With(body=body) | ir.Try(body=body):
-                yield from _returns(body)
 
 
 def optimizers(machine: Machine, state: State, receiver: Value, span: Span) -> Results:

@@ -49,23 +49,11 @@ def _setup(state: State, cls: Ref) -> Value | None:
 
 
 def _mentions(block: ir.Block, name: str) -> bool:
-    return any(isinstance(i, ir.GetAttr) and i.name == name for i in _all(block))
+    return any(isinstance(i, ir.GetAttr) and i.name == name for i in ir.walk(block))
 
 
 def _results(block: ir.Block) -> int:
     """How many values a function returns, if it returns a display of several."""
-    built = {i.dst: len(i.items) for i in _all(block) if isinstance(i, ir.Build) and i.kind is ir.Kind.TUPLE}
-    returned = [built.get(i.src, 1) for i in _all(block) if isinstance(i, ir.Return)]
+    built = {i.dst: len(i.items) for i in ir.walk(block) if isinstance(i, ir.Build) and i.kind is ir.Kind.TUPLE}
+    returned = [built.get(i.src, 1) for i in ir.walk(block) if isinstance(i, ir.Return)]
     return max(returned, default=1)
-
-
-def _all(block: ir.Block) -> list[ir.Instr]:
-    found: list[ir.Instr] = []
-    for instr in block:
-        found.append(instr)
-        match instr:
-            case ir.If(then=then, orelse=orelse):
-                found += _all(then) + _all(orelse)
-            case ir.For(body=body) | ir.While(body=body) | ir.With(body=body) | ir.Try(body=body):
-                found += _all(body)
-    return found
