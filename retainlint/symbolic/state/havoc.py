@@ -26,7 +26,7 @@ def forget_changed(state: State, receiver: Value, others: Sequence[ir.Code]) -> 
         return
     bare = {name for name, value in held.attrs.items() if _is_bare(state.get(value))}
     if bare:
-        lost = {name for each in _but_init(others) for name in said(_CHANGED, each)}
+        lost = bare & {name for each in _but_init(others) for name in said(_CHANGED, each)}
         state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
 
