@@ -6,8 +6,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from findings import fake_pipeline
-from running import Run
+from command_line import Run
+from fake_pipeline import fake_pipeline
 
 from retainlint import cli
 

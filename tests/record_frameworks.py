@@ -11,7 +11,7 @@ import sys
 import warnings
 
 import torch
-from frameworks import RECORD, Example, examples, recorded
+from framework_fixtures import RECORD, Example, examples, recorded
 from judge_torch import Verdict, judge
 from record_verdicts import ERRORS, SECOND_TIME
 

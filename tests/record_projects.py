@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 from judge_torch import judge
-from projects import RECORD, Project, projects
+from project_fixtures import RECORD, Project, projects
 
 Row = dict[str, bool | int | str | None]
 

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import torch
+from fixture_marks import Mark, marks
 from judge_torch import Verdict, judge
-from marks import Mark, marks
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 RECORD = FIXTURES / "verdicts.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from marks import failing
+from fixture_marks import failing
 
 from retainlint.incident import Incident
 from retainlint.lowering import lower

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import Run
+from command_line import Run
 
 from retainlint.commands import CommandError, replay
 from retainlint.commands.config import toml

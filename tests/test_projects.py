@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from projects import Project, projects, recorded
+from project_fixtures import Project, projects, recorded
 
 from retainlint.checking import linter
 from retainlint.config import Configs, Settings
@@ -82,7 +82,7 @@ ENGINE = Path("raises") / "engine_walks_one_graph_in_each_epoch"
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy whose finding lies in `engine.py`, while `main.py` leads to it."""
-    from projects import ROOM
+    from project_fixtures import ROOM
 
     copy = tmp_path / "project"
     shutil.copytree(ROOM / ENGINE, copy)

@@ -6,9 +6,9 @@ import itertools
 from typing import Any
 
 import pytest
-from autograd.cases import CASES, VALUES, Case
-from autograd.differential import first_sentence
-from autograd.judges import Judge, core, torch_or_skip
+from autograd.operation_cases import CASES, VALUES, Case
+from numeric.differential import first_sentence
+from numeric.judges import Judge, core, torch_or_skip
 
 from retainlint.autograd.saves import rows
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from running import BAD, Run, write
+from command_line import BAD, Run, write
 
 NAME = "retainlint-baseline.json"
 

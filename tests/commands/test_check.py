@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from running import BAD, Run, write
+from command_line import BAD, Run, write
 
 CONCISE = ("check", "--output-format", "concise")
 

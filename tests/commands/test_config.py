@@ -6,7 +6,7 @@ import json
 import sys
 
 import pytest
-from running import Run, write
+from command_line import Run, write
 
 from retainlint.config.table import SETTINGS
 from retainlint.config.toml import parse

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from running import Run, write
+from command_line import Run, write
 
 from retainlint.commands.given import OnDisk
 

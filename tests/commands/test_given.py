@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from running import Run, write
+from command_line import Run, write
 
 from retainlint import cli
 

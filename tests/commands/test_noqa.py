@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from running import BAD, Run, write
+from command_line import BAD, Run, write
 
 from retainlint.incident import Exploration, Gap, Verdict
 from retainlint.text.source import Source, Span

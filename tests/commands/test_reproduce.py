@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from findings import fake_pipeline
+from fake_pipeline import fake_pipeline
 
 from retainlint.commands import CommandError
 from retainlint.commands.reproduce import reproduce

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import write
+from command_line import write
 
 from retainlint.autograd import errors
 from retainlint.commands import CommandError

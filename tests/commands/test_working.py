@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from running import Run, write
+from command_line import Run, write
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 USES = "from nets import loss\nloss.backward()\nloss.backward()\n"

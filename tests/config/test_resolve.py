@@ -7,7 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
-from configs import KNOWN, configs
+from config.building import KNOWN, configs
 
 from retainlint.config import Asked, ConfigError, Configs, Settings
 from retainlint.config.nearest import nearest_file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from configs import KNOWN, NAMES
+from config.building import KNOWN, NAMES
 
 from retainlint.config import ConfigError, Known, nearest
 from retainlint.config.selection import Selection, chosen_codes

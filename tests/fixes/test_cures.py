@@ -6,7 +6,7 @@ import ast
 from typing import cast
 
 import pytest
-from looking import look
+from fixes.look import look
 
 from retainlint.fixes import Seen, fix_all
 from retainlint.text.source import Source

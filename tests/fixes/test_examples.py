@@ -6,7 +6,7 @@ import re
 from typing import cast
 
 import pytest
-from looking import look
+from fixes.look import look
 
 from retainlint.diagnostic import Diagnostic
 from retainlint.fixes import Applicability, Seen, fix_all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from findings import label
+from fake_pipeline import label
 
 from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.fixes.edits import Applicability, Edit, Fix, edited

@@ -7,8 +7,8 @@ from contextlib import redirect_stdout
 from io import StringIO
 
 import pytest
-from lowering.interpreter import execute
-from lowering.programs import EXCEPTION_GROUPS, GROUPS_THAT_RAISE, PROGRAMS, STARRED_INDEX, TYPE_PARAMETERS
+from lowering.ir_interpreter import execute
+from lowering.python_programs import EXCEPTION_GROUPS, GROUPS_THAT_RAISE, PROGRAMS, STARRED_INDEX, TYPE_PARAMETERS
 
 
 def in_python(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
-from lowering.programs import EXCEPTION_GROUPS, PROGRAMS, TYPE_PARAMETERS
+from lowering.python_programs import EXCEPTION_GROUPS, PROGRAMS, TYPE_PARAMETERS
 
 from retainlint.lowering.parse import parse
 from retainlint.lowering.positions import align, measure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from findings import finding, label
+from fake_pipeline import finding, label
 
 from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.incident import Gap, Witness

@@ -8,7 +8,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-from findings import finding, label
+from fake_pipeline import finding, label
 
 from retainlint.diagnostic import Diagnostic, Label
 from retainlint.incident import Condition, Witness

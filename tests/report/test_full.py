@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from findings import finding, label
+from fake_pipeline import finding, label
 from hypothesis import given
 from hypothesis import strategies as st
 

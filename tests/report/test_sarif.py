@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote, urljoin
 
 import pytest
-from findings import finding, label
+from fake_pipeline import finding, label
 from report.samples import ALL, HOSTILE, IN_CELLS, RUN, SEVERAL, TOLD, UNREAD, WITNESSED, from_life, written
 
 from retainlint.diagnostic import Diagnostic

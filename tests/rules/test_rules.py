@@ -8,8 +8,8 @@ import sys
 from dataclasses import replace
 
 import pytest
-from rules.by_hand import Program
-from rules.cases import CASES
+from rules.incident_cases import CASES
+from rules.incidents_by_hand import Program
 
 from retainlint.diagnostic import Severity
 from retainlint.incident import Freed, Witness

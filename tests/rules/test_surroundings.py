@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from findings import span
+from fake_pipeline import span
 
 from retainlint.rules.surroundings import (
     assigned,

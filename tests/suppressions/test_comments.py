@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from findings import span
+from fake_pipeline import span
 
 from retainlint.suppressions import read
 from retainlint.text.source import Source

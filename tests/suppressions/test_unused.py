@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from configs import NAMES
+from config.building import NAMES
 
 from retainlint.suppressions import read, unused
 from retainlint.text.source import Source, Span

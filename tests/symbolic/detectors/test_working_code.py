@@ -1,0 +1,183 @@
+"""What working code of public repositories does, and was told of wrongly once: with a twin that is told rightly."""
+
+from __future__ import annotations
+
+import pytest
+from fixture_marks import marks
+
+from retainlint.lowering import lower
+from retainlint.rules import diagnose
+from retainlint.symbolic import explore
+from retainlint.text.source import Source
+
+ABSTRACT = """
+import abc
+import torch
+import torch.nn.functional as F
+
+class Learner(torch.nn.Module, metaclass=abc.ABCMeta):
+    @abc.abstractmethod
+    def forward(self, x):
+        pass
+
+    def learn(self, batches):
+        for x, y in batches:
+            loss = F.cross_entropy(self(x), torch.zeros(3).long())
+            loss.backward()
+"""
+UNFINISHED = """
+import torch
+import torch.nn.functional as F
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        scores = None
+        # your code
+        return scores
+
+net = Net()
+for x in torch.randn(3, 4):
+    loss = F.cross_entropy(net(x), torch.zeros(3).long())
+    loss.backward()
+"""
+DETACHED = """
+import torch
+from torch.distributions import Normal
+from torch.distributions.kl import kl_divergence
+
+def curvature(policy, x):
+    pi = policy(x)
+    old = Normal(torch.zeros(3), torch.ones(3))
+    kl = torch.sum(kl_divergence(pi, old) * torch.ones(3))
+    return torch.autograd.grad(kl, policy.parameters())
+"""
+MANUAL = """
+import torch
+import pytorch_lightning as pl
+
+class Module(pl.LightningModule):
+    def __init__(self, adversarial):
+        super().__init__()
+        self.net, self.adversarial = torch.nn.Linear(3, 3), adversarial
+
+    def training_step(self, batch, index):
+        loss = self.net(batch).pow(2).mean()
+        if self.adversarial:
+            self.manual_backward(loss)
+            self.optimizers().step()
+        return loss
+
+    def configure_optimizers(self):
+        if self.adversarial:
+            self.automatic_optimization = False
+        return torch.optim.Adam(self.parameters())
+"""
+SPIKES = """
+import torch
+
+class Spike(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.gt(x, 0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad / (1 + x.abs())
+
+def threshold(x, method):
+    if method == "heaviside":
+        return torch.gt(x, 0).to(x.dtype)
+    elif method == "super":
+        return Spike.apply(x)
+    else:
+        raise ValueError(method)
+
+def check(cell):
+    state = cell.state
+    state.v.requires_grad = True
+    spikes = threshold(torch.ones(3) + state.v, cell.method)
+    spikes.sum().backward()
+"""
+SILENT = {
+    "an abstract forward": ABSTRACT,
+    "a network that nobody wrote": UNFINISHED,
+    "a distance to a distribution without a graph": DETACHED,
+    "manual optimisation under a condition": MANUAL,
+    "an option that cuts, over what isn't seen": SPIKES,
+}
+
+TOLD = {
+    "an abstract method with a body": """
+import abc
+import torch
+
+class Learner(abc.ABC):
+    @abc.abstractmethod
+    def loss(self):
+        return torch.zeros(3).sum()
+
+class Zero(Learner):
+    def loss(self):
+        return torch.zeros(3).mean()
+
+loss = Zero().loss()
+loss.backward()  #~ walked RTL112
+""",
+    "a distance between two known ones": """
+import torch
+from torch.distributions import Normal, kl_divergence
+
+scale = torch.ones(3, requires_grad=True)
+kl = kl_divergence(Normal(torch.zeros(3), scale), Normal(torch.zeros(3), torch.ones(3))).sum()
+kl.backward()
+kl.backward()  #~ reused RTL102
+""",
+    "a graph that was built before the loop": """
+import torch
+
+def fisher(net, x):
+    output = net(x)
+    for i in range(output.shape[1]):
+        loss = output[0, i].exp()
+        loss.backward(retain_graph=i == 0)  #~ reused RTL101
+""",
+}
+
+
+def told(text: str) -> list[tuple[int, str]]:
+    found = map(diagnose, explore(lower(Source("wild.py", text))).incidents)
+    return [(one.primary.span.row, one.code) for one in found]
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_nothing_is_told_of_working_code(name: str) -> None:
+    assert told(SILENT[name]) == []
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_its_failing_twin_is_told(name: str) -> None:
+    wanted = [(mark.line, mark.code) for mark in marks(TOLD[name], name) if mark.code]
+    assert told(TOLD[name]) == wanted
+
+
+GRADIENT = """
+import torch
+
+def invert(generator, image, noise, n):
+    z = noise(n)
+    optimizer = torch.optim.Adam([z], lr=0.1)
+    for _ in range(n):
+        {zeroing}
+        loss = torch.sum(torch.abs(image - generator(z)))
+        loss.backward()
+        optimizer.step()
+    return z
+"""
+
+
+@pytest.mark.parametrize(("zeroing", "wasted"), [("z.grad is None or z.grad.zero_()", 0), ("pass", 1)])
+def test_who_reads_a_gradient_may_zero_it(zeroing: str, wasted: int) -> None:
+    seen = explore(lower(Source("wild.py", GRADIENT.format(zeroing=zeroing))))
+    assert [diagnose(one).code for one in seen.waste] == ["RTL303"] * wasted

@@ -1,0 +1,105 @@
+"""The machine on small programs, each judged by torch first."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from symbolic.machine_programs import HEAD, PROGRAMS
+
+from retainlint.lowering import lower
+from retainlint.symbolic import explore
+from retainlint.symbolic.exploration import explorer
+from retainlint.text.source import Source
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+
+def expected(text: str) -> int | None:
+    return next((row for row, line in enumerate(text.splitlines(), 1) if line.endswith("#!")), None)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_says_what_torch_says(name: str) -> None:
+    text = HEAD + PROGRAMS[name]
+    rows = [incident.primary.row for incident in explore(lower(Source("program.py", text))).incidents]
+    assert rows[:1] == [row for row in [expected(text)] if row is not None]
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_torch_says_it(name: str, tmp_path: Path) -> None:
+    from judge_torch import judge
+
+    script = tmp_path / "program.py"
+    script.write_text(HEAD + PROGRAMS[name], encoding="utf-8")
+    assert judge(script).line == expected(HEAD + PROGRAMS[name])
+
+
+def test_a_spent_budget_is_said() -> None:
+    text = "import torch\nfor a in b:\n    for c in d:\n        for e in f:\n            a.backward()\n" * 3
+    exploration = explore(lower(Source("program.py", text)), budget=50)
+    assert any("budget of 50 steps" in gap.reason for gap in exploration.gaps)
+
+
+def test_a_script_without_a_walk_of_its_own_gets_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explorer, "BUDGET_BEYOND", 50)
+    text = "print(a)\n" * 50
+    script, backpropagating = (explore(lower(Source("script.py", t))).steps for t in (text, "loss.backward()\n" + text))
+    assert script == 51
+    assert backpropagating > 100
+
+
+def test_endless_recursion_is_cut_and_said() -> None:
+    text = "def f(l):\n    l.backward()\n    return f(l)\nf(1)\n"
+    assert any("calls itself" in gap.reason for gap in explore(lower(Source("program.py", text))).gaps)
+
+
+FORKS_UNSEEN = """
+def choices(args, wrapper, mode):
+    options = [[False, True] if tensorlike else [False] for tensorlike in args]
+    for which in product(*options):
+        yield [wrap(partial(wrapper, mode), arg) for each, arg in zip(which, args)], which
+    for choice in choices(args, wrapper, mode):
+        yield choice, mode
+
+
+import torch
+
+
+def check(op, args, equal, expected):
+    try:
+        actual = op(*args)
+    except RuntimeError as error:
+        complain(error)
+
+    def unwrap(each):
+        return each.elem if isinstance(each, wrapper) else each
+
+    try:
+        results = op(args)
+    except RuntimeError as error:
+        complain(error)
+    wanted = [each for each in results if each.requires_grad]
+    for grads, which in choices(given, wrapper, mode):
+        try:
+            actual = torch.autograd.grad(wanted, leaves, grads, retain_graph=True)
+        except RuntimeError as error:
+            complain(error)
+        equal(tuple(map(unwrap, actual)), expected, nan=True)
+"""
+
+
+def test_a_function_that_forks_where_its_results_are_gathered_leaves_its_call() -> None:
+    assert not explore(lower(Source("program.py", FORKS_UNSEEN))).incidents
+
+
+def test_what_is_zipped_of_an_unknown_number_of_loaders_is_not_empty() -> None:
+    text = (
+        HEAD
+        + "def f(net, loaders):\n    for rows in zip(*loaders):\n        loss = net(torch.cat([row for row in rows])).mean()\n"
+    )
+    backward_passes = "        loss.backward()\n        loss.backward()\n"
+    (incident,) = explore(lower(Source("program.py", text + backward_passes))).incidents
+    assert incident.primary.row == HEAD.count("\n") + 5

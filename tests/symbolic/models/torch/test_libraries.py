@@ -1,0 +1,38 @@
+"""What the models know of torch's own libraries: the machine against real torch on short programs."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from typing import Any
+
+import pytest
+from symbolic.models.torch.library_programs import HEAD, PROGRAMS
+
+from retainlint.lowering import lower
+from retainlint.symbolic import explore
+from retainlint.text.source import Source
+
+GRAPH_ERRORS = ("second time", "inplace operation", "in-place operation", "does not require grad")
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_a_program_is_judged_as_torch_judges_it(name: str) -> None:
+    pytest.importorskip("torch")
+    text = HEAD + PROGRAMS[name]
+    found = explore(lower(Source(f"{name}.py", text))).incidents
+    assert sorted({incident.primary.row for incident in found}) == _raises_on(name, text)
+
+
+def _raises_on(name: str, text: str) -> list[int]:
+    """The line where torch raises, alone; none if it doesn't."""
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(compile(text, f"{name}.py", "exec"), scope)
+        except RuntimeError as error:
+            assert any(words in str(error) for words in GRAPH_ERRORS), error
+            frames = traceback.extract_tb(error.__traceback__)
+            return [frame.lineno or 0 for frame in frames if frame.filename == f"{name}.py"][-1:]
+    return []

@@ -1,0 +1,119 @@
+"""Whether a text's code spells a walk, told without parsing it: never no where one stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from retainlint.lowering import outline
+from retainlint.text.prefilter import code, may_spell_backward, spoken
+from retainlint.text.source import Source
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "loss.backward()\n",
+        "def f(loss):\n    '''Walks.'''\n    return loss.backward  # here\n",
+        "x = '#'; loss.backward()\n",
+        'x = "\'"; loss.backward(); y = "\'"\n',
+        "x = '\\''; loss.backward()\n",
+        "x = '''\n'\n'''; loss.backward()\n",
+        "print(f'{loss.backward()}')\n",
+        'print(f"""{torch.autograd.grad(y, x)}""")\n',
+        'print(rf"""{torch.autograd.grad(y, x)}""")\n',
+        "torch.autograd.backward(loss)\n",
+        "engine.manual_backward(loss)\n",
+        "torch.manual_backward(loss)\n",
+        "self.aten.inner_backward(loss)\n",
+        "stage_backward(loss)\n",
+        "def walk_backward(loss):\n    loss.backward()\nwalk_backward(1)\n",
+        "def inner_backward(x):\n    return x\ninner_backward = other\ninner_backward(1)\n",
+        "def inner_backward(x):\n    return x\nbox.inner_backward(1)\n",
+        "x = 'never closed ''' loss.backward() '''\n",
+        "fn = loss.backward\nfn()\n",
+        "run(loss.backward)\n",
+        "walks = {'it': loss.backward}\n",
+        "walk = lambda: loss.backward\n",
+        "later = lambda walk=loss.backward: walk()\n",
+        "for walk in a.backward, b.backward: walk()\n",
+        "walk = x.backward if y == 1 else z\n",
+        "walk = x if not y else y.backward\n",
+        "walk = torch.Tensor.backward\n",
+        "self.cls.backward(1)\n",
+        "loss\\\n  .backward()\n",
+        "super().x_backward(1)\n",
+        "self.x_backward(1)\n",
+        "class A:\n def x_backward(self, x):\n  x.backward()\n def f(self):\n  self.x_backward(1)\n",
+        "class A:\n def x_backward(self, x): pass\nclass B(C):\n def f(self):\n  self.x_backward(1)\n",
+        "class A:\n def x_backward(self, x): pass\nx_backward(1)\n",
+        "class A:\n def x_backward(self, x): pass\n def f(self):\n  g(self.x_backward)\n  self.x_backward(1)\n",
+    ],
+)
+def test_what_spells_a_walk(text: str) -> None:
+    assert may_spell_backward(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = 1\n",
+        "# loss.backward()\n",
+        "def f():\n    '''Call loss.backward().'''\n",
+        'def f():\n    """It\'s `loss.backward()`, as {name} says."""\n',
+        "raise ValueError('call .backward() first')\n",
+        "@register(aten.tanh_backward)\ndef f(x):\n    return torch.ops.aten.gelu_backward.default(x)\n",
+        "def inner_backward(x):\n    return x\ny = inner_backward(1)\n",
+        "def backward(ctx, x):\n    return x\n",
+        "class Space:\n    def grad(self):\n        return 1\n",
+        "known = {Tensor.backward: 1}\n",
+        "x = f is not loss.backward\n",
+        "x = loss.backward == f and not loss.backward\n",
+        "fn = self.fn_cls.backward\ncall(cls.backward, Twice.apply, TwiceFunction.backward)\n",
+        "if config.recompute_backward: pass\nx = config.recompute_backward\n",
+        "group.pre_backward(1)\npost_backward(1)\nself._check_can_register_backward()\n",
+    ],
+)
+def test_what_only_speaks_of_one(text: str) -> None:
+    assert not may_spell_backward(text.encode())
+    found = outline(Source("t.py", text))
+    assert found is not None and not found.backward_passes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if loss.backward: pass\n",
+        "x = known[loss.backward:]\n",
+        "class A:\n def x_backward(self, x): pass\n def f(self):\n  self.x_backward(1)\n",
+    ],
+)
+def test_what_is_no_walk_where_a_text_is_run_by_itself(text: str) -> None:
+    assert not may_spell_backward(text.encode())
+
+
+def test_a_method_of_the_text_may_be_filled_in_by_an_heir_elsewhere() -> None:
+    """Who imports the text has its method run for the walk of an heir."""
+    text = "class A:\n    def x_backward(self, x): pass\n    def f(self):\n        self.x_backward(1)\n"
+    found = outline(Source("t.py", text))
+    assert found is not None and found.backward_passes
+
+
+@pytest.mark.parametrize("folder", ["raises", "runs", "unknown", "projects"])
+def test_every_walk_of_the_fixtures_is_spelt(folder: str) -> None:
+    backpropagating = 0
+    for path in sorted((FIXTURES / folder).rglob("*.py")):
+        found = outline(Source(path.name, path.read_text(encoding="utf-8")))
+        if found is not None and found.backward_passes:
+            backpropagating += 1
+            assert may_spell_backward(path.read_bytes()), path
+    assert backpropagating or folder == "projects"
+
+
+def test_what_is_left_of_a_text() -> None:
+    text = b"x = 'a name'  # a comment\ny = 'name' + f'{z} is'\n'''A text.'''\n"
+    assert code(text) == b'x = ""  \ny = \'name\' + f"z"\n\n'
+    assert spoken(text) == code(text).decode()
