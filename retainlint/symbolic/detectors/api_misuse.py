@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from retainlint.incident import BackwardPass, Discarded, OldVariable, ResultUsed, UnknownArgument
-from retainlint.symbolic.detectors.claims import conditions
-from retainlint.symbolic.state.protocol import Args, Machine
+from retainlint.incident import Discarded, OldVariable, ResultUsed, UnknownArgument
+from retainlint.symbolic.detectors.claims import Claims, conditions
+from retainlint.symbolic.state.events import BackwardCalled
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import CONVENTIONAL, Value
 from retainlint.text.source import Span
@@ -25,25 +25,26 @@ _OLD = {"retain_variables", "grad_variables"}
 """Names that only torch ever had: who writes them means torch."""
 
 
-def arguments(machine: Machine, state: State, function: str, roots: Iterable[Value], args: Args, span: Span) -> None:
+def arguments(claims: Claims, called: BackwardCalled) -> None:
     """Report the named arguments that a walk hasn't, today."""
-    names = [name for name, _ in args.named if name not in _TAKES[function] or (function, name) in _DEPRECATED]
+    state, function, span = called.state, called.function, called.span
+    names = [name for name in called.names if name not in _TAKES[function] or (function, name) in _DEPRECATED]
     if not names:
         return
     if state.guards or _is_tried(span):
         return  # the program tries the name, and has another way
-    sure = function != "Tensor.backward" or _known(machine, state, roots)
+    sure = function != "Tensor.backward" or _known(claims, state, called.roots)
     for name in names:
         if not sure and name not in _OLD:
             continue
-        value = dict(args.places).get(name)
+        value = dict(called.places).get(name)
         if (function, name) == ("torch.autograd.grad", "only_inputs") and (value is None or value.text == "True"):
             continue
         told = UnknownArgument(
             state.moment(span), function, name, value, (function, name) in _DEPRECATED, sure,
             conditions=conditions(state),
         )  # fmt: skip
-        machine.waste.claim(told, settled=True)
+        claims.claim(told, settled=True)
 
 
 def _is_tried(span: Span) -> bool:
@@ -61,37 +62,36 @@ def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def result(machine: Machine, state: State, backward_pass: BackwardPass, roots: Iterable[Value]) -> None:
+def result(claims: Claims, called: BackwardCalled) -> None:
     """Report a walk whose result, None, is used."""
-    if not _known(machine, state, roots):
+    state, backward_pass = called.state, called.backward_pass
+    if backward_pass is None or not _known(claims, state, called.roots):
         return
-    used = machine.waste.uses.user(state.frame.code, backward_pass.moment.span)
+    used = claims.uses.user(state.frame.code, backward_pass.moment.span)
     if used is not None:
-        machine.waste.claim(ResultUsed(backward_pass, used[1], conditions=conditions(state)), settled=True)
+        claims.claim(ResultUsed(backward_pass, used[1], conditions=conditions(state)), settled=True)
 
 
-def detached(machine: Machine, state: State, tensor: Value, span: Span) -> None:
+def detached(claims: Claims, state: State, tensor: Value, span: Span) -> None:
     """Report `tensor.detach()` whose result is dropped."""
-    if machine.waste.uses.is_dropped(state.frame.code, span) and _known(machine, state, (tensor,)):
+    if claims.uses.is_dropped(state.frame.code, span) and _known(claims, state, (tensor,)):
         name = span.text.rpartition(".")[0].strip()
-        machine.waste.claim(Discarded(state.moment(span), name, conditions=conditions(state)), settled=True)
+        claims.claim(Discarded(state.moment(span), name, conditions=conditions(state)), settled=True)
 
 
-def variable(machine: Machine, state: State, args: Args, span: Span) -> None:
+def variable(claims: Claims, state: State, argument: Span | None, names: tuple[str, ...], span: Span) -> None:
     """Report `Variable(...)`."""
-    argument = args.spans[0] if args.spans else None
-    names = tuple(name for name, _ in args.named)
     told = OldVariable(state.moment(span), argument, names, conditions=conditions(state))
-    machine.waste.claim(told, settled=True)
+    claims.claim(told, settled=True)
 
 
-def _known(machine: Machine, state: State, roots: Iterable[Value]) -> bool:
+def _known(claims: Claims, state: State, roots: Iterable[Value]) -> bool:
     """Whether these are surely tensors with a graph: seen being made, or walked before."""
-    edges = [machine.graphs.edge(state, root) for root in roots]
+    edges = [claims.graphs.edge(state, root) for root in roots]
     return bool(edges) and all(
         edge is not None
         and (
-            machine.graphs.exists(edge) <= CONVENTIONAL or any(edge in record.roots for record in state.backward_passes)
+            claims.graphs.exists(edge) <= CONVENTIONAL or any(edge in record.roots for record in state.backward_passes)
         )
         for edge in edges
     )

@@ -180,14 +180,16 @@ class Claims:
     that costs a finding, never makes a false one.
     """
 
-    def __init__(self, graphs: Graphs) -> None:
-        self.graphs = graphs
+    def __init__(self, graphs: Graphs, opened: set[Node]) -> None:
+        """`opened` are nodes of whose graphs unseen parts were taken."""
+        self.graphs, self.opened = graphs, opened
         self.uses = Uses()
         self.arms = Arms()
         self.clock = 0
         self.entry = 0
         self.in_module = True
         self.claims: list[Claim] = []
+        self._marks: list[int] = []
         self.denied: set[tuple[type, Span]] = set()
         self.spoilt: set[int] = set()
         self.dropped: set[int] = set()  # entries of whose conditions some answers were not followed
@@ -196,7 +198,6 @@ class Claims:
         self.unseen: dict[int, set[str]] = {}  # by entry, functions of the program that were not followed
         self.backward_passes: list[tuple[int, BackwardRecord]] = []
         self.given_away: dict[Node, None] = {}
-        self.opened: set[Node] = set()
         self.shrunk: set[int] = set()
         self.stored: dict[tuple[int | None, Span], list[tuple[tuple[Iteration, ...], Node, int]]] = {}
         self.joined: dict[Span, set[int]] = {}  # the lists that a `+` made, by its place
@@ -255,6 +256,19 @@ class Claims:
     ) -> None:
         at = self.clock if since is None else since
         self.claims.append(Claim(incident, frozenset(nodes), frozenset(held), at, self.entry, settled, container))
+
+    @property
+    def is_pruned(self) -> bool:
+        """Whether paths of the running entry were given up."""
+        return self.entry in self.pruned
+
+    def mark(self) -> None:
+        """What is claimed from here on may be forgotten."""
+        self._marks.append(len(self.claims))
+
+    def forget_since_mark(self) -> None:
+        """Forget what was claimed since the last mark that is left."""
+        del self.claims[self._marks.pop() :]
 
     def deny(self, kind: type, place: Span) -> None:
         """On this path, what others claim at `place` doesn't hold."""

@@ -35,8 +35,6 @@ from retainlint.text.source import Span
 
 MOST = 8
 """Of one place, so many stored graphs are remembered."""
-SUMS = frozenset(("add", "sub", "lerp", "cat"))
-"""Operations whose result keeps the graphs of all that went in, and nothing is made of them but a total."""
 SCALINGS = frozenset(("mul", "div", "neg", "clone", "to", "alias", "view", "unsqueeze", "squeeze"))
 NESTED = 3
 """So many containers may stand one inside the other."""
@@ -45,10 +43,10 @@ Places: TypeAlias = Sequence[Span | None]
 """So many operations may stand between a total and the next turn's."""
 
 
-def added(account: Claims, state: State, total: Value, span: Span, places: Sequence[Span | None]) -> None:
+def added(claims: Claims, state: State, total: Value, span: Span, places: Sequence[Span | None]) -> None:
     """What stands at `places` gave `total`: was one of them a total that held an earlier turn's graph?"""
     for edge in roots_of(state, total)[:1]:
-        births, now = account.graphs.births, state.moment(span)
+        births, now = claims.graphs.births, state.moment(span)
         inputs = [each for each in edge.node.next if each is not None]
         for side in inputs:
             found = _earlier(births, side.node, span)
@@ -57,7 +55,7 @@ def added(account: Claims, state: State, total: Value, span: Span, places: Seque
             before, name = found
             iteration = later_iteration(births[before].moment.iterations, now.iterations)
             others = [each for each in inputs if each is not side]
-            if iteration is None or not others or before in account.graphs.reach(others):
+            if iteration is None or not others or before in claims.graphs.reach(others):
                 continue  # a state that is carried through a network, not a sum
             holder, item = _parts(places, inputs.index(side))
             both = holder is not None and holder == item  # a list, as `cat` takes it
@@ -68,7 +66,7 @@ def added(account: Claims, state: State, total: Value, span: Span, places: Seque
                 now, _primary(now, iteration), item or span, _named(holder), False, True, iteration.loop,
                 births[before].moment, None, inside=both or item is None, conditions=conditions(state),
             )  # fmt: skip
-            _claim(account, state, incident, added_before, (edge.node, before))
+            _claim(claims, state, incident, added_before, (edge.node, before))
 
 
 def _parts(places: Sequence[Span | None], at: int) -> tuple[Span | None, Span | None]:
@@ -110,31 +108,31 @@ def _primary(now: Moment, iteration: Iteration) -> Span:
     return now.frames[iteration.depth] if len(now.frames) > iteration.depth else now.span
 
 
-def stored(account: Claims, state: State, holder: Value, value: Value, span: Span, item: Span | None) -> None:
+def stored(claims: Claims, state: State, holder: Value, value: Value, span: Span, item: Span | None) -> None:
     """`holder.append(value)`, or the like: does it still hold what an earlier turn put there?"""
     held = state.get(holder)
     if not isinstance(held, ListObj | DictObj) or not isinstance(holder, Ref):
         return
     if not isinstance(held, ListObj) or held.limit is None:
         text = span.text.partition("(")[0].rpartition(".")[0]
-        put(account, state, holder.id, held, value, span, item, text or "the list")
+        put(claims, state, holder.id, held, value, span, item, text or "the list")
 
 
-def joined(account: Claims, state: State, left: Value, right: Value, made: Value, places: Places, span: Span) -> None:
+def joined(claims: Claims, state: State, left: Value, right: Value, made: Value, places: Places, span: Span) -> None:
     """`left + right` gave the list `made`, or changed `left`: did a turn before make `left` here?"""
     held = state.get(left)
     if not isinstance(held, ListObj) or not isinstance(left, Ref) or not isinstance(made, Ref):
         return
-    here = account.joined.setdefault(span, set())
+    here = claims.joined.setdefault(span, set())
     if left.id in here or not here or made == left:
         more = right.items if isinstance(right, Tuple) else getattr(state.get(right), "items", ())
         name = places[0].text if places[0] is not None else "the list"
-        put(account, state, made.id if made == left else None, held, Tuple(tuple(more)), span, places[1], name)
+        put(claims, state, made.id if made == left else None, held, Tuple(tuple(more)), span, places[1], name)
     here.add(made.id)
 
 
 def put(
-    account: Claims,
+    claims: Claims,
     state: State,
     container: int | None,
     held: ListObj | DictObj,
@@ -148,27 +146,27 @@ def put(
     roots = roots_of(state, value, NESTED)
     if not roots:
         return
-    stack = account.stored.setdefault((container, span), [])
+    stack = claims.stored.setdefault((container, span), [])
     there = held.items if isinstance(held, ListObj) else tuple(held.items.values())
     inside = {edge.node for each in there for edge in roots_of(state, each, NESTED)}
     for root in roots:
         for iterations, before, at in stack:
             iteration = later_iteration(iterations, now.iterations)
-            if iteration is None or before not in inside or before in account.graphs.reach([root]):
+            if iteration is None or before not in inside or before in claims.graphs.reach([root]):
                 continue
             incident = Kept(
                 now, _primary(now, iteration), item or span, text, True, True, iteration.loop,
-                account.graphs.births[before].moment, None, conditions=conditions(state),
+                claims.graphs.births[before].moment, None, conditions=conditions(state),
                 inside=item is None or not isinstance(state.get(value), TensorObj | UnknownObj),
             )  # fmt: skip
-            _claim(account, state, incident, (Edge(before),), (before,), since=at, container=container)
+            _claim(claims, state, incident, (Edge(before),), (before,), since=at, container=container)
             break
-        stack.append((now.iterations, root.node, account.tick()))
+        stack.append((now.iterations, root.node, claims.tick()))
     del stack[:-MOST]
 
 
 def _claim(
-    account: Claims,
+    claims: Claims,
     state: State,
     incident: Kept,
     roots: tuple[Edge, ...],
@@ -177,7 +175,7 @@ def _claim(
     container: int | None = None,
 ) -> None:
     """Claim that what an earlier turn added is still there: with all it saved, or as bare nodes that were freed."""
-    graphs, freed = account.graphs, state.ledger.freed
+    graphs, freed = claims.graphs, state.ledger.freed
     reached = graphs.reach(roots)
     around = tuple(takewhile(lambda iteration: iteration.loop != incident.loop, incident.kept.iterations))
     backpropagated = any(
@@ -198,7 +196,7 @@ def _claim(
     backward_pass = _backward_over(state, reached)
     assumed = assumptions(graphs, reached) if alive else ()
     told = replace(incident, alive=alive, backward_pass=backward_pass, assumptions=assumed)
-    account.claim(told, (*nodes, *kept), nodes, settled=not alive, since=since if alive else None, container=container)
+    claims.claim(told, (*nodes, *kept), nodes, settled=not alive, since=since if alive else None, container=container)
 
 
 def _backward_over(state: State, reached: dict[Node, int]) -> BackwardPass | None:
@@ -208,7 +206,7 @@ def _backward_over(state: State, reached: dict[Node, int]) -> BackwardPass | Non
     return None if record is None else record.backward_pass
 
 
-def called(account: Claims, state: State, value: Value, span: Span) -> None:
+def called(claims: Claims, state: State, value: Value, span: Span) -> None:
     """A module's call gave `value`: in a loop, somebody should walk it."""
     if (
         not state.iterations
@@ -218,12 +216,12 @@ def called(account: Claims, state: State, value: Value, span: Span) -> None:
         or in_forward(state)
     ):
         return
-    seen = account.called.setdefault(span, [])
+    seen = claims.called.setdefault(span, [])
     if len(seen) >= MOST:
         return
     now = state.moment(span)
     edges = roots_of(state, value)
-    if not saving(account.graphs, edges):
+    if not saving(claims.graphs, edges):
         return
     nodes = frozenset(edge.node for edge in edges)
     iterations_before = [(later_iteration(iterations, now.iterations), built) for iterations, built in seen]
@@ -233,11 +231,11 @@ def called(account: Claims, state: State, value: Value, span: Span) -> None:
         if iteration is not None and iteration == now.iterations[-1]
     ]
     if any(not built.isdisjoint(record.reach) for record in state.backward_passes for _, built in before):
-        account.deny(NeverBackpropagated, _primary(now, state.iterations[-1]))
+        claims.deny(NeverBackpropagated, _primary(now, state.iterations[-1]))
     elif before:
-        iteration, assumed = before[0][0], assumptions(account.graphs, nodes)
+        iteration, assumed = before[0][0], assumptions(claims.graphs, nodes)
         incident = NeverBackpropagated(
             now, _primary(now, iteration), iteration.loop, conditions=conditions(state), assumptions=assumed
         )
-        account.claim(incident, nodes, nodes, since=0)
+        claims.claim(incident, nodes, nodes, since=0)
     seen.append((now.iterations, nodes))

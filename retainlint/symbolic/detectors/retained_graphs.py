@@ -4,41 +4,30 @@ from __future__ import annotations
 
 from retainlint.autograd.graph import Node
 from retainlint.incident import Cycle, Growing, Iteration, Retained
-from retainlint.startup.records import record
 from retainlint.symbolic.detectors.claims import Claims, assumptions, conditions, is_foreign, later_iteration
+from retainlint.symbolic.state.events import Flags
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.state import BackwardRecord, State
 from retainlint.symbolic.state.values import CONVENTIONAL
 from retainlint.text.source import Span
 
 
-@record
-class Flags:
-    """How a walk's arguments are written: where the `True` of `retain_graph` stands, and whether `create_graph`'s does."""
-
-    retain: Span | None = None
-    creates: bool = False
-
-
-UNWRITTEN = Flags()
-
-
-def backpropagated(account: Claims, state: State, record: BackwardRecord, flags: Flags, *, failed: bool) -> None:
+def backpropagated(claims: Claims, state: State, record: BackwardRecord, flags: Flags, *, failed: bool) -> None:
     """A walk ran on a path."""
     place = record.backward_pass.moment.span
-    account.backward_passes.append((account.tick(), record))
+    claims.backward_passes.append((claims.tick(), record))
     for earlier in state.retained:
         kept = earlier.backward_pass.moment.span
-        if (Retained, kept) not in account.denied and _meets(account.graphs, earlier, record):
-            account.deny(Retained, kept)
+        if (Retained, kept) not in claims.denied and _meets(claims.graphs, earlier, record):
+            claims.deny(Retained, kept)
     if flags.creates and record.accumulate and record.targets is None:
-        _cycle(account, state, record)
+        _cycle(claims, state, record)
     elif flags.retain is not None and not flags.creates:
-        _growth(account, state, record, failed)
-        _retained(account, state, record, flags.retain)
+        _growth(claims, state, record, failed)
+        _retained(claims, state, record, flags.retain)
         state.retained += (record,)
     elif flags.creates:
-        account.deny(Retained, place)
+        claims.deny(Retained, place)
 
 
 def _meets(graphs: Graphs, earlier: BackwardRecord, later: BackwardRecord) -> bool:
@@ -47,25 +36,25 @@ def _meets(graphs: Graphs, earlier: BackwardRecord, later: BackwardRecord) -> bo
     return any(graphs.births[node].operation != "data" for node in common)
 
 
-def _retained(account: Claims, state: State, record: BackwardRecord, value: Span) -> None:
-    graphs = account.graphs
+def _retained(claims: Claims, state: State, record: BackwardRecord, value: Span) -> None:
+    graphs = claims.graphs
     saved = [node for node in record.reach if node.saved]
     sure = [node for node in saved if record.reach[node] <= CONVENTIONAL]
     if any(is_foreign(graphs, node) for node in saved):
-        account.deny(Retained, record.backward_pass.moment.span)
+        claims.deny(Retained, record.backward_pass.moment.span)
     if not sure:
         return
     incident = Retained(
         record.backward_pass, value, conditions=conditions(state), assumptions=assumptions(graphs, sure)
     )
-    account.claim(incident, held=sure)
+    claims.claim(incident, held=sure)
 
 
-def _growth(account: Claims, state: State, record: BackwardRecord, failed: bool) -> None:
+def _growth(claims: Claims, state: State, record: BackwardRecord, failed: bool) -> None:
     """A retained walk in a later turn: does it pass through the graphs of all turns before?"""
     place, now = record.backward_pass.moment.span, record.backward_pass.moment.iterations
     if failed:
-        account.deny(Growing, place)
+        claims.deny(Growing, place)
         return
     for earlier in reversed(state.retained):
         if earlier.backward_pass.moment.span != place:
@@ -73,16 +62,16 @@ def _growth(account: Claims, state: State, record: BackwardRecord, failed: bool)
         iteration = later_iteration(earlier.backward_pass.moment.iterations, now)
         if iteration is None:
             continue
-        built = _grown(account.graphs, earlier, record, iteration)
+        built = _grown(claims.graphs, earlier, record, iteration)
         if built is None:
-            account.deny(Growing, place)
+            claims.deny(Growing, place)
             return
-        birth = account.graphs.births[built]
+        birth = claims.graphs.births[built]
         incident = Growing(
             record.backward_pass, earlier.backward_pass, birth.moment, iteration.loop,
-            conditions=conditions(state), assumptions=assumptions(account.graphs, (built,)),
+            conditions=conditions(state), assumptions=assumptions(claims.graphs, (built,)),
         )  # fmt: skip
-        account.claim(incident, settled=True)
+        claims.claim(incident, settled=True)
         return
 
 
@@ -101,11 +90,11 @@ def _grown(graphs: Graphs, earlier: BackwardRecord, later: BackwardRecord, itera
     return next((node for span, node in places.items() if span in fresh), None)
 
 
-def _cycle(account: Claims, state: State, record: BackwardRecord) -> None:
+def _cycle(claims: Claims, state: State, record: BackwardRecord) -> None:
     """`backward(create_graph=True)`: nobody may set the gradients to None later, nor get at the parameters."""
     turned = any(iteration.number > 1 and not iteration.is_call for iteration in record.backward_pass.moment.iterations)
-    if account.in_module or turned:
+    if claims.in_module or turned:
         leaves = [node for node, level in record.reach.items() if node.is_leaf and level <= CONVENTIONAL]
         if leaves or turned:
-            assumed = assumptions(account.graphs, record.reach)
-            account.claim(Cycle(record.backward_pass, conditions=conditions(state), assumptions=assumed))
+            assumed = assumptions(claims.graphs, record.reach)
+            claims.claim(Cycle(record.backward_pass, conditions=conditions(state), assumptions=assumed))

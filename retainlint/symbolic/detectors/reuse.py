@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator
 
 from retainlint.autograd.graph import Node, SavedTensor
-from retainlint.incident import BackwardPass, Condition, Freed, Modified, Moment
+from retainlint.incident import BackwardPass, Condition, Freed, LeafModified, Modified, Moment, NoGraph
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import witness
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import MIXED, BackwardRecord, Change, State
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, Const, Method, Ref, Term, Tuple, UnknownObj, Value
+from retainlint.symbolic.tape.observer import change_of
+from retainlint.text.source import Span
 
 
 def loop_begun(freed: Moment, reused: Moment) -> int:
@@ -141,10 +143,16 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 
 
-def change_of(state: State, node: Node, saved: SavedTensor) -> Change | None:
-    """Which change of what a node saved is told: the last of those that are the surest."""
-    since = [c for c in state.changes if c.storage == saved.storage and c.created >= node.order]
-    return min(reversed(since), key=lambda change: change.level, default=None)
+def without_graph(machine: Machine, state: State, backward_pass: BackwardPass, cut: Moment | None, reason: str) -> None:
+    """Report a backward pass from a tensor that has no graph."""
+    incident = NoGraph(backward_pass, cut, reason, conditions=_conditions(state))
+    machine.report(incident, lambda: witness.of_no_graph(incident))
+
+
+def leaf_modified(machine: Machine, state: State, name: str, made: Moment, span: Span, view: bool) -> None:
+    """Report an in-place change of a leaf, outside of no_grad."""
+    incident = LeafModified(name, made, state.moment(span), view, conditions=_conditions(state))
+    machine.report(incident, lambda: witness.of_leaf(incident))
 
 
 def _saved(graphs: Graphs, node: Node) -> tuple[str, ...]:

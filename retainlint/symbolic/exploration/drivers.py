@@ -10,13 +10,13 @@ from retainlint import ir
 from retainlint.autograd.graph import Node
 from retainlint.incident import Iteration
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import gradient_order
+from retainlint.symbolic.detectors import claims_of, gradient_order
 from retainlint.symbolic.exploration.entry_points import class_made_by, entries, of_local_classes
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.frameworks import lightning
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import code_text, coverage, havoc, path_choice, reachability
+from retainlint.symbolic.state import code_text, coverage, events, gradient_events, havoc, path_choice, reachability
 from retainlint.symbolic.state.classes import ancestry, class_of, find
 from retainlint.symbolic.state.imports import CHEAP
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -48,7 +48,7 @@ def changed(machine: Machine, before: State, states: list[State]) -> list[State]
     going: list[State] = []
     for each in states:
         if leaves_all(machine, before, each):
-            gradient_order.repeated(machine.waste, before, each)
+            gradient_order.repeated(claims_of(machine), before, each)
         else:
             going.append(each)
     return going
@@ -69,10 +69,10 @@ def leaves_all(machine: Machine, before: State, after: State) -> bool:
 def _backpropagates_its_own(machine: Machine, before: State, after: State, reached: set[Node]) -> bool:
     """Whether walks came to nothing that the next call's may come to: no graph that was there before, and no leaf but
     those that are gone, or of whose gradient the next call makes no use."""
-    afresh = gradient_order.begins_afresh(before, after)
+    afresh = gradient_events.begins_afresh(before, after)
     reached = {node for node in reached if not (node.is_leaf and (afresh or not _is_graded(before, after, node)))}
     networks = {machine.graphs.networks[node][0] for node in reached & machine.graphs.networks.keys()}
-    if networks and machine.waste.entry in machine.waste.pruned:
+    if networks and claims_of(machine).is_pruned:
         return False  # the next call may take the ways that this one has left out
     if not all(_is_gone(machine, before, after, each) for each in networks):
         return False
@@ -212,7 +212,7 @@ def enter(
     state = start.fork()
     state.choices, state.gradient_events = (), ()
     state.grad = not _finds_gradients_off(code)
-    machine.waste.begin()
+    machine.events.emit(events.EntryBegun())
     given = Args(open=forced)
     if owner is None:
         results = _function(machine, state, code, given)
@@ -232,7 +232,7 @@ def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) ->
     if func is None:
         return []
     results = machine.call(state, func, given, code.span)
-    machine.waste.leave(results)
+    machine.events.emit(events.EntryEnded(results))
     _inner(machine, results, code)
     return results
 
@@ -267,7 +267,7 @@ def _method(
         given_up = len(machine.imports.told)
         with machine.chooser.shared(len(states)):
             results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number, given)]
-        machine.waste.leave(results, receiver)
+        machine.events.emit(events.EntryEnded(results, (receiver,)))
         states = [s for s, _ in results if s.flow is None][:6]
         hurried = machine.program.module.backward_passes and len(machine.imports.told) > given_up
         if (
@@ -293,7 +293,7 @@ def prepare(machine: Interpreter, start: State, owner: ir.Code, objects: Objects
     state, cls, imports = start.fork(), class_made_by(start, owner), machine.imports
     if cls is not None and owner not in objects:
         state.choices, state.gradient_events, machine.running = (), (), owner
-        machine.waste.begin()
+        machine.events.emit(events.EntryBegun())
         allowance, imports.allowance = imports.allowance, CHEAP
         try:
             _make(machine, state, cls, owner, objects)

@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from retainlint import ir, program
 from retainlint.incident import Exploration
+from retainlint.symbolic.detectors import Detectors, claims_of
 from retainlint.symbolic.exploration import findings, script_entry
 from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
 from retainlint.symbolic.exploration.entry_points import callers, entries, inherited, no_leads
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
-from retainlint.symbolic.state import coverage, path_choice
+from retainlint.symbolic.state import coverage, events, path_choice
 from retainlint.symbolic.state.imports import Project
 from retainlint.symbolic.state.protocol import OutOfSteps
 from retainlint.symbolic.state.state import State
@@ -40,7 +41,7 @@ def explore(
     With `tells_caught`, a failure that a `try` catches is one.
     """
     with _room_to_recurse():
-        return _explore(Interpreter(program, budget, project, tells_caught=tells_caught))
+        return _explore(Interpreter(program, budget, project, tells_caught=tells_caught, listeners=Detectors))
 
 
 @contextmanager
@@ -64,7 +65,7 @@ def _explore(machine: Interpreter) -> Exploration:
         machine.full = machine.budget = min(machine.full, BUDGET_BEYOND)
         imports.allowance, imports.share = calls.ALLOWANCE_BEYOND, calls.SHARE_BEYOND
         machine.chooser.breadth = path_choice.BEYOND
-    machine.waste.spoilt.clear()  # what can't be expressed spoils the entries that come there
+    claims_of(machine).spoilt.clear()  # what can't be expressed spoils the entries that come there
     start, left = _module(machine)
     steps = machine.steps
     objects: Objects = {}
@@ -73,12 +74,12 @@ def _explore(machine: Interpreter) -> Exploration:
     def run(code: ir.Code, owner: ir.Code | None) -> None:
         nonlocal steps
         machine.steps, machine.budget = 0, machine.full
-        known = len(machine.waste.backward_passes)
+        known = machine.backward_count
         if owner is not None and owner in left:
             prepare(machine, start, owner, objects)
         _entry(machine, start, code, owner, objects)
         steps += machine.steps
-        backpropagating.update([owner] if len(machine.waste.backward_passes) > known else ())
+        backpropagating.update([owner] if machine.backward_count > known else ())
 
     for code, owner in list(entries(program.module, None)):
         missed = machine.pruned and code.backward_passes and coverage.has_backward(code, machine.backpropagated)
@@ -120,7 +121,7 @@ def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, script
     none if it is to be run as a `whole`."""
     imports = machine.imports
     state = State(imports.base)
-    state.opened = machine.waste.opened
+    state.opened = machine.opened
     frame = imports.of[machine.program.source] = state.push(machine.program.module, None, None)
     if imports.project is not None:
         imports.frames[imports.project.entry] = frame
@@ -188,7 +189,7 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
             with machine.chooser.narrowed(path_choice.BEYOND if machine.steps > calls.LEAST else path_choice.OWN):
                 enter(machine, start, code, owner, objects, forced=True)
     except OutOfSteps:
-        machine.waste.spoil()
+        machine.events.emit(events.NotFollowed())
         _again(machine, lambda: enter(machine, start, code, owner, objects))
     finally:
         machine.gpu_open = machine.forced = False

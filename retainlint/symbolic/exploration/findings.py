@@ -22,7 +22,7 @@ from retainlint.incident import (
     Witness,
 )
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import witness
+from retainlint.symbolic.detectors import claims_of, witness
 from retainlint.symbolic.interpreter.machine import Interpreter, Report
 from retainlint.text.source import Source, Span
 
@@ -99,7 +99,7 @@ def told(machine: Interpreter, steps: int) -> Exploration:
     incidents = tuple(one for one in _likely(machine) if not _is_unlikely(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     project = machine.imports.project
-    found = machine.waste.incidents(machine.program, None if project is None else project.reaches)
+    found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
     wasted = _distinct(Report(incident, _proof(incident)) for incident in found)
     waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
     return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine))
@@ -185,7 +185,7 @@ def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
 
 def _is_backpropagated(machine: Interpreter, place: Span) -> bool:
     """Whether a walk there had a graph on some path."""
-    return any(record.backward_pass.moment.span == place for _, record in machine.waste.backward_passes)
+    return any(record.backward_pass.moment.span == place for _, record in claims_of(machine).backward_passes)
 
 
 def _simplest(reports: list[Report]) -> Incident:

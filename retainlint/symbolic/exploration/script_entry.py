@@ -10,7 +10,7 @@ from retainlint import ir
 from retainlint.symbolic.exploration.entry_points import class_made_by, driven, entries, inherited
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import code_text
+from retainlint.symbolic.state import code_text, events
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.code_text import WORD, text_of
 from retainlint.symbolic.state.protocol import OutOfSteps
@@ -25,13 +25,13 @@ _TRAINS = re.compile(r"fit|train|run|main|step|backward|launch|spawn|grad")
 def run_definitions(machine: Interpreter, begun: State, body: ir.Block) -> list[State]:
     """Run a module's statements; if they only define things, one way behind each of them: the first, from which the
     entries start anyway. Where that comes to a walk all the same, all ways are run."""
-    state, steps, backward_passes, dropped = begun.fork(), machine.steps, len(machine.waste.backward_passes), False
+    state, steps, backward_passes, dropped = begun.fork(), machine.steps, machine.backward_count, False
     done: list[State] = []
     for at, instr in enumerate(body, 1):
         ended = machine.run((instr,), [state])
         going = [each for each in ended if each.flow is None]
         done += [each for each in ended if each.flow is not None]
-        backpropagated, forks = len(machine.waste.backward_passes) > backward_passes, len(going) > 1
+        backpropagated, forks = machine.backward_count > backward_passes, len(going) > 1
         if backpropagated and dropped:
             machine.imports.wasted += machine.steps - steps
             machine.steps = steps
@@ -106,16 +106,16 @@ def run(machine: Interpreter, begun: State, *, whole: bool = False) -> tuple[lis
 
 def _script(machine: Interpreter, states: list[State], block: ir.Block) -> list[State] | None:
     """Run the last block of a module; None if it is left, since what its heirs do shows what it leads to."""
-    known, machine.budget = len(machine.waste.backward_passes), machine.steps + PATIENCE
+    known, machine.budget = machine.backward_count, machine.steps + PATIENCE
     try:
         return machine.run(block, [each.fork() for each in states])
     except OutOfSteps:
         machine.budget = machine.full
-        if len(machine.waste.backward_passes) > known:
+        if machine.backward_count > known:
             return machine.run(block, states)
     finally:
         machine.budget = machine.full
-    machine.waste.spoil()
+    machine.events.emit(events.NotFollowed())
     machine.gap(
         block[0].span,
         f"the script was left: no walk within {PATIENCE} steps, so what its classes inherit was run",

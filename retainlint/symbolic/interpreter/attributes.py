@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import gradient_order
 from retainlint.symbolic.interpreter import module_bodies
 from retainlint.symbolic.merging import merge_states
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import dataclasses, reflection
 from retainlint.symbolic.models.torch import layers, modules, submodules
 from retainlint.symbolic.models.unknown import conventions, objects, weights
-from retainlint.symbolic.state import classes
+from retainlint.symbolic.state import classes, events, gradient_events
 from retainlint.symbolic.state.classes import ancestry, class_of, find, is_module, is_open
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State
@@ -186,9 +185,9 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
         case LayerObj():
             submodules.put(state, obj, name, value)
         case UnknownObj():
-            machine.waste.give(objects.edges_in(machine, state, (value,)))
+            machine.events.emit(events.Escaped(objects.edges_in(machine, state, (value,))))
             if name == "grad":
-                gradient_order.zeroed(machine.waste, state, None, span, to_none=value == Const(None))
+                gradient_events.zeroed(machine, state, None, span, to_none=value == Const(None))
             dispatch.set_unknown_attribute(machine, state, obj, held, name, value)
         case _:
             dispatch.set_attribute(machine, state, obj, name, value, span)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from retainlint import ir
-from retainlint.symbolic.detectors import kept_graphs
 from retainlint.symbolic.interpreter import attributes
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
@@ -17,7 +16,7 @@ from retainlint.symbolic.models.python import dataclasses, iteration
 from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver.constants import STUMBLES
-from retainlint.symbolic.state import classes
+from retainlint.symbolic.state import classes, events
 from retainlint.symbolic.state.classes import find, is_module
 from retainlint.symbolic.state.code_text import OWN, said
 from retainlint.symbolic.state.protocol import Args, Machine, OutOfSteps, Results
@@ -102,10 +101,7 @@ def followed(
         imports.told.add(code)
         return leave(state)
     outer, before, start, budget = imports.crossing, state.fork(), machine.steps, machine.budget
-    allowance, backward_passes = (
-        (budget - start) // 2 if outer else imports.allowance,
-        len(machine.waste.backward_passes),
-    )
+    allowance, known = (budget - start) // 2 if outer else imports.allowance, machine.backward_count
     entered = None if outer else frozenset(machine.entered)
     machine.budget = min(budget, start + allowance)
     imports.crossing = True
@@ -119,7 +115,7 @@ def followed(
         if not (outer or imports.loading):
             imports.spend(machine.steps - start, plain=plain)
         imports.note(code, machine.steps - start, machine.running if spent else None)
-    if len(machine.waste.backward_passes) > backward_passes:
+    if machine.backward_count > known:
         return enter(before)
     if allowance >= LEAST:
         imports.endless.add(code)
@@ -346,7 +342,7 @@ def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Sp
 def _noted(machine: Machine, results: Results, span: Span) -> Results:
     """Remember what a module's call built: somebody should walk it."""
     for state, value in results:
-        kept_graphs.called(machine.waste, state, value, span)
+        machine.events.emit(events.ModuleCalled(state, value, span))
     return results
 
 
@@ -437,7 +433,7 @@ def _leave_unseen(machine: Machine, state: State, code: ir.Code, args: Args) -> 
     in its object."""
     held = [each for each in map(state.get, args.all) if isinstance(each, Instance)]
     around = (*args.all, *(value for each in held for value in each.attrs.values()))
-    machine.waste.leave_unseen(known_as(code), objects.edges_in(machine, state, around))
+    machine.events.emit(events.CalleeSkipped(known_as(code), objects.edges_in(machine, state, around)))
 
 
 def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:

@@ -25,7 +25,7 @@ from retainlint.symbolic.models.python import containers
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, loop_periods
-from retainlint.symbolic.state import classes, code_text
+from retainlint.symbolic.state import classes, code_text, events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, Frame, State
 from retainlint.symbolic.state.values import (
@@ -62,12 +62,12 @@ def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
     elif truth is not None and not state.guards and _gives_up(machine, instr, state, truth):
         truth = not truth
     if truth is not None:
-        machine.waste.arms.take(instr, truth)
+        machine.events.emit(events.ArmTaken(instr, truth))
         return machine.run(instr.then if truth else instr.orelse, [state])
     loop_periods.note(machine, instr, cond)
     after: list[State] = []
     for arm, taken in machine.part(state, cond, instr.span):
-        machine.waste.arms.take(instr, taken)
+        machine.events.emit(events.ArmTaken(instr, taken))
         after += machine.run(instr.then if taken else instr.orelse, [arm])
     return settled(machine, after, instr.live)
 

@@ -9,14 +9,15 @@ from retainlint import ir, program
 from retainlint.autograd.graph import Node
 from retainlint.incident import Gap, Incident, Witness
 from retainlint.startup.records import record
-from retainlint.symbolic.detectors.claims import Claims
 from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions
 from retainlint.symbolic.interpreter.instructions import STEPS
 from retainlint.symbolic.merging.dead_registers import spent
 from retainlint.symbolic.merging.equivalence import Hint
 from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_registers, join
 from retainlint.symbolic.solver import decisions
+from retainlint.symbolic.state import events
 from retainlint.symbolic.state.coverage import Sites
+from retainlint.symbolic.state.events import Events
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.imports import Imports, Project
 from retainlint.symbolic.state.path_choice import BEYOND, ONE, Chooser
@@ -40,17 +41,31 @@ class Report:
     proof: Callable[[], Witness | None] | None
 
 
+def nobody(machine: Interpreter) -> Events:
+    """No detector listens."""
+    return Events()
+
+
 class Interpreter:
     """The machine. One for each exploration; states carry all that differs between paths."""
 
     def __init__(
-        self, program: program.Program, budget: int, project: Project | None = None, *, tells_caught: bool = False
+        self,
+        program: program.Program,
+        budget: int,
+        project: Project | None = None,
+        *,
+        tells_caught: bool = False,
+        listeners: Callable[[Interpreter], Events] = nobody,
     ) -> None:
         self.program = program
         self.tells_caught = tells_caught
         self.imports = Imports(project)
         self.graphs = Graphs()
-        self.waste = Claims(self.graphs)
+        self.opened: set[Node] = set()
+        self._listeners = listeners
+        self.events = listeners(self)
+        self.backward_count = 0
         self.full = self.budget = budget  # the steps that an entry may take, and those that what runs now may
         self.steps = 0
         self.reports: list[Report] = []
@@ -90,7 +105,7 @@ class Interpreter:
         self.gaps[Gap(span, reason)] = None
         self.risks += 1
         if spoils:
-            self.waste.spoil()
+            self.events.emit(events.NotFollowed())
 
     def covered(self, state: State, span: Span) -> None:
         self.backpropagated.add(span)
@@ -103,12 +118,14 @@ class Interpreter:
     @contextmanager
     def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:
         """Try a path that nothing may be concluded from, but the failures that count."""
-        known, waste, passed, trained = len(self.reports), self.waste, self.passed, self.trained
-        self.trying, self.waste, self.passed, self.trained = True, Claims(self.graphs), set(passed), set(trained)
+        known, listening, passed, trained = len(self.reports), self.events, self.passed, self.trained
+        count = self.backward_count
+        self.trying, self.events, self.passed, self.trained = True, self._listeners(self), set(passed), set(trained)
         try:
             yield lambda: len(self.reports) > known
         finally:
-            self.trying, self.waste, self.passed, self.trained = False, waste, passed, trained
+            self.trying, self.events, self.passed, self.trained = False, listening, passed, trained
+            self.backward_count = count
             self.reports[known:] = [report for report in self.reports[known:] if counts(report.incident)]
 
     def set_attribute(self, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
@@ -226,5 +243,5 @@ class Interpreter:
         if self.chooser.breadth is ONE:
             return few
         self.gap(span, "too many combinations of conditions: not all were followed", spoils=False)
-        self.waste.prune(whole)
+        self.events.emit(events.PathsDropped(whole))
         return few

@@ -9,6 +9,7 @@ from retainlint import ir, program
 from retainlint.program import Effect, Origin, Part, Parts, Use
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import events
 from retainlint.symbolic.state.imports import MODULES, ROWS, STEPS, Imports, Loaded, Project, Waiting
 from retainlint.symbolic.state.protocol import Args, Machine, OutOfSteps
 from retainlint.symbolic.state.state import Base, Frame, State, ticket
@@ -224,7 +225,8 @@ def _aside(machine: Machine, state: State, module: Loaded, run: Callable[[State]
     frame = own.writable(module.frame)
     frame.registers, frame.spans = {}, {}
     imports.loading.append(module.frame)
-    steps, budget, claims = machine.steps, machine.budget, len(machine.waste.claims)
+    steps, budget = machine.steps, machine.budget
+    machine.events.emit(events.ModulePartBegun())
     running = len(module.running)
     machine.steps, machine.budget = module.steps, STEPS
     try:
@@ -236,7 +238,8 @@ def _aside(machine: Machine, state: State, module: Loaded, run: Callable[[State]
     finally:
         module.steps = max(module.steps, machine.steps)
         machine.steps, machine.budget = steps, budget
-        del machine.waste.claims[claims:], module.running[running:]
+        machine.events.emit(events.ModulePartEnded())
+        del module.running[running:]
         imports.loading.pop()
         imports.for_types = False
     own.stack, own.flow = (module.frame,), None

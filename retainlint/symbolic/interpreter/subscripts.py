@@ -6,13 +6,12 @@ import operator
 
 from retainlint import ir
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import kept_graphs
 from retainlint.symbolic.models.python import containers, dataclasses, iteration, reflection
 from retainlint.symbolic.models.torch import data, operations, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
-from retainlint.symbolic.state import classes
+from retainlint.symbolic.state import classes, events
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
@@ -103,7 +102,7 @@ def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index:
     if iteration.may_tell(index, items):
         return iteration.index_choices(state, index, iteration.numbered(items))
     if isinstance(index, Term):  # any of them may be read, beside the one that is
-        machine.waste.give(objects.edges_in(machine, state, items))
+        machine.events.emit(events.Escaped(objects.edges_in(machine, state, items)))
     return [(state, _from_sequence(state, items, index, span))]
 
 
@@ -201,7 +200,7 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
         case DictObj():
             if isinstance(index, Const) and index not in held.items:
                 text = span.text.partition("[")[0]
-                kept_graphs.put(machine.waste, state, obj.id, held, value, span, None, text)
+                machine.events.emit(events.ItemSet(state, obj.id, held, value, span, text))
             containers.store(state, obj, held, index, value)
         case TensorObj():
             operations.set_item(machine, state, obj, index, value, span)
@@ -215,7 +214,7 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
         case LayerObj():
             submodules.at(state, obj, index, value, span)
         case UnknownObj():
-            machine.waste.give(objects.edges_in(machine, state, (value,)))
+            machine.events.emit(events.Escaped(objects.edges_in(machine, state, (value,))))
             objects.set_item(state, obj, index, value)
     return [state]
 

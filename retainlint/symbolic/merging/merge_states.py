@@ -9,11 +9,11 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.ir import Code, Live
-from retainlint.symbolic.detectors import gradient_order
 from retainlint.symbolic.merging.equivalence import Hint, equivalent
 from retainlint.symbolic.solver import congruences, feasibility, finite_domains
 from retainlint.symbolic.solver.decisions import negate
 from retainlint.symbolic.solver.intervals import latest
+from retainlint.symbolic.state import gradient_events
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.path_condition import Truths, begun_equivalent
 from retainlint.symbolic.state.protocol import Machine
@@ -243,7 +243,7 @@ def _merged(a: State, b: State) -> State:
         winner.truths = Truths(known)
     winner.choices = choices if choices is not None else winner.choices
     winner.retained = tuple(dict.fromkeys(a.retained + b.retained)) if a.retained != b.retained else a.retained
-    winner.gradient_events = gradient_order.merged(a.gradient_events, b.gradient_events)
+    winner.gradient_events = gradient_events.merged(a.gradient_events, b.gradient_events)
     return winner
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import gradient_order
 from retainlint.symbolic.models.frameworks import accelerate_deepspeed, hugging_face, libraries, lightning
 from retainlint.symbolic.models.frameworks import grad_scaler as trainers_
 from retainlint.symbolic.models.python import builtins, containers, dataclasses, library, reflection
@@ -23,7 +22,7 @@ from retainlint.symbolic.models.torch import (
     transforms,
 )
 from retainlint.symbolic.models.unknown import conventions, objects, weights
-from retainlint.symbolic.state import classes
+from retainlint.symbolic.state import classes, gradient_events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -210,7 +209,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
         case UnknownObj() if isinstance(obj, Ref):
             if name in held.attrs:
                 if name == "grad":
-                    gradient_order.read(state, span)
+                    gradient_events.read(state, span)
                 return held.attrs[name]
             if name == "requires_grad" and weights.NETWORK in held.attrs:
                 return Const(True)

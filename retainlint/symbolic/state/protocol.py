@@ -11,8 +11,8 @@ from retainlint.autograd.graph import Node
 from retainlint.incident import Incident, Witness
 from retainlint.program import Program
 from retainlint.startup.records import record
-from retainlint.symbolic.detectors.claims import Claims
 from retainlint.symbolic.state.coverage import Sites
+from retainlint.symbolic.state.events import Events
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.imports import Imports
 from retainlint.symbolic.state.path_choice import Chooser
@@ -62,7 +62,9 @@ class Machine(Protocol):
 
     program: Program
     graphs: Graphs
-    waste: Claims  # what was kept or built for nothing
+    events: Events  # who listens to what happens
+    opened: set[Node]  # of whose graphs unseen parts were taken, by items
+    backward_count: int  # how many backward passes ran
     imports: Imports
     steps: int
     budget: int

@@ -8,9 +8,9 @@ from itertools import zip_longest
 from retainlint.autograd import engine
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.saves import rows
-from retainlint.incident import BackwardPass, NoGraph
+from retainlint.incident import BackwardPass
 from retainlint.startup.records import record, replace
-from retainlint.symbolic.detectors import gradient_order, retained_graphs, witness
+from retainlint.symbolic.state import events, gradient_events
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import BackwardRecord, Flow, State
@@ -102,14 +102,14 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
     edges = [machine.graphs.edge(state, root) for root in request.roots]
     if not edges or any(edge is None for edge in edges):
         _no_graph(machine, state, request, backward_pass, edges)
-        machine.waste.give(edge for edge in edges if edge is not None)
-        machine.waste.spoil()
+        machine.events.emit(events.Escaped(edge for edge in edges if edge is not None))
+        machine.events.emit(events.NotFollowed())
         return []
     roots = tuple(edge for edge in edges if edge is not None)
     watch = BackwardObserver(machine, state, request, roots, backward_pass)
     told = state.reported
     if request.accumulate:
-        gradient_order.backpropagated(state, backward_pass.moment)
+        gradient_events.backpropagated(state, backward_pass.moment)
     try:
         marks = engine.backward_pass(
             [(edge, Mark(seed)) for edge, seed in zip_longest(roots, request.seeds[: len(roots)])],
@@ -123,16 +123,21 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
     except Refused:
         state.flow = Flow("raise", Failure("RuntimeError"))
         state.backward_passes += (watch.record(),)
-        retained_graphs.backpropagated(machine.waste, state, state.backward_passes[-1], request.written, failed=True)
+        _tell(machine, state, state.backward_passes[-1], request, failed=True)
         return []
     if request.accumulate:
         machine.passed.update(watch.reach if request.targets is None else (edge.node for edge in request.targets))
     record = watch.record()
-    retained_graphs.backpropagated(machine.waste, state, record, request.written, failed=state.reported is not told)
+    _tell(machine, state, record, request, failed=state.reported is not told)
     if watch.failed:  # one cure heals them all: later failures at what this walk freed are the same bug
         state.reported |= record.freed
     state.backward_passes += (_uncertain(machine, state, request, record) if state.guards else record,)
     return marks
+
+
+def _tell(machine: Machine, state: State, record: BackwardRecord, request: Request, *, failed: bool) -> None:
+    machine.backward_count += 1
+    machine.events.emit(events.Backward(state, record, request.written, failed))
 
 
 def _uncertain(machine: Machine, state: State, request: Request, record: BackwardRecord) -> BackwardRecord:
@@ -159,5 +164,4 @@ def _no_graph(
     reason, span = held.cut or ("leaf", None)
     kind = reason if reason in _CUTS else "detach"
     cut = None if span is None else state.moment(span)
-    incident = NoGraph(backward_pass, cut, kind, conditions=tuple(choice.condition for choice in state.choices))
-    machine.report(incident, lambda: witness.of_no_graph(incident))
+    machine.events.emit(events.WithoutGraph(state, backward_pass, cut, kind))

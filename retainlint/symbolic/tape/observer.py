@@ -9,8 +9,8 @@ from retainlint.autograd.errors import FreedError, GraphError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import BackwardPass
 from retainlint.startup.records import record
-from retainlint.symbolic.detectors import retained_graphs, reuse
 from retainlint.symbolic.solver import congruences, feasibility, finite_domains, loop_periods
+from retainlint.symbolic.state.events import UNWRITTEN, Flags, Reused, SavedModified
 from retainlint.symbolic.state.graphs import OPAQUE_CALL
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import BackwardRecord, Change, State
@@ -32,7 +32,7 @@ class Request:
     targets: tuple[Edge, ...] | None
     accumulate: bool
     seeds: tuple[Edge | None, ...] = ()  # the graphs of the gradients that the walk starts from
-    written: retained_graphs.Flags = retained_graphs.UNWRITTEN
+    written: Flags = UNWRITTEN
     keeps: Value | None = None
 
 
@@ -46,13 +46,8 @@ class BackwardObserver(engine.Observer):
     def __init__(
         self, machine: Machine, state: State, request: Request, roots: tuple[Edge, ...], backward_pass: BackwardPass
     ) -> None:
-        self.machine, self.state, self.request, self.roots, self.backward_pass = (
-            machine,
-            state,
-            request,
-            roots,
-            backward_pass,
-        )
+        self.machine, self.state, self.request, self.roots = machine, state, request, roots
+        self.backward_pass = backward_pass
         self.reach = machine.graphs.reach(roots)
         self.newly_freed: set[Node] = set()
         self.implied: dict[tuple[tuple[Edge, ...], bool], tuple[tuple[Node, ...], frozenset[Node]]] = {}
@@ -80,7 +75,7 @@ class BackwardObserver(engine.Observer):
         if self.is_possible and not loop_periods.may_have_renewed(
             self.machine, state, node, self.backward_pass.moment.span.text
         ):
-            reuse.freed(self.machine, state, node, record, self.record())
+            self.machine.events.emit(Reused(state, node, record, self.record()))
         self.failed = True
         state.ledger.revive(record.freed)
         state.reported |= record.freed
@@ -160,7 +155,7 @@ class BackwardObserver(engine.Observer):
         level = max(self.reach.get(node, GUESS), birth.exists, birth.slots[node.saved.index(saved)])
         if level == GUESS and birth.slots[node.saved.index(saved)] < GUESS:
             level = self.reached.get(node, GUESS)
-        change = reuse.change_of(state, node, saved)
+        change = change_of(state, node, saved)
         before = next((r for r in reversed(state.backward_passes) if set(r.roots) == set(self.roots)), None)
         if level == GUESS and before is not None:
             level = self._proven(node, before)
@@ -176,7 +171,7 @@ class BackwardObserver(engine.Observer):
         if state.guards:
             raise Refused
         if self.is_possible:
-            reuse.modified(self.machine, state, node, saved, self.record())
+            self.machine.events.emit(SavedModified(state, node, saved, self.record()))
         state.reported |= {key}
 
     @cached_property
@@ -197,3 +192,9 @@ class BackwardObserver(engine.Observer):
 def _is_behind(change: Change, backward_pass: BackwardRecord) -> bool:
     """Whether a step came behind a walk, and so moves some of the weights that this gave gradients to."""
     return change.by_step and change.created >= backward_pass.created
+
+
+def change_of(state: State, node: Node, saved: SavedTensor) -> Change | None:
+    """Which change of what a node saved is told: the last of those that are the surest."""
+    since = [c for c in state.changes if c.storage == saved.storage and c.created >= node.order]
+    return min(reversed(since), key=lambda change: change.level, default=None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import gradient_order
 from retainlint.symbolic.models.torch import backward_calls, optimizers
 from retainlint.symbolic.models.torch.operations import operate
 from retainlint.symbolic.models.unknown import conventions, objects, weights
+from retainlint.symbolic.state import gradient_events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -57,7 +57,7 @@ def unknown_method(
         if not conventions.is_network(held):
             state.set(obj, replace(held, attrs={**held.attrs, optimizers.ZEROES: TRUE}))
         to_none = args.get(0, "set_to_none", TRUE) != FALSE
-        gradient_order.zeroed(machine.waste, state, obj, span, to_none=to_none)
+        gradient_events.zeroed(machine, state, obj, span, to_none=to_none)
         if to_none:
             weights.clear(machine, state, [obj] if weights.WEIGHTS in held.attrs else None)
         return [(state, NONE)]
@@ -65,7 +65,7 @@ def unknown_method(
     if name == "step" and named and isinstance(moved, Ref) and isinstance(state.get(moved), OptimizerObj):
         return optimizers.method(machine, state, moved, "step", Args(span=span), span)  # `scaler.step(optimizer)`
     if name == "step" and (not args.pos or named):
-        gradient_order.stepped(machine.waste, state, moved, span)
+        gradient_events.stepped(machine, state, moved, span)
         optimizers.stepped(machine, state, moved, span)
     if name in ("step", "unscale_", "update") and (named or held.hint == "optimizer"):
         return [(state, NONE)]

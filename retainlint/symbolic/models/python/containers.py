@@ -7,11 +7,10 @@ from types import NoneType
 
 from retainlint import ir
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import kept_graphs
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import classes
+from retainlint.symbolic.state import classes, events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import NONE, Const, DictObj, ListObj, Ref, Slice, Term, Tuple, Value
@@ -164,7 +163,7 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             sampled = held.sampled or (isinstance(given, ListObj) and given.sampled)
             state.set(ref, replace(held, items=items, open=held.open or more is None, sampled=sampled))
         case "pop" | "popleft":
-            machine.waste.shrunk.add(ref.id)
+            machine.events.emit(events.ContainerShrunk(ref.id))
             return [(state, _pop(state, ref, held, args, span, left=name == "popleft"))]
         case "clear":
             state.set(ref, replace(held, items=(), open=False))
@@ -185,7 +184,7 @@ def _stored(machine: Machine, state: State, ref: Ref, args: Args, at: int, span:
     """Argument number `at` is put into a list."""
     if len(args.pos) > at:
         item = args.spans[at] if len(args.spans) > at else None
-        kept_graphs.stored(machine.waste, state, ref, args.pos[at], span, item)
+        machine.events.emit(events.Stored(state, ref, args.pos[at], span, item))
 
 
 def _pop(state: State, ref: Ref, held: ListObj, args: Args, span: Span, *, left: bool) -> Value:
@@ -226,7 +225,7 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
                 store(state, ref, held, key, args.get(1, "default"))
             return [(state, state_item(state, ref, key, args.get(1, "default")))]
         case "pop":
-            machine.waste.shrunk.add(ref.id)
+            machine.events.emit(events.ContainerShrunk(ref.id))
             value = held.items.get(args.get(0, "key"), args.get(1, "default", objects.fresh(state, span)))
             state.set(ref, replace(held, items={k: v for k, v in held.items.items() if k != args.get(0, "key")}))
             return [(state, value)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retainlint import ir
-from retainlint.symbolic.detectors import kept_graphs
+from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, TensorObj, Tuple, Value
@@ -25,7 +25,7 @@ def joined(machine: Machine, state: State, instr: ir.Binary, left: Value, right:
         whole = ListObj(lheld.items + more, lheld.open or open_, lheld.kind, lheld.limit, sampled)
         made = left if instr.in_place and isinstance(left, Ref) else state.new(whole)
         places = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
-        kept_graphs.joined(machine.waste, state, left, right, made, places, instr.span)
+        machine.events.emit(events.Joined(state, left, right, made, places, instr.span))
         state.set(made, whole)
         return made
     if instr.op == "*":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from retainlint.incident import BackwardPass
-from retainlint.symbolic.detectors import api_misuse, retained_graphs
 from retainlint.symbolic.models.torch import hooks
 from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import FALSE, NONE, Const, ListObj, TensorObj, Tuple, Value
@@ -19,9 +21,16 @@ from retainlint.text.source import Span
 def backward(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
     """`root.backward(gradient, retain_graph, create_graph, inputs)`."""
     text = span.text.partition(".backward")[0].strip() or "loss"
-    api_misuse.arguments(machine, state, "Tensor.backward", (root,), args, span)
-    api_misuse.result(machine, state, BackwardPass(state.moment(span), text), (root,))
+    _announce(machine, state, "Tensor.backward", (root,), args, span, text)
     return [(s, NONE) for s, _ in _requested(machine, state, (root,), text, args, span, 1, 3)]
+
+
+def _announce(
+    machine: Machine, state: State, function: str, roots: Sequence[Value], args: Args, span: Span, text: str = ""
+) -> None:
+    backward_pass = BackwardPass(state.moment(span), text) if text else None
+    names = tuple(name for name, _ in args.named)
+    machine.events.emit(events.BackwardCalled(state, function, roots, names, args.places, span, backward_pass))
 
 
 def backward_for(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
@@ -35,8 +44,7 @@ def autograd_backward(machine: Machine, state: State, args: Args, span: Span) ->
     """`torch.autograd.backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)`."""
     roots = _tensors(state, args.get(0, "tensors"))
     text = _text(args, 0)
-    api_misuse.arguments(machine, state, "torch.autograd.backward", roots, args, span)
-    api_misuse.result(machine, state, BackwardPass(state.moment(span), text), roots)
+    _announce(machine, state, "torch.autograd.backward", roots, args, span, text)
     return [(s, NONE) for s, _ in _requested(machine, state, roots, text, args, span, 2, 5)]
 
 
@@ -63,7 +71,7 @@ def _requested(
 def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
     """`torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, ...)`: the gradients."""
     roots = _tensors(state, args.get(0, "outputs"))
-    api_misuse.arguments(machine, state, "torch.autograd.grad", roots, args, span)
+    _announce(machine, state, "torch.autograd.grad", roots, args, span)
     wanted = _tensors(state, args.get(1, "inputs"))
     edges = [machine.graphs.edge(state, value) for value in wanted]
     if any(edge is None and isinstance(state.get(value), TensorObj) for value, edge in zip(wanted, edges, strict=True)):
@@ -112,13 +120,13 @@ def _asked(args: Args, at: int) -> Value | None:
     return None if is_said else args.get(at, "retain_graph")
 
 
-def _written(args: Args, at: int) -> retained_graphs.Flags:
+def _written(args: Args, at: int) -> events.Flags:
     """The flags as they stand in the text of the call."""
     places = dict(args.places)
     retain = places.get("retain_graph") or (args.spans[at] if at < len(args.spans) else None)
     create = places.get("create_graph") or (args.spans[at + 1] if at + 1 < len(args.spans) else None)
     is_true = retain is not None and retain.text == "True"
-    return retained_graphs.Flags(retain if is_true else None, create is not None and create.text != "False")
+    return events.Flags(retain if is_true else None, create is not None and create.text != "False")
 
 
 def _tensors(state: State, value: Value) -> tuple[Value, ...]:

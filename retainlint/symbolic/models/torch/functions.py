@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import api_misuse
 from retainlint.symbolic.models.python import iteration, reflection
 from retainlint.symbolic.models.torch import backward_calls, modules, names, operations, submodules
 from retainlint.symbolic.models.torch.operations import operate
 from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import events
 from retainlint.symbolic.state.graphs import Birth
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
@@ -66,7 +66,9 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "torch.is_grad_enabled":
             return [(state, Const(state.grad))]
         case "torch.autograd.Variable":
-            api_misuse.variable(machine, state, args, span)
+            argument = args.spans[0] if args.spans else None
+            names = tuple(name for name, _ in args.named)
+            machine.events.emit(events.VariableMade(state, argument, names, span))
             return [(state, _variable(machine, state, args, span))]
         case "torch.nn.Parameter":
             return [(state, parameter(machine, state, args, span))]

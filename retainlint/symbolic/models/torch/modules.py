@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import gradient_order
 from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.torch.operations import bump
 from retainlint.symbolic.models.unknown import conventions, objects, weights
-from retainlint.symbolic.state import classes
+from retainlint.symbolic.state import classes, gradient_events
 from retainlint.symbolic.state.classes import layer_of
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
@@ -72,7 +71,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             _set_training(state, obj, mode)
         case "zero_grad":
             clear(machine, state, submodules.owned(state, obj)[0], args, 0, (obj,))
-            gradient_order.zeroed(machine.waste, state, None, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
+            gradient_events.zeroed(machine, state, None, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
             return [(state, NONE)]
         case "requires_grad_":
             _require(machine, state, obj, args.get(0, "requires_grad", TRUE), span)

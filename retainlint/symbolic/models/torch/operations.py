@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 from retainlint import ir
 from retainlint.autograd.graph import Edge
-from retainlint.incident import LeafModified
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import kept_graphs, witness
 from retainlint.symbolic.models.python import sequences
 from retainlint.symbolic.models.torch.names import LISTS, ONE, OPERATIONS, REDUCTIONS, RESULTS, SEVERAL, TWO
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.state import events
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Change, Flow, State, ticket
@@ -85,6 +84,9 @@ _ODD = (External, Method, Closure, Bound, Tuple)
 
 _MAY_BE_TENSORS = (TensorObj, UnknownObj)
 
+SUMS = frozenset(("add", "sub", "lerp", "cat"))
+"""Operations whose result keeps the graphs of all that went in, and nothing is made of them but a total."""
+
 
 def operate(
     machine: Machine,
@@ -123,8 +125,8 @@ def operate(
             return objects.fresh(state, span, plain=not (odd and state.grad))
     keeps = row in _KEEP_SIGN and isinstance(first, TensorObj) and first.positive
     made = state.new(TensorObj(edge, storage, base, cut, positive=keeps or row in _POSITIVE, ndim=ndim))
-    if edge is not None and row in kept_graphs.SUMS:
-        kept_graphs.added(machine.waste, state, made, span, spans)
+    if edge is not None and row in SUMS:
+        machine.events.emit(events.Added(state, made, span, spans))
     return made
 
 
@@ -236,8 +238,8 @@ def _numeric(
     if edge is None:
         return objects.fresh(state, span, plain=True)
     made = state.new(UnknownObj(span, edge, "tensor" if machine.graphs.exists(edge) < 2 else ""))
-    if row in kept_graphs.SUMS:
-        kept_graphs.added(machine.waste, state, made, span, spans)
+    if row in SUMS:
+        machine.events.emit(events.Added(state, made, span, spans))
     return made
 
 
@@ -315,8 +317,8 @@ def change(
             state, row, (tensor, *operands), span, spans=spans, storage=held.storage, in_place=True
         )  # fmt: skip
         state.set(tensor, replace(held, edge=edge, cut=None))
-        if row in kept_graphs.SUMS:
-            kept_graphs.added(machine.waste, state, tensor, span, spans)
+        if row in SUMS:
+            machine.events.emit(events.Added(state, tensor, span, spans))
     bump(state, held.storage, span, text=text)
 
 
@@ -367,9 +369,7 @@ def leaf_modified(machine: Machine, state: State, leaf: TensorObj, span: Span, *
     if state.guards:
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
-    conditions = tuple(choice.condition for choice in state.choices)
-    incident = LeafModified(name, birth.moment, state.moment(span), view, conditions=conditions)
-    machine.report(incident, lambda: witness.of_leaf(incident))
+    machine.events.emit(events.LeafModified(state, name, birth.moment, span, view))
 
 
 def operands(state: State, args: Args) -> tuple[tuple[Value, ...], tuple[Span | None, ...]]:

@@ -9,12 +9,12 @@ from itertools import takewhile
 from retainlint.incident import Iteration
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import gradient_order
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.python.builtins import CHOSEN, FILTERED
 from retainlint.symbolic.models.torch import modules
 from retainlint.symbolic.models.torch.operations import bump
 from retainlint.symbolic.models.unknown import objects, weights
+from retainlint.symbolic.state import gradient_events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import GradientEvent, State, Step
 from retainlint.symbolic.state.values import (
@@ -119,7 +119,7 @@ def method(machine: Machine, state: State, obj: Ref, name: str, args: Args, span
         case "zero_grad":
             networks = [n for value in held.params or () if (n := weights.network_of(state, value)) is not None]
             modules.clear(machine, state, held.params or (), args, 0, networks)
-            gradient_order.zeroed(machine.waste, state, obj, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
+            gradient_events.zeroed(machine, state, obj, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
             _note(state, held)
         case "add_param_group":
             group = args.get(0, "param_group")
@@ -135,9 +135,9 @@ def _step(machine: Machine, state: State, obj: Ref, held: OptimizerObj, args: Ar
     closure = args.get(0, "closure")
     results: Results = [(state, NONE)]
     if closure == NONE:
-        gradient_order.stepped(machine.waste, state, obj, span)
+        gradient_events.stepped(machine, state, obj, span)
     else:
-        gradient_order.hidden(machine.waste, state, span)
+        gradient_events.hidden(machine, state, span)
     if closure != NONE:
         results = _closure(machine, state, closure, span, held.evaluations, held)
     else:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import api_misuse, gradient_order
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import backward_calls, hooks, operations
 from retainlint.symbolic.models.torch.names import CUTS, KEEPS, NUMBERS, OPERATIONS, OVERWRITES, in_place, is_foreign
 from retainlint.symbolic.models.torch.operations import operands, operate, operation, uncertain
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import code_text
+from retainlint.symbolic.state import code_text, events, gradient_events
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
@@ -49,7 +48,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return backward_calls.backward(machine, state, obj, args, span)
     if name in ("detach", "detach_"):
         if name == "detach":
-            api_misuse.detached(machine, state, obj, span)
+            machine.events.emit(events.Detached(state, obj, span))
         return [(state, detach(state, obj, held, span, in_place=name.endswith("_")))]
     if name in OPERATIONS:
         return operation(machine, state, name, everything, span)
@@ -137,7 +136,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
         case "data":
             return state.new(TensorObj(None, ticket(), cut=("data", span)))
         case "grad":
-            gradient_order.read(state, span)
+            gradient_events.read(state, span)
             graded = held.edge is not None and held.edge.node.variable in state.ledger.graded
             if graded and any(record.creates and record.accumulate for record in state.backward_passes):
                 return objects.fresh(state, span, hint="tensor")
@@ -167,7 +166,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     elif name == "data":
         state.set(obj, replace(held, storage=ticket()))
     elif name == "grad" and held.edge is not None and held.edge.node.is_leaf:
-        gradient_order.zeroed(machine.waste, state, None, span, to_none=value == NONE)
+        gradient_events.zeroed(machine, state, None, span, to_none=value == NONE)
         variable = held.edge.node.variable
         (state.ledger.graded.discard if value == NONE else state.ledger.graded.add)(variable)
 
@@ -191,7 +190,7 @@ def unknown_method(
     if name in hooks.OF_TENSORS and held.edge is not None:
         return [(state, hooks.watch(state, obj, name, args, span))]
     if name == "detach":
-        api_misuse.detached(machine, state, obj, span)
+        machine.events.emit(events.Detached(state, obj, span))
     if name == "detach" or name in CUTS or name in NUMBERS:
         return [(state, state.new(UnknownObj(span, plain=True, name=name)))]
     if name in KEEPS:
@@ -246,7 +245,7 @@ def unknown_attribute(machine: Machine, state: State, obj: Ref, held: UnknownObj
     if name in ("T", "mT", "H") and held.edge is not None:
         return uncertain(machine, state, "t", (obj,), span, (_receiver(span),))
     if name == "grad":
-        gradient_order.read(state, span)
+        gradient_events.read(state, span)
     if name == "shape" and name not in held.attrs:
         return Term(name, (obj,))
     if name == "grad_fn" and held.plain:

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.saves import rows
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import gradient_order, kept_graphs
 from retainlint.symbolic.models.python import dict_views
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import FUNCTIONAL, OPERATIONS
 from retainlint.symbolic.models.unknown import conventions, weights
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.state import code_text
+from retainlint.symbolic.state import code_text, events, gradient_events
 from retainlint.symbolic.state.classes import is_module
 from retainlint.symbolic.state.graphs import PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine
@@ -257,12 +256,12 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     level, assumed = conventions.level(machine, state, func, args)
     if level > PROVEN and code_text.speaks_another(span.source):
         level = GUESS  # what this file calls a loss, or a network, is another library's
-    machine.waste.give(edges_in(machine, state, _captured(state, args.all)))
+    machine.events.emit(events.Escaped(edges_in(machine, state, _captured(state, args.all))))
     if level == GUESS and not conventions.keeps_nothing(state, func):
-        gradient_order.hidden(machine.waste, state, span)
-        machine.waste.give(edges_in(machine, state, args.all))
+        gradient_events.hidden(machine, state, span)
+        machine.events.emit(events.Escaped(edges_in(machine, state, args.all)))
         if any(_may_backpropagate(value) for value in args.all):
-            machine.waste.spoil()
+            machine.events.emit(events.NotFollowed())
     edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL) if state.grad and not cuts else []
     for value in args.all:
         _expose(machine, state, value, func, level)
@@ -294,7 +293,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     attrs = {_RECURRENT: TRUE} if level == CONVENTIONAL and isinstance(asked, UnknownObj) and _carries(args) else {}
     result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else "", attrs=attrs))
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
-        kept_graphs.called(machine.waste, state, result, span)
+        machine.events.emit(events.ModuleCalled(state, result, span))
     return result
 
 

@@ -1,0 +1,81 @@
+"""What a path did with gradients: backward passes that add to them, zeroings, steps that use them."""
+
+from __future__ import annotations
+
+from retainlint.incident import Moment
+from retainlint.symbolic.state import events
+from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.state import GradientEvent, State
+from retainlint.symbolic.state.values import Value
+from retainlint.text.source import Span
+
+MOST = 40
+"""So many of a path's last events are remembered."""
+
+
+def backpropagated(state: State, moment: Moment) -> None:
+    _note(state, GradientEvent("walk", moment))
+
+
+def hidden(machine: Machine, state: State, span: Span) -> None:
+    """Something may have happened to the gradients that we can't tell."""
+    if state.gradient_events:
+        read(state, span)
+    machine.events.emit(events.OpaqueCall())
+
+
+def read(state: State, span: Span) -> None:
+    """Somebody looks at a `.grad`, perhaps to change it."""
+    if not state.gradient_events or state.gradient_events[-1].kind != "other":
+        _note(state, GradientEvent("other", state.moment(span)))
+
+
+def zeroed(machine: Machine, state: State, owner: Value | None, span: Span, *, to_none: bool) -> None:
+    """`owner.zero_grad()`, of an optimiser or (None) of anything else."""
+    if to_none:
+        machine.events.emit(events.GradientsCleared())
+    kind = "zero" if owner is not None else "other"
+    _note(state, GradientEvent(kind, state.moment(span), owner, _receiver(span)))
+
+
+def stepped(machine: Machine, state: State, owner: Value, span: Span) -> None:
+    """`owner.step()`."""
+    now = GradientEvent("step", state.moment(span), owner, _receiver(span))
+    machine.events.emit(events.Step(state, now))
+    _note(state, now)
+
+
+def merged(a: tuple[GradientEvent, ...], b: tuple[GradientEvent, ...]) -> tuple[GradientEvent, ...]:
+    """Of two paths that go on as one: what both did, and after that nobody knows."""
+    if a == b:
+        return a
+    length = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    rest = a[length:] or b[length:]
+    return (*a[:length], GradientEvent("other", rest[-1].moment))
+
+
+def begins_afresh(before: State, after: State) -> bool:
+    """Whether a call makes no use of gradients that an earlier one has left: each optimiser that steps in it has zeroed its
+    own before, and stepped behind a walk; nobody looked at them first; and they hold no graph."""
+    known = len(before.gradient_events)
+    if len(after.gradient_events) > MOST or after.gradient_events[:known] != before.gradient_events:
+        return False
+    if any(backward_pass.creates for backward_pass in after.backward_passes[len(before.backward_passes) :]):
+        return False
+    backpropagated: dict[Value | None, bool] = {}  # by what was zeroed, whether there was a walk since
+    for number, event in enumerate(after.gradient_events[known:]):
+        if event.kind == "zero":
+            backpropagated[event.owner] = False
+        elif (event.kind == "step" and not backpropagated.get(event.owner)) or (event.kind == "other" and number == 0):
+            return False
+        elif event.kind != "step":
+            backpropagated = dict.fromkeys(backpropagated, True)
+    return True
+
+
+def _note(state: State, event: GradientEvent) -> None:
+    state.gradient_events = (*state.gradient_events[-MOST:], event)
+
+
+def _receiver(span: Span) -> str:
+    return span.text.rpartition("(")[0].rpartition(".")[0].strip()
