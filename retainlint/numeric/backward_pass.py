@@ -20,6 +20,7 @@ from retainlint.autograd.errors import (
 )
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.numeric import grad_mode
+from retainlint.numeric.lacking import LackingUse
 from retainlint.numeric.tape import LEDGER, Meta, Step, fit
 from retainlint.numeric.tensor import LeafKey, Tensor
 from retainlint.numeric.views import short
@@ -261,8 +262,6 @@ def grad(
     roots, targets = _several(outputs), _several(inputs)
     given = [None] * len(roots) if grad_outputs is None else _several(grad_outputs)
     if is_grads_batched:
-        from retainlint.numeric.lacking import LackingUse
-
         raise LackingUse("torch.autograd.grad(is_grads_batched=True)")
     found: list[Any] = _backward_pass(roots, given, retain_graph, create_graph, targets, accumulate=False)
     for index, (result, target) in enumerate(zip(found, targets)):

@@ -10,8 +10,8 @@ import numpy as np
 from retainlint.numeric import dtypes
 from retainlint.numeric.dtypes import Array
 from retainlint.numeric.dtypes import device as _Device
-from retainlint.numeric.operations.sizes import sizes
-from retainlint.numeric.tensor import Tensor, method
+from retainlint.numeric.layout import sizes
+from retainlint.numeric.tensor import Tensor, array_of, legacy_tensor, method
 
 
 def finish(array: Any, options: dict[str, Any]) -> Tensor:
@@ -27,58 +27,6 @@ def finish(array: Any, options: dict[str, Any]) -> Tensor:
     if options:
         raise TypeError(f"got an unexpected keyword argument {next(iter(options))!r}")
     return made
-
-
-def array_of(data: Any, kind: Any = None) -> Array:
-    """An array of nested sequences, numbers, arrays and tensors, in the dtype that torch would choose."""
-    if isinstance(data, Tensor):
-        return data.array.astype(kind.numpy if kind else data.array.dtype)
-    if isinstance(data, (np.ndarray, np.generic)):
-        found = np.array(data)
-        return found.astype(kind.numpy) if kind else found
-    plain = _plain(data)
-    try:
-        found = np.array(plain)
-    except ValueError as error:
-        raise ValueError(_uneven(plain, 0) or str(error)) from error
-    if found.dtype.kind not in "biuf":
-        if not isinstance(data, (list, tuple)):
-            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-        raise ValueError(f"too many dimensions or unequal lengths in {type(data).__name__}")
-    if kind is not None:
-        return found.astype(kind.numpy)
-    if found.dtype.kind == "f":
-        doubles = isinstance(data, (list, tuple)) and _has_doubles(data)
-        return found.astype(np.float64 if doubles else dtypes.default().numpy)
-    return found.astype(dtypes.default().numpy) if not found.size else found
-
-
-def _uneven(data: Any, dim: int) -> str:
-    """Where nested lists aren't equally long, in torch's words."""
-    if not isinstance(data, list) or not data or not isinstance(data[0], list):
-        return ""
-    for entry in data:
-        if not isinstance(entry, list) or len(entry) != len(data[0]):
-            have = len(entry) if isinstance(entry, list) else 0
-            return f"expected sequence of length {len(data[0])} at dim {dim + 1} (got {have})"
-    return next(filter(None, (_uneven(entry, dim + 1) for entry in data)), "")
-
-
-def _plain(data: Any) -> Any:
-    if isinstance(data, Tensor):
-        return data.array.item() if data.array.size == 1 and not data.array.ndim else data.array.tolist()
-    if isinstance(data, (list, tuple, range)):
-        return [_plain(entry) for entry in data]
-    return data
-
-
-def _has_doubles(data: Any) -> bool:
-    if isinstance(data, (list, tuple)):
-        return bool(len(data)) and _has_doubles(data[0])
-    return isinstance(data, (np.float64, np.ndarray, Tensor)) and getattr(data, "dtype", None) in (
-        np.dtype(np.float64),
-        dtypes.float64,
-    )
 
 
 def tensor(data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
@@ -99,16 +47,6 @@ def from_numpy(array: Array) -> Tensor:
     """A tensor over the memory of an array."""
     dtypes.of_array(array)
     return Tensor.of(array)
-
-
-def legacy_tensor(cls: type[Tensor], *args: Any, **options: Any) -> Tensor:
-    """torch.Tensor(2, 3), torch.Tensor([1, 2]): always of the default dtype."""
-    kind = options.pop("kind", dtypes.default())
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        return cls.of(args[0].array, args[0].storage)
-    if len(args) == 1 and not isinstance(args[0], int):
-        return cls.of(array_of(args[0], kind))
-    return cls.of(np.zeros(sizes(args), kind.numpy))
 
 
 class LegacyType:
@@ -178,27 +116,27 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
     )
 
 
-def _like(input: Tensor, make: Any, dtype: Any, options: dict[str, Any]) -> Tensor:  # noqa: A002
+def _like(input: Tensor, make: Any, dtype: Any, options: dict[str, Any]) -> Tensor:
     kind = dtype or input.dtype
     return finish(make(input.array.shape, kind.numpy), options)
 
 
-def zeros_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+def zeros_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
     """Zeros of the same shape."""
     return _like(input, np.zeros, dtype, options)
 
 
-def ones_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+def ones_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
     """Ones of the same shape."""
     return _like(input, np.ones, dtype, options)
 
 
-def empty_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+def empty_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
     """Not to be relied on; here, zeros."""
     return _like(input, np.zeros, dtype, options)
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """Filled with a number."""
     return _like(input, lambda shape, kind: np.full(shape, fill_value, kind), dtype, options)
 

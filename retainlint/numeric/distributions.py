@@ -9,10 +9,11 @@ import numpy as np
 
 from retainlint.numeric.grad_mode import no_grad
 from retainlint.numeric.lacking import LackingName
-from retainlint.numeric.operations.joining import broadcast_tensors
+from retainlint.numeric.layout import Size
 from retainlint.numeric.operations.losses import binary_cross_entropy_with_logits
+from retainlint.numeric.operations.pieces import broadcast_tensors
 from retainlint.numeric.random_tensors import bernoulli, multinomial, normal, rand
-from retainlint.numeric.tensor import Size, Tensor
+from retainlint.numeric.tensor import Tensor
 
 
 def _all(*values: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from retainlint.autograd.graph import SavedTensor
 from retainlint.numeric.autograd_function import Function
 from retainlint.numeric.backward_pass import backward, grad
 from retainlint.numeric.grad_mode import enable_grad, no_grad
-from retainlint.numeric.operations.joining import cat, stack
+from retainlint.numeric.operations.pieces import cat, stack
 from retainlint.numeric.random import get_rng_state, set_rng_state
 from retainlint.numeric.tape import LEDGER, Grads, Meta, Saved, Step, needing
 from retainlint.numeric.tensor import LeafKey, Tensor

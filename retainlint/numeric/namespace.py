@@ -26,6 +26,7 @@ from retainlint.numeric import (
     transforms,
 )
 from retainlint.numeric.lacking import LackingModule, LackingName
+from retainlint.numeric.layout import Size
 from retainlint.numeric.nn import (
     attention,
     containers,
@@ -43,18 +44,17 @@ from retainlint.numeric.operations import (
     elementwise,
     images,
     indexing,
-    joining,
     ordering,
     pieces,
+    places,
     products,
     reductions,
     shapes,
-    sizes,
 )
 from retainlint.numeric.operations import layers as layer_operations
 from retainlint.numeric.operations.registry import Operation
 from retainlint.numeric.optim import lbfgs, lr_scheduler, optimizers
-from retainlint.numeric.tensor import Size, Tensor
+from retainlint.numeric.tensor import Tensor
 
 VERSION = "2.13.0"
 
@@ -108,7 +108,7 @@ def _modules_of(source: Any) -> dict[str, Any]:
 
 def _nn() -> dict[str, FaceModule]:
     contents: dict[str, Any] = {"Module": module.Module, "Parameter": module.Parameter}
-    for source in (layers, layers, layers, containers, recurrent, losses, attention):
+    for source in (layers, containers, recurrent, losses, attention):
         contents |= _modules_of(source)
     clipping = {name: getattr(extras, name) for name in ("clip_grad_norm_", "clip_grad_value_")}
     vectors = {name: getattr(extras, name) for name in ("parameters_to_vector", "vector_to_parameters")}
@@ -259,20 +259,15 @@ def _top() -> dict[str, Any]:
         reductions,
         ordering,
         products,
-        joining,
         indexing,
-        indexing,
-        indexing,
+        places,
         shapes,
         pieces,
-        reductions,
-        reductions,
         creation,
         random_tensors,
         conversions,
     )
     contents |= _linear_algebra() | _public(layer_operations) | _classes(grad_mode) | _dtypes() | _public(random)
-    contents |= {name: getattr(Tensor, name) for name in IN_PLACE}
     contents |= {name: getattr(arithmetic, name) for name in ("pow", "div", "add", "sub", "mul")}
     contents |= {"dropout": functional.dropout, "prelu": functional.prelu, "selu": functional.selu}
     contents |= {"cosine_similarity": functional.cosine_similarity, "layer_norm": layer_operations.layer_norm}
@@ -284,7 +279,8 @@ def _top() -> dict[str, Any]:
     }
     contents |= {"set_printoptions": printing.set_printoptions, "set_default_dtype": dtypes.set_default}
     contents |= {"get_default_dtype": dtypes.default, "is_tensor": lambda value: isinstance(value, Tensor)}
-    contents |= {"numel": sizes.numel, "is_floating_point": conversions.is_floating_point}
+    questions = ("numel", "is_floating_point", "is_complex", "is_inference", "get_device")
+    contents |= {name: getattr(Tensor, name) for name in (*questions, *IN_PLACE)}
     contents |= {"set_num_threads": lambda count: None, "get_num_threads": lambda: 1, "autocast": extras.Ignored}
     contents |= {"use_deterministic_algorithms": lambda *args, **kwargs: None, "strided": "torch.strided"}
     contents |= {name: getattr(functional, name) for name in ("avg_pool1d", "adaptive_avg_pool1d")}
@@ -292,7 +288,7 @@ def _top() -> dict[str, Any]:
     contents |= {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}
     contents |= {"clip": elementwise.clamp, "multiply": arithmetic.mul, "true_divide": arithmetic.true_divide}
     contents |= {"subtract": arithmetic.sub, "divide": arithmetic.div, "absolute": elementwise.abs}
-    contents |= {"concat": joining.cat, "concatenate": joining.cat, "negative": arithmetic.neg}
+    contents |= {"concat": pieces.cat, "concatenate": pieces.cat, "negative": arithmetic.neg}
     contents |= {"result_type": lambda a, b: dtypes.promote(a.dtype, b.dtype), "__version__": VERSION}
     contents |= {"contiguous_format": "torch.contiguous_format", "preserve_format": "torch.preserve_format"}
     return contents
@@ -315,7 +311,7 @@ def _rename() -> None:
     """Classes say that they are torch's, as scripts print them."""
     for kind, home in ((Tensor, "torch"), (Size, "torch"), (module.Parameter, "torch.nn.parameter")):
         kind.__module__ = home
-    for kind in (_modules_of(layers) | _modules_of(layers)).values():
+    for kind in _modules_of(layers).values():
         kind.__module__ = "torch.nn.modules"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from retainlint.numeric import dtypes
 from retainlint.numeric.dtypes import Array
-from retainlint.numeric.tensor import Tensor
+from retainlint.numeric.tensor import Tensor, method
 
 
 @dataclass
@@ -107,8 +107,8 @@ def _edges(array: Array) -> Array:
     return array
 
 
-def show(tensor: Tensor) -> str:
-    """`repr` of a tensor."""
+@method("__repr__")
+def _shown(tensor: Tensor, *, tensor_contents: Any = None) -> str:
     array = tensor.array
     prefix = "tensor("
     suffixes = []

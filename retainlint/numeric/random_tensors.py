@@ -11,9 +11,9 @@ import numpy as np
 from retainlint.numeric import dtypes, grad_mode
 from retainlint.numeric.creation import finish
 from retainlint.numeric.dtypes import Array
+from retainlint.numeric.layout import sizes
 from retainlint.numeric.operations.arithmetic import nothing
 from retainlint.numeric.operations.registry import define
-from retainlint.numeric.operations.sizes import sizes
 from retainlint.numeric.random import DEFAULT, Generator
 from retainlint.numeric.tape import changed
 from retainlint.numeric.tensor import Tensor, method
@@ -38,12 +38,12 @@ def randn(*size: Any, dtype: Any = None, generator: Generator | None = None, **o
     return finish(_random(shape, dtype or dtypes.default(), generator, True), options)
 
 
-def rand_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+def rand_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
     """Uniform numbers in the same shape."""
     return rand(input.array.shape, dtype=dtype or input.dtype, **options)
 
 
-def randn_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:  # noqa: A002
+def randn_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
     """Normal numbers in the same shape."""
     return randn(input.array.shape, dtype=dtype or input.dtype, **options)
 
@@ -62,7 +62,7 @@ def randint(*bounds: Any, dtype: Any = None, generator: Generator | None = None,
     return finish(drawn.reshape(shape).astype((dtype or dtypes.int64).numpy), options)
 
 
-def randint_like(input: Tensor, *bounds: int, **options: Any) -> Tensor:  # noqa: A002
+def randint_like(input: Tensor, *bounds: int, **options: Any) -> Tensor:
     """Whole numbers in the same shape and dtype."""
     return randint(*bounds, tuple(input.array.shape), dtype=options.pop("dtype", input.dtype), **options)
 
@@ -83,7 +83,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     return Tensor.of(np.asarray(drawn * getattr(std, "array", std) + getattr(mean, "array", mean), dtype=kind.numpy))
 
 
-def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:  # noqa: A002
+def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the given probabilities, else 0."""
     source = generator or DEFAULT
     if p is not None:
@@ -102,7 +102,7 @@ _bernoulli = define("bernoulli", _flipped, casts="same", self=nothing)
 
 
 def multinomial(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     num_samples: int,
     replacement: bool = False,
     *,

@@ -98,9 +98,7 @@ def fit(grad: Tensor | None, meta: Meta | None, op: str) -> Tensor | None:
     if grad is None or meta is None:
         return None
     if grad.array.shape != meta.shape:
-        from retainlint.numeric.operations.shapes import sum_to
-
-        grad = sum_to(grad, meta.shape, op)
+        grad = grad._sum_to(meta.shape, op)
     return grad if grad.dtype is meta.dtype else grad.to(meta.dtype)
 
 

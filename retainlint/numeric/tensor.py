@@ -13,29 +13,9 @@ import numpy as np
 from retainlint.autograd.errors import InferenceLeafError, NotLeafError
 from retainlint.autograd.graph import Edge, Node, leaf
 from retainlint.numeric import dtypes, grad_mode
-from retainlint.numeric.dtypes import Array, dtype
+from retainlint.numeric.dtypes import Array
 from retainlint.numeric.lacking import LackingName
-
-if TYPE_CHECKING:
-    from retainlint.numeric.dtypes import device
-
-
-class Size(tuple[int, ...]):
-    """A shape."""
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
-
-    def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
-        return int(np.prod(self, dtype=np.int64))
-
-    def __getitem__(self, item: Any) -> Any:
-        found = super().__getitem__(item)
-        return Size(found) if isinstance(item, slice) else found
-
-    def __add__(self, other: Any) -> Size:
-        return Size(tuple(self) + tuple(other))
+from retainlint.numeric.layout import Size, sizes, wrap_dim
 
 
 class Storage:
@@ -75,8 +55,6 @@ class Tensor:
     retains: bool
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from retainlint.numeric.creation import legacy_tensor
-
         return legacy_tensor(cls, *args, **kwargs)
 
     @classmethod
@@ -96,9 +74,7 @@ class Tensor:
     def gradient_node(self) -> Node | None:
         """The node that computed this; that of a view is made anew if its memory was changed since."""
         if self.base is not None and (self.node is not None or self.base.requires_grad):
-            from retainlint.numeric.views import refresh
-
-            refresh(self)
+            self._refresh()
         return self.node
 
     def edge(self) -> Edge | None:
@@ -118,16 +94,6 @@ class Tensor:
         return node
 
     @property
-    def grad_fn(self) -> Any:
-        """What a script sees of the node that computed this."""
-        node = self.gradient_node()
-        if node is None:
-            return None
-        from retainlint.numeric.grad_fn import shown
-
-        return shown(node)
-
-    @property
     def requires_grad(self) -> bool:
         return self.leaf_needs or self.node is not None or (self.base is not None and self.base.requires_grad)
 
@@ -142,6 +108,11 @@ class Tensor:
             raise InferenceLeafError().plain()
         if not computed:
             self.leaf_needs = bool(wanted)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Let a leaf require a gradient, or not."""
+        self.requires_grad = requires_grad
+        return self
 
     @property
     def is_leaf(self) -> bool:
@@ -194,7 +165,7 @@ class Tensor:
         return Size(self.array.shape)
 
     @property
-    def dtype(self) -> dtype:
+    def dtype(self) -> dtypes.dtype:
         return dtypes.of_array(self.array)
 
     @property
@@ -202,17 +173,85 @@ class Tensor:
         return self.array.ndim
 
     @property
-    def device(self) -> device:
-        from retainlint.numeric.dtypes import CPU
-
-        return CPU
+    def device(self) -> dtypes.device:
+        return dtypes.CPU
 
     is_cuda = is_sparse = is_quantized = is_mkldnn = is_meta = False
     layout = "torch.strided"
     itemsize = property(lambda self: self.array.itemsize)
     nbytes = property(lambda self: self.array.nbytes)
 
-    # -- Python's own questions
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one size."""
+        return self.shape if dim is None else self.array.shape[wrap_dim(dim, self.array.ndim)]
+
+    def dim(self) -> int:
+        return self.array.ndim
+
+    def numel(self) -> int:
+        return int(self.array.size)
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements lie between neighbours."""
+        steps = tuple(step // self.array.itemsize for step in self.array.strides)
+        return steps if dim is None else steps[dim]
+
+    def is_contiguous(self, *, memory_format: Any = None) -> bool:
+        return bool(self.array.flags.c_contiguous)
+
+    def element_size(self) -> int:
+        return self.array.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        found: int = self.array.__array_interface__["data"][0]
+        return found
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        return False
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode."""
+        return self.made_in_inference
+
+    ndimension, nelement = dim, numel
+
+    # -- where it is: there are no other devices
+
+    def get_device(self) -> int:
+        return -1
+
+    def cpu(self, memory_format: Any = None) -> Tensor:
+        return self
+
+    def pin_memory(self) -> Tensor:
+        return self
+
+    def share_memory_(self) -> Tensor:
+        return self
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Tensor:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    # -- what Python sees of the numbers
+
+    def item(self) -> Any:
+        """The one element as a Python number."""
+        if self.array.size != 1:
+            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+        return self.array.item()
+
+    def tolist(self) -> Any:
+        return self.array.tolist()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The array, over the same memory."""
+        if self.requires_grad and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return self.array
 
     def __len__(self) -> int:
         if not self.array.ndim:
@@ -243,11 +282,6 @@ class Tensor:
 
     def __hash__(self) -> int:
         return id(self)
-
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        from retainlint.numeric.printing import show
-
-        return show(self)
 
     def __format__(self, spec: str) -> str:
         if not self.array.ndim:
@@ -282,7 +316,7 @@ class Tensor:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         raise LackingName(f"Tensor.{name}")
 
-    if TYPE_CHECKING:  # put in place by operations/
+    if TYPE_CHECKING:  # put in place by operations
 
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...
@@ -319,3 +353,65 @@ def method(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return function
 
     return put
+
+
+def array_of(data: Any, kind: Any = None) -> Array:
+    """An array of nested sequences, numbers, arrays and tensors, in the dtype that torch would choose."""
+    if isinstance(data, Tensor):
+        return data.array.astype(kind.numpy if kind else data.array.dtype)
+    if isinstance(data, (np.ndarray, np.generic)):
+        found = np.array(data)
+        return found.astype(kind.numpy) if kind else found
+    plain = _plain(data)
+    try:
+        found = np.array(plain)
+    except ValueError as error:
+        raise ValueError(_uneven(plain, 0) or str(error)) from error
+    if found.dtype.kind not in "biuf":
+        if not isinstance(data, (list, tuple)):
+            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+        raise ValueError(f"too many dimensions or unequal lengths in {type(data).__name__}")
+    if kind is not None:
+        return found.astype(kind.numpy)
+    if found.dtype.kind == "f":
+        doubles = isinstance(data, (list, tuple)) and _has_doubles(data)
+        return found.astype(np.float64 if doubles else dtypes.default().numpy)
+    return found.astype(dtypes.default().numpy) if not found.size else found
+
+
+def _uneven(data: Any, dim: int) -> str:
+    """Where nested lists aren't equally long, in torch's words."""
+    if not isinstance(data, list) or not data or not isinstance(data[0], list):
+        return ""
+    for entry in data:
+        if not isinstance(entry, list) or len(entry) != len(data[0]):
+            have = len(entry) if isinstance(entry, list) else 0
+            return f"expected sequence of length {len(data[0])} at dim {dim + 1} (got {have})"
+    return next(filter(None, (_uneven(entry, dim + 1) for entry in data)), "")
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, Tensor):
+        return data.array.item() if data.array.size == 1 and not data.array.ndim else data.array.tolist()
+    if isinstance(data, (list, tuple, range)):
+        return [_plain(entry) for entry in data]
+    return data
+
+
+def _has_doubles(data: Any) -> bool:
+    if isinstance(data, (list, tuple)):
+        return bool(len(data)) and _has_doubles(data[0])
+    return isinstance(data, (np.float64, np.ndarray, Tensor)) and getattr(data, "dtype", None) in (
+        np.dtype(np.float64),
+        dtypes.float64,
+    )
+
+
+def legacy_tensor(cls: type[Tensor], *args: Any, **options: Any) -> Tensor:
+    """torch.Tensor(2, 3), torch.Tensor([1, 2]): always of the default dtype."""
+    kind = options.pop("kind", dtypes.default())
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        return cls.of(args[0].array, args[0].storage)
+    if len(args) == 1 and not isinstance(args[0], int):
+        return cls.of(array_of(args[0], kind))
+    return cls.of(np.zeros(sizes(args), kind.numpy))

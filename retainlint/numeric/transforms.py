@@ -9,7 +9,7 @@ import numpy as np
 
 from retainlint.numeric import backward_pass, grad_mode
 from retainlint.numeric.nn.module import Module
-from retainlint.numeric.operations.joining import stack
+from retainlint.numeric.operations.pieces import stack
 from retainlint.numeric.tensor import Tensor
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retainlint.autograd.errors import (
     LeafModifiedError,
     LeafViewModifiedError,
@@ -16,8 +14,9 @@ from retainlint.autograd.errors import (
 from retainlint.autograd.graph import SavedTensor
 from retainlint.numeric import grad_mode
 from retainlint.numeric.dtypes import Array
+from retainlint.numeric.layout import element_numbers, overlaps
 from retainlint.numeric.tape import LEDGER, WATCH, Grads, Meta, Saved, Step
-from retainlint.numeric.tensor import Tensor
+from retainlint.numeric.tensor import Tensor, method
 
 
 def as_view(of: Tensor, array: Array, shared: bool = False) -> Tensor:
@@ -80,7 +79,7 @@ def rebase(tensor: Tensor, step: Step) -> None:
     edge = base.edge()
     numbers = {
         "function": step,
-        "places": places(base.array, tensor.array),
+        "places": element_numbers(base.array, tensor.array),
         "overlapping": edge is not None and overlaps(tensor.array),
     }
     chain = Step(
@@ -96,10 +95,11 @@ def rebase(tensor: Tensor, step: Step) -> None:
     _move_retained(base, chain)
     base.node, base.output = chain, 0
     WATCH[-1].built(chain)
-    refresh(tensor)
+    tensor._refresh()
 
 
-def refresh(view: Tensor) -> None:
+@method()
+def _refresh(view: Tensor) -> None:
     """Give a view a new node on top of its base's, if their memory was changed since it got its last one."""
     assert view.base is not None
     now = LEDGER.version(view.storage)
@@ -107,14 +107,14 @@ def refresh(view: Tensor) -> None:
         return
     _refuse_origin(view, by_base=True)
     view.seen = now
-    where = places(view.base.array, view.array)
+    places = element_numbers(view.base.array, view.array)
     node = Step(
         "AsStridedBackward0",
         (),
         (view.base.edge(),),  # None where the base was detached: then the view's own graph is lost too
         LEDGER.next_order(),
         pullback=_scatter,
-        saved_numbers=Saved({}, {"places": where}, {"self": view.base.array.shape}),
+        saved_numbers=Saved({}, {"places": places}, {"self": view.base.array.shape}),
         wanted=(Meta.of(view.base),),
         outputs=(Meta.of(view),),
     )
@@ -133,60 +133,16 @@ def _move_retained(tensor: Tensor, step: Step) -> None:
 
 
 def _scatter(saved: Saved, grads: list[Tensor | None]) -> Grads:
-    from retainlint.numeric.operations.indexing import add_places
-
     (grad,) = grads
-    return [None if grad is None else add_places(grad, saved.shapes["self"], saved.places)]
+    return [None if grad is None else grad._at_numbers(saved.shapes["self"], saved.places)]
 
 
 def _through_slice(saved: Saved, grads: list[Tensor | None]) -> Grads:
-    from retainlint.numeric.operations.indexing import put_places, take_places, zeros_of
-
     step: Step = saved.function
     (grad,) = grads
     if grad is None:
         return [None] * len(step.next)
-    found: list[Any] = list(step.pull([take_places(grad, saved.places, step.outputs[0].shape)]))
+    found: list[Any] = list(step.pull([grad._numbered(saved.places)]))
     if saved.overlapping:  # torch writes what it found into a gradient with the view's strides
         raise OverlapError().plain()
-    inner = found[0] if found[0] is not None else zeros_of(step.outputs[0].shape, grad)
-    return [put_places(grad, inner, saved.places), *found[1:]]
-
-
-def overlaps(array: Array) -> bool:
-    """Whether several elements share memory."""
-    return any(step == 0 and size > 1 for size, step in zip(array.shape, array.strides, strict=True))
-
-
-def places(base: Array, view: Array) -> Array:
-    """For each element of `view`, in its shape, the flat number of the element of `base` that it is.
-
-    If `base.data` was assigned since, each counts in memory of its own, as in torch.
-    """
-    offset = _start(view) - _start(base)
-    wanted = _offsets(view) + offset
-    own = _offsets(base).ravel()
-    if base.flags.c_contiguous:
-        numbers: Array = wanted // max(base.itemsize, 1)
-        return numbers
-    order = np.argsort(own, kind="stable")
-    found: Array = order[np.searchsorted(own, wanted, sorter=order)]
-    return found
-
-
-def _start(array: Array) -> int:
-    """How many bytes an array starts behind the memory that it is a view of."""
-    owner = array
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
-    start: int = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-    return start
-
-
-def _offsets(array: Array) -> Array:
-    """The byte offset of each element from the first."""
-    total = np.zeros((), dtype=np.int64)
-    for length, stride in zip(array.shape, array.strides):
-        total = total[..., None] + np.arange(length, dtype=np.int64) * stride
-    made: Array = total.reshape(array.shape)
-    return made
+    return [grad._renumbered(found[0], saved.places), *found[1:]]

@@ -74,9 +74,9 @@ class Sequential(_Listed):
                     raise TypeError(f"{module!r} is not a Module subclass")
                 self.add_module(str(number), module)
 
-    def forward(self, input: Any) -> Any:  # noqa: A002 -- torch's name
+    def forward(self, input: Any) -> Any:
         for module in self:
-            input = module(input)  # noqa: A001
+            input = module(input)
         return input
 
 

@@ -39,6 +39,7 @@ from retainlint.numeric.operations.pooling import (
 )
 from retainlint.numeric.operations.products import bilinear, linear
 from retainlint.numeric.random import DEFAULT
+from retainlint.numeric.random_tensors import exponential
 from retainlint.numeric.tensor import Tensor
 
 __all__ = [
@@ -73,119 +74,119 @@ __all__ = [
 ]
 
 
-def relu(input: Tensor, inplace: bool = False) -> Any:  # noqa: A002 -- torch's names, here and below
+def relu(input: Tensor, inplace: bool = False) -> Any:
     """The elements above 0."""
     return input.relu_() if inplace else _f.relu(input)
 
 
-def relu6(input: Tensor, inplace: bool = False) -> Any:  # noqa: A002
+def relu6(input: Tensor, inplace: bool = False) -> Any:
     """The elements between 0 and 6."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:  # noqa: A002
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """The elements, cut off at both ends."""
     return _f.hardtanh_(input, into=input if inplace else None, low=min_val, high=max_val)
 
 
-def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Any:  # noqa: A002
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """The elements, those below 0 made small."""
     return _f.leaky_relu_(input, into=input if inplace else None, slope=negative_slope)
 
 
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:  # noqa: A002
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x above 0, alpha (exp(x) - 1) below."""
     return _f.elu_(input, into=input if inplace else None, alpha=float(alpha), scale=1.0)
 
 
-def selu(input: Tensor, inplace: bool = False) -> Any:  # noqa: A002
+def selu(input: Tensor, inplace: bool = False) -> Any:
     """elu, scaled."""
     return _f.selu_(input, into=input if inplace else None, alpha=_f.SELU_ALPHA, scale=_f.SELU_SCALE)
 
 
-def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:  # noqa: A002
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:
     """elu with a continuous slope."""
     return _f.elu_(input / alpha, alpha=1.0, scale=1.0) * alpha
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Any:  # noqa: A002
+def gelu(input: Tensor, approximate: str = "none") -> Any:
     """x times the normal distribution function."""
     return _f.gelu_(input, approximate=approximate)
 
 
-def silu(input: Tensor, inplace: bool = False) -> Any:  # noqa: A002
+def silu(input: Tensor, inplace: bool = False) -> Any:
     """x sigmoid(x)."""
     return _f.silu_(input, into=input if inplace else None)
 
 
-def mish(input: Tensor, inplace: bool = False) -> Any:  # noqa: A002
+def mish(input: Tensor, inplace: bool = False) -> Any:
     """x tanh(softplus(x))."""
     return input * _f.tanh(softplus(input))
 
 
-def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Any:  # noqa: A002
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Any:
     """log(1 + exp(beta x)) / beta."""
     return _f.softplus_(input, beta=beta, threshold=threshold)
 
 
-def softsign(input: Tensor) -> Any:  # noqa: A002
+def softsign(input: Tensor) -> Any:
     """x / (1 + |x|)."""
     return input / (input.abs() + 1)
 
 
-def logsigmoid(input: Tensor) -> Any:  # noqa: A002
+def logsigmoid(input: Tensor) -> Any:
     """log(sigmoid(x))."""
     return _f.log_sigmoid(input)
 
 
-def tanhshrink(input: Tensor) -> Any:  # noqa: A002
+def tanhshrink(input: Tensor) -> Any:
     """x - tanh(x)."""
     return input - input.tanh()
 
 
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Any:  # noqa: A002
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Any:
     """A straight sigmoid."""
     return relu6(input + 3) / 6
 
 
-def hardswish(input: Tensor, inplace: bool = False) -> Any:  # noqa: A002
+def hardswish(input: Tensor, inplace: bool = False) -> Any:
     """x hardsigmoid(x)."""
     return input * relu6(input + 3) / 6
 
 
-def prelu(input: Tensor, weight: Tensor) -> Any:  # noqa: A002
+def prelu(input: Tensor, weight: Tensor) -> Any:
     """The elements, those below 0 times a weight."""
     if weight.array.size > 1:
         weight = weight.reshape([-1 if i == 1 else 1 for i in range(input.array.ndim)])
     return _f.prelu_(input, weight)
 
 
-def sigmoid(input: Tensor) -> Any:  # noqa: A002
+def sigmoid(input: Tensor) -> Any:
     """1 / (1 + exp(-x))."""
     return _f.sigmoid(input)
 
 
-def tanh(input: Tensor) -> Any:  # noqa: A002
+def tanh(input: Tensor) -> Any:
     """The hyperbolic tangent."""
     return _f.tanh(input)
 
 
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:  # noqa: A002
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(x), scaled to sum 1."""
     return input.softmax(_old_dim(dim, input), dtype)
 
 
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:  # noqa: A002
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """softmax(-x)."""
     return (-input).softmax(_old_dim(dim, input), dtype)
 
 
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:  # noqa: A002
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """log(softmax(x))."""
     return input.log_softmax(_old_dim(dim, input), dtype)
 
 
-def _old_dim(dim: int | None, input: Tensor) -> int:  # noqa: A002
+def _old_dim(dim: int | None, input: Tensor) -> int:
     """The dimension torch chooses where none is given."""
     return dim if dim is not None else 0 if input.array.ndim in (0, 1, 3) else 1
 
@@ -202,12 +203,10 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, dim: int 
 
 
 def _exponential(like: Tensor) -> Any:
-    from retainlint.numeric.random_tensors import exponential
-
     return exponential(like.array.size, like.array.dtype, DEFAULT).reshape(like.array.shape)
 
 
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:  # noqa: A002
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Elements dropped at random, the others scaled up."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -226,7 +225,7 @@ def _in_memory_order(like: Any, drawn: Any) -> Any:
     return drawn.reshape([like.shape[i] for i in order]).transpose(back)
 
 
-def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:  # noqa: A002
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Whole channels dropped at random."""
     if not training or p == 0:
         return input
@@ -239,7 +238,7 @@ dropout2d = dropout1d
 
 
 def embedding(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     weight: Tensor,
     padding_idx: int | None = None,
     max_norm: Any = None,
@@ -262,12 +261,12 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Any:
     return Tensor.of(np.eye(count, dtype=np.int64)[tensor.array])
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:  # noqa: A002
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
     """Scaled to norm 1."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
-def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:  # noqa: A002
+def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Standardized in groups of channels."""
     shape = input.array.shape
     grouped = input.reshape(shape[0], num_groups, -1)

@@ -23,7 +23,7 @@ class PReLU(Module):
         self.num_parameters = num_parameters
         self.weight = Parameter(Tensor.of(np.full(num_parameters, init, np.float32)))
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
@@ -38,7 +38,7 @@ def activation(name: str, function: Callable[..., Any], shown: str = "", **defau
     """A module that calls `function` with its arguments; `shown` are those that its repr has even at their defaults."""
     names = list(defaults)
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         Module.__init__(self)
         unknown = set(kwargs) - set(names)
         if unknown or len(args) > len(names):
@@ -46,7 +46,7 @@ def activation(name: str, function: Callable[..., Any], shown: str = "", **defau
         for key, value in {**defaults, **dict(zip(names, args)), **kwargs}.items():
             setattr(self, key, value)
 
-    def forward(self: Any, input: Tensor) -> Any:  # noqa: A002
+    def forward(self: Any, input: Tensor) -> Any:
         return function(input, **{key: getattr(self, key) for key in names})
 
     def extra_repr(self: Any) -> str:
@@ -122,7 +122,7 @@ Softmin = activation("Softmin", F.softmin, "dim", dim=None)
 class Identity(Module):
     """What goes in comes out."""
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002 -- torch's name, here and below
+    def forward(self, input: Tensor) -> Any:
         return input
 
 
@@ -148,7 +148,7 @@ class Linear(Module):
             bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -204,7 +204,7 @@ class Embedding(Module):
         made.weight.requires_grad = not freeze
         return made
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm)
 
     def extra_repr(self) -> str:
@@ -225,7 +225,7 @@ class LayerNorm(Module):
         affine = elementwise_affine and bias
         self.register_parameter("bias", Parameter(zeros(self.normalized_shape)) if affine else None)
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
@@ -241,7 +241,7 @@ class GroupNorm(Module):
         self.register_parameter("weight", Parameter(ones(num_channels)) if affine else None)
         self.register_parameter("bias", Parameter(zeros(num_channels)) if affine else None)
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
@@ -270,7 +270,7 @@ class BatchNorm1d(Module):
         ):
             self.register_buffer(name, made if track_running_stats else None)
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         if input.array.ndim not in self.dimensions:
             wanted = " or ".join(f"{n}D" for n in self.dimensions)
             raise ValueError(f"expected {wanted} input (got {input.array.ndim}D input)")
@@ -304,7 +304,7 @@ class Dropout(Module):
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p, self.inplace = p, inplace
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return self.drop(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
@@ -328,7 +328,7 @@ class Flatten(Module):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
@@ -342,7 +342,7 @@ class Unflatten(Module):
         super().__init__()
         self.dim, self.unflattened_size = dim, unflattened_size
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return input.unflatten(self.dim, self.unflattened_size)
 
 
@@ -366,7 +366,7 @@ class _Pad(Module):
         super().__init__()
         self.padding = padding if isinstance(padding, tuple) else (padding,) * (2 * self.sides)
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002 -- torch's name, here and below
+    def forward(self, input: Tensor) -> Any:
         return F.pad(input, self.padding, self.mode)
 
     def extra_repr(self) -> str:
@@ -380,7 +380,7 @@ class _ConstantPad(_Pad):
         super().__init__(padding)
         self.value = value
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
@@ -420,7 +420,7 @@ class AvgPool2d(Module):
         self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
         self.ceil_mode, self.count_include_pad, self.divisor_override = ceil_mode, count_include_pad, divisor_override
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.avg_pool2d(
             input,
             self.kernel_size,
@@ -438,7 +438,7 @@ class AvgPool2d(Module):
 class AvgPool3d(AvgPool2d):
     """Means of windows with three sides."""
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.avg_pool3d(
             input,
             self.kernel_size,
@@ -466,7 +466,7 @@ class AvgPool1d(Module):
         self.kernel_size, self.stride, self.padding = (n if isinstance(n, tuple) else (n,) for n in given)
         self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
     def extra_repr(self) -> str:
@@ -480,7 +480,7 @@ class AdaptiveAvgPool1d(Module):
         super().__init__()
         self.output_size = output_size
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
     def extra_repr(self) -> str:
@@ -490,12 +490,12 @@ class AdaptiveAvgPool1d(Module):
 class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
     """Means of windows that together make a picture of the wanted size."""
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(AdaptiveAvgPool1d):
     """Means of windows with three sides that together have the wanted size."""
 
-    def forward(self, input: Tensor) -> Any:  # noqa: A002
+    def forward(self, input: Tensor) -> Any:
         return F.adaptive_avg_pool3d(input, self.output_size)

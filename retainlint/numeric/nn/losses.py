@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from retainlint.numeric.nn import functional as F  # noqa: N812
+from retainlint.numeric.nn import functional as F
 from retainlint.numeric.nn.module import Module
 from retainlint.numeric.operations.losses import old_reduction
 from retainlint.numeric.tensor import Tensor

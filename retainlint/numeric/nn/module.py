@@ -9,7 +9,7 @@ from typing import Any
 from retainlint.numeric.creation import zeros
 from retainlint.numeric.dtypes import dtype
 from retainlint.numeric.grad_mode import no_grad
-from retainlint.numeric.hooks import Handle
+from retainlint.numeric.hooks import Handle, registered
 from retainlint.numeric.tensor import Tensor
 
 
@@ -373,15 +373,15 @@ class Module:
 
     def register_forward_hook(self, hook: Callable[..., Any], **options: Any) -> Handle:
         """Call `hook(module, args, result)` after forward."""
-        return _put(self._forward_hooks, hook)
+        return registered(self._forward_hooks, hook)
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], **options: Any) -> Handle:
         """Call `hook(module, args)` before forward."""
-        return _put(self._forward_pre_hooks, hook)
+        return registered(self._forward_pre_hooks, hook)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
         """Call `hook(module, None, grad_output)` when the gradient of the output is known."""
-        return _put(self._backward_hooks, hook)
+        return registered(self._backward_hooks, hook)
 
     # -- how it looks
 
@@ -400,12 +400,6 @@ class Module:
             return f"{self._get_name()}({extra})"
         inner = "\n  ".join(lines + children)
         return f"{self._get_name()}(\n  {inner}\n)"
-
-
-def _put(hooks: dict[int, Any], hook: Any) -> Handle:
-    key = max(hooks, default=0) + 1
-    hooks[key] = hook
-    return Handle(lambda: hooks.pop(key, None) and None)
 
 
 def _watch_backward(module: Module, result: Any) -> None:

@@ -11,7 +11,7 @@ from retainlint.numeric.lacking import LackingUse
 from retainlint.numeric.nn import functional as F
 from retainlint.numeric.nn import init
 from retainlint.numeric.nn.module import Module, Parameter
-from retainlint.numeric.operations.joining import cat, flip, stack
+from retainlint.numeric.operations.pieces import cat, flip, stack
 from retainlint.numeric.tensor import Tensor
 
 Step = Callable[..., Any]
@@ -61,10 +61,10 @@ class _Cell(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _run(self, input: Tensor, state: Any) -> Any:  # noqa: A002
+    def _run(self, input: Tensor, state: Any) -> Any:
         return self.step(input, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
 
-    def forward(self, input: Tensor, hx: Any = None) -> Any:  # noqa: A002
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
         alone = input.array.ndim == 1
         x = input.unsqueeze(0) if alone else input
         state = zeros(x.array.shape[0], self.hidden_size, dtype=x.dtype) if hx is None else hx
@@ -98,7 +98,7 @@ class LSTMCell(_Cell):
     gates = 4
     step = staticmethod(_lstm_step)
 
-    def forward(self, input: Tensor, hx: Any = None) -> Any:  # noqa: A002
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
         alone = input.array.ndim == 1
         x = input.unsqueeze(0) if alone else input
         if hx is None:
@@ -151,7 +151,7 @@ class _Recurrent(Module):
     def flatten_parameters(self) -> None:
         """Nothing to do here."""
 
-    def forward(self, input: Tensor, hx: Any = None) -> Any:  # noqa: A002
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
         alone = input.array.ndim == 2
         x = input.unsqueeze(0 if self.batch_first else 1) if alone else input
         x = x.transpose(0, 1) if self.batch_first else x

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from retainlint.numeric.layout import check_broadcast
 from retainlint.numeric.operations.registry import Operation, as_operand, define, result_dtype
 from retainlint.numeric.tensor import Tensor, method
 
@@ -24,17 +25,6 @@ def minus(g: Any, s: Any) -> Any:
 def nothing(g: Any, s: Any) -> Any:
     """A gradient of zeros, which depends on nothing."""
     return Tensor.of(np.zeros_like(g.array))
-
-
-def check_broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> None:
-    """Raise torch's RuntimeError if the shapes can't be broadcast to one."""
-    for back in range(1, min(len(left), len(right)) + 1):
-        a, b = left[-back], right[-back]
-        if a != b and 1 not in (a, b):
-            raise RuntimeError(
-                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
-                f"{max(len(left), len(right)) - back}"
-            )
 
 
 def paired(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -231,7 +221,7 @@ def _floored_by(self: Tensor, other: Any) -> Any:
 
 
 @method("__pow__")
-def pow(self: Any, exponent: Any) -> Any:  # noqa: A001 -- torch's name
+def pow(self: Any, exponent: Any) -> Any:
     """self ** exponent; at least one of them is a tensor."""
     return _pow(self, exponent, None)
 

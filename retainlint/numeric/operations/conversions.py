@@ -9,7 +9,7 @@ import numpy as np
 
 from retainlint.numeric import dtypes
 from retainlint.numeric.dtypes import device, dtype
-from retainlint.numeric.operations.arithmetic import check_broadcast
+from retainlint.numeric.layout import check_broadcast
 from retainlint.numeric.operations.registry import as_operand, result_dtype
 from retainlint.numeric.operations.shapes import to_
 from retainlint.numeric.tensor import Tensor, method
@@ -55,24 +55,6 @@ def type_(self: Tensor, kind: Any = None) -> Any:
     return to(self, getattr(kind, "kind", kind))
 
 
-@method()
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """self: it is there already."""
-    return self
-
-
-@method()
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """There is none."""
-    raise AssertionError("Torch not compiled with CUDA enabled")
-
-
-@method()
-def pin_memory(self: Tensor) -> Tensor:
-    """self."""
-    return self
-
-
 def _caster(kind: dtype) -> Callable[[Tensor], Any]:
     def cast(self: Tensor, memory_format: Any = None) -> Any:
         return to(self, kind)
@@ -82,78 +64,6 @@ def _caster(kind: dtype) -> Callable[[Tensor], Any]:
 
 for _name, _kind in {**dtypes.ALIASES, "bool": dtypes.bool_, "byte": dtypes.uint8, "char": dtypes.int8}.items():
     setattr(Tensor, _name, _caster(_kind))
-
-
-@method()
-def item(self: Tensor) -> Any:
-    """The one element as a Python number."""
-    if self.array.size != 1:
-        raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
-    return self.array.item()
-
-
-@method()
-def tolist(self: Tensor) -> Any:
-    """Nested lists of Python numbers."""
-    return self.array.tolist()
-
-
-@method()
-def numpy(self: Tensor, *, force: bool = False) -> Any:
-    """The array, over the same memory."""
-    if self.requires_grad and not force:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    return self.array
-
-
-@method()
-def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Let a leaf require a gradient, or not."""
-    self.requires_grad = requires_grad
-    return self
-
-
-@method()
-def element_size(self: Tensor) -> int:
-    """Bytes an element takes."""
-    return self.array.itemsize
-
-
-@method()
-def data_ptr(self: Tensor) -> int:
-    """The address of the first element."""
-    found: int = self.array.__array_interface__["data"][0]
-    return found
-
-
-@method()
-def is_floating_point(self: Tensor) -> bool:
-    """Whether the dtype is one of real numbers."""
-    return self.dtype.is_floating_point
-
-
-@method()
-def is_complex(self: Tensor) -> bool:
-    """No."""
-    return False
-
-
-@method()
-def get_device(self: Tensor) -> int:
-    """-1: the CPU."""
-    return -1
-
-
-@method()
-def share_memory_(self: Tensor) -> Tensor:
-    """self."""
-    return self
-
-
-@method()
-def is_inference(self: Tensor) -> bool:
-    """Whether it was made in inference mode."""
-    return self.made_in_inference
 
 
 def _compared(function: Any) -> Callable[..., Any]:
@@ -175,11 +85,7 @@ eq, ne = _compared(np.equal), _compared(np.not_equal)
 lt, le, gt, ge = _compared(np.less), _compared(np.less_equal), _compared(np.greater), _compared(np.greater_equal)
 
 
-def _bitwise(function: Any) -> Callable[..., Any]:
-    return _compared(function)
-
-
-bitwise_and, bitwise_or, bitwise_xor = _bitwise(np.bitwise_and), _bitwise(np.bitwise_or), _bitwise(np.bitwise_xor)
+bitwise_and, bitwise_or, bitwise_xor = map(_compared, (np.bitwise_and, np.bitwise_or, np.bitwise_xor))
 
 
 def _logical(function: Any) -> Callable[[Any, Any], Tensor]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retainlint.numeric import grad_mode
-from retainlint.numeric.operations.arithmetic import nothing
+from retainlint.numeric.operations.arithmetic import maximum, minimum, nothing
 from retainlint.numeric.operations.registry import Operation, define
 from retainlint.numeric.tensor import Tensor, method
 
@@ -124,7 +124,7 @@ square: Operation = unary("square", np.square, lambda g, s: g * (s.self**1 * 2),
 sin: Operation = unary("sin", np.sin, lambda g, s: g * cos(s.self))
 cos: Operation = unary("cos", np.cos, lambda g, s: g * -sin(s.self))
 tan: Operation = unary("tan", np.tan, lambda g, s: g * (s.result * s.result + 1))
-abs: Operation = unary("abs", np.abs, lambda g, s: g * keeping(sign(s.self), s.self), casts="promote")  # noqa: A001 -- torch's name
+abs: Operation = unary("abs", np.abs, lambda g, s: g * keeping(sign(s.self), s.self), casts="promote")
 sigmoid: Operation = unary("sigmoid", sigmoid_array, lambda g, s: g * (1 - s.result) * s.result)
 tanh: Operation = unary("tanh", np.tanh, lambda g, s: g * (1 - s.result * s.result))
 erf: Operation = unary("erf", erf_array, lambda g, s: g * exp(-(s.self * s.self)) * (2 / math.sqrt(math.pi)))
@@ -136,7 +136,7 @@ atan: Operation = unary("atan", np.arctan, lambda g, s: g / (s.self * s.self + 1
 floor: Operation = unary("floor", np.floor, nothing, casts="promote")
 ceil: Operation = unary("ceil", np.ceil, nothing, casts="promote")
 trunc: Operation = unary("trunc", np.trunc, nothing, casts="promote")
-round: Operation = unary("round", _half_round, nothing, casts="promote")  # noqa: A001 -- torch's name
+round: Operation = unary("round", _half_round, nothing, casts="promote")
 sign: Operation = unary("sign", np.sign, nothing, casts="promote")
 relu: Operation = unary("relu", lambda x: np.maximum(x, 0), lambda g, s: passed(g, s.result), casts="promote")
 log_sigmoid_: Operation = define(
@@ -205,13 +205,13 @@ def keeping(value: Any, saved: Tensor) -> Any:
 
 
 @method("clip")
-def clamp(self: Tensor, min: Any = None, max: Any = None) -> Any:  # noqa: A002 -- torch's names
+def clamp(self: Tensor, min: Any = None, max: Any = None) -> Any:
     """The elements, at least `min` and at most `max`: numbers or tensors."""
     return _clamp(self, min, max, None)
 
 
 @method("clip_")
-def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:  # noqa: A002
+def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """clamp, in place."""
     _clamp(self, min, max, self)
     return self
@@ -221,8 +221,6 @@ def _clamp(self: Tensor, low: Any, high: Any, into: Tensor | None) -> Any:
     if low is None and high is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(low, Tensor) or isinstance(high, Tensor):
-        from retainlint.numeric.operations.arithmetic import maximum, minimum
-
         found = self if low is None else maximum(self, low if isinstance(low, Tensor) else Tensor.of(np.array(low)))
         found = found if high is None else minimum(found, high)
         return found if into is None else into.copy_(found)
@@ -232,19 +230,19 @@ def _clamp(self: Tensor, low: Any, high: Any, into: Tensor | None) -> Any:
 
 
 @method()
-def clamp_min(self: Tensor, min: Any) -> Any:  # noqa: A002
+def clamp_min(self: Tensor, min: Any) -> Any:
     """The elements, at least `min`."""
     return clamp(self, min=min)
 
 
 @method()
-def clamp_max(self: Tensor, max: Any) -> Any:  # noqa: A002
+def clamp_max(self: Tensor, max: Any) -> Any:
     """The elements, at most `max`."""
     return clamp(self, max=max)
 
 
 @method()
-def clamp_min_(self: Tensor, min: Any) -> Tensor:  # noqa: A002
+def clamp_min_(self: Tensor, min: Any) -> Tensor:
     """clamp_min, in place."""
     _clamp(self, min, None, self)
     return self

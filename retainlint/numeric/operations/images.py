@@ -9,6 +9,7 @@ import numpy as np
 
 from retainlint.numeric.lacking import LackingUse
 from retainlint.numeric.operations.indexing import index_select
+from retainlint.numeric.operations.places import spread_at
 from retainlint.numeric.operations.products import matmul
 from retainlint.numeric.operations.registry import Operation, define
 from retainlint.numeric.operations.shapes import reshape
@@ -42,23 +43,21 @@ nearest_: Operation = define(
 
 
 def _nearest_back(g: Any, s: Any) -> Any:
-    from retainlint.numeric.operations.indexing import add_at, zeros_of
-
-    return add_at(zeros_of(s.shapes["self"], g), g, index=(..., s.rows[:, None], s.columns))
+    return spread_at(g, s.shapes["self"], (..., s.rows[:, None], s.columns))
 
 
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:  # noqa: A002 -- torch's name
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
     """Channels made pixels."""
     return shuffle_(input, by=upscale_factor)
 
 
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:  # noqa: A002
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:
     """Pixels made channels."""
     return unshuffle_(input, by=downscale_factor, node="PixelUnshuffleBackward0")
 
 
 def interpolate(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     size: Any = None,
     scale_factor: Any = None,
     mode: str = "nearest",
@@ -98,7 +97,7 @@ affine_grid_: Operation = define(
 
 
 def grid_sample(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     grid: Tensor,
     mode: str = "bilinear",
     padding_mode: str = "zeros",

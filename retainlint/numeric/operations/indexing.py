@@ -2,81 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
+from retainlint.numeric.layout import wrap_dim
 from retainlint.numeric.operations.arithmetic import nothing
 from retainlint.numeric.operations.pieces import select_, slice_
+from retainlint.numeric.operations.places import added, index_, index_put, replaced, spread_at, without
 from retainlint.numeric.operations.registry import Operation, define
-from retainlint.numeric.operations.sizes import wrap_dim
 from retainlint.numeric.tensor import Tensor, method
-
-
-def zeros_of(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """Zeros in the dtype of `like`."""
-    return Tensor.of(np.zeros(shape, dtype=like.array.dtype))
-
-
-def _put(base: Any, values: Any, places: Any) -> Any:
-    made = base.copy()
-    made.reshape(-1)[places.ravel()] = np.broadcast_to(values, places.shape).ravel()
-    return made
-
-
-def added(base: Any, values: Any, index: Any) -> Any:
-    made = base.copy()
-    np.add.at(made, index, values)
-    return made
-
-
-take: Operation = define(
-    "as_strided",
-    lambda x, places: x.reshape(-1)[places],
-    casts="same",
-    self=lambda g, s: add_places(g, s.shapes["self"], s.places),
-)
-
-put: Operation = define(
-    "as_strided_scatter",
-    _put,
-    casts="same",
-    self=lambda g, s: put_places(g, zeros_of(s.places.shape, g), s.places),
-    src=lambda g, s: take(g, places=s.places),
-)
-
-add_at: Operation = define(
-    "index_put",
-    lambda base, values, index: added(base, values, index),
-    casts="same",
-    self=lambda g, s: g,
-    values=lambda g, s: index_(g, indices=s.index),
-)
-
-index_: Operation = define(
-    "index",
-    lambda x, indices: x[indices],
-    casts="same",
-    self=lambda g, s: add_at(zeros_of(s.shapes["self"], g), g, index=s.indices),
-)
-
-index_put: Operation = define(
-    "index_put",
-    lambda x, values, indices, accumulate: _index_put(x, values, indices, accumulate),
-    casts="same",
-    in_memory=lambda x, values, indices, accumulate: x.__setitem__(indices, values),
-    self=lambda g, s: (
-        g if s.accumulate else index_put(g, Tensor.of(np.zeros((), g.array.dtype)), indices=s.indices, accumulate=False)
-    ),
-    values=lambda g, s: index_(g, indices=s.indices),
-)
 
 index_select_: Operation = define(
     "index_select",
     lambda x, dim, index: np.take(x, index, dim),
     casts="same",
-    self=lambda g, s: add_at(zeros_of(s.shapes["self"], g), g, index=(slice(None),) * s.dim + (s.index,)),
+    self=lambda g, s: spread_at(g, s.shapes["self"], (slice(None),) * s.dim + (s.index,)),
 )
 
 where_: Operation = define(
@@ -98,7 +39,7 @@ masked_select_: Operation = define(
     "masked_select",
     lambda x, mask: x[mask],
     casts="same",
-    self=lambda g, s: add_at(zeros_of(s.shapes["self"], g), g, index=(s.mask,)),
+    self=lambda g, s: spread_at(g, s.shapes["self"], (s.mask,)),
 )
 
 copy_back: Operation = define(
@@ -112,44 +53,6 @@ copy_back: Operation = define(
 fill_number: Operation = define("fill_", lambda x, value: np.full_like(x, value), casts="same", self=nothing)
 
 zero_back: Operation = define("zero_", np.zeros_like, casts="same", self=nothing, changes="zero_")
-
-
-def add_places(g: Tensor, shape: tuple[int, ...], places: Any) -> Any:
-    """Zeros of a shape, with `g` added at flat numbers, which may repeat."""
-    flat = zeros_of((math.prod(shape),), g)
-    return add_at(flat, g.reshape(-1), index=(places.ravel(),)).view(shape)
-
-
-def take_places(base: Tensor, places: Any, shape: tuple[int, ...]) -> Any:
-    """The elements of `base` at flat numbers."""
-    return take(base, places=places.reshape(shape))
-
-
-def put_places(base: Tensor, values: Tensor, places: Any) -> Any:
-    """`base` with the elements at flat numbers replaced."""
-    return put(base, values, places=places)
-
-
-def put_key(g: Tensor, key: Any) -> Any:
-    """`g` with zeros at an index."""
-    zero = Tensor.of(np.zeros((), g.array.dtype))
-    return index_put(g, zero, indices=key, accumulate=False)
-
-
-def _index_put(x: Any, values: Any, indices: Any, accumulate: bool) -> Any:
-    if accumulate:
-        return added(x, values, indices)
-    made = x.copy()
-    made[indices] = values
-    return made
-
-
-@method()
-def alias(self: Tensor) -> Any:
-    """A view of all."""
-    from retainlint.numeric.operations.shapes import alias_
-
-    return alias_(self)
 
 
 @method()
@@ -189,7 +92,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return self
 
 
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:  # noqa: A002 -- torch's names
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, else `other`; given the condition alone, its places."""
     if input is None:
         return tuple(Tensor.of(places) for places in np.nonzero(condition.array))
@@ -353,16 +256,16 @@ gather_: Operation = define(
     "gather",
     lambda x, key: x[key],
     casts="same",
-    self=lambda g, s: add_at(zeros_of(s.shapes["self"], g), g, index=s.key),
+    self=lambda g, s: spread_at(g, s.shapes["self"], s.key),
 )
 
 
 scatter_: Operation = define(
     "scatter",
-    lambda x, src, key: _scatter(x, src, key),
+    replaced,
     casts="same",
-    self=lambda g, s: put_key(g, s.key),
-    src=lambda g, s: gather_(g, key=s.key),
+    self=lambda g, s: without(g, s.index),
+    src=lambda g, s: gather_(g, key=s.index),
 )
 
 
@@ -373,12 +276,6 @@ scatter_add_: Operation = define(
     self=lambda g, s: g,
     src=lambda g, s: gather_(g, key=s.index),
 )
-
-
-def _scatter(x: Any, src: Any, key: Any) -> Any:
-    made = x.copy()
-    made[key] = src
-    return made
 
 
 def _along(index: Any, dim: int) -> tuple[Any, ...]:
@@ -405,9 +302,7 @@ def _scatter_call(self: Tensor, dim: int, index: Tensor, src: Any, add: bool, in
         source = src if src.array.shape == index.array.shape else src[tuple(slice(n) for n in index.array.shape)]
     else:
         source = Tensor.of(np.full(index.array.shape, src, self.array.dtype))
-    if add:
-        return scatter_add_(self, source, into=into, index=key)
-    return scatter_(self, source, into=into, key=key)
+    return (scatter_add_ if add else scatter_)(self, source, into=into, index=key)
 
 
 @method()

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from retainlint.numeric import grad_mode
+from retainlint.numeric.layout import wrap_dim
 from retainlint.numeric.operations.elementwise import keeping, quiet
-from retainlint.numeric.operations.indexing import add_at, zeros_of
+from retainlint.numeric.operations.places import spread_at
 from retainlint.numeric.operations.registry import Operation, define
-from retainlint.numeric.operations.sizes import wrap_dim
 from retainlint.numeric.tensor import Tensor, method
 
 
@@ -55,7 +55,7 @@ def _embedding_back(g: Any, s: Any) -> Any:
     places = s.at
     if s.skip is not None:
         g = g * Tensor.of((places != s.skip).astype(g.array.dtype)[..., None])
-    return add_at(zeros_of(s.shapes["weight"], g), g, index=(places,))
+    return spread_at(g, s.shapes["weight"], (places,))
 
 
 @method()
@@ -169,7 +169,7 @@ batch_norm_: Operation = define(
 
 
 def layer_norm(
-    input: Tensor,  # noqa: A002 -- torch's name
+    input: Tensor,
     normalized_shape: Any,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
@@ -187,7 +187,7 @@ def layer_norm(
 
 
 def batch_norm(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     running_mean: Tensor | None,
     running_var: Tensor | None,
     weight: Tensor | None = None,

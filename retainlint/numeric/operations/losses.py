@@ -9,8 +9,10 @@ import numpy as np
 
 from retainlint.numeric.operations.arithmetic import paired
 from retainlint.numeric.operations.elementwise import keeping, log_sigmoid, mask, sigmoid
-from retainlint.numeric.operations.joining import broadcast_tensors
+from retainlint.numeric.operations.indexing import where
 from retainlint.numeric.operations.layers import log_softmax
+from retainlint.numeric.operations.pieces import broadcast_tensors
+from retainlint.numeric.operations.places import spread_at
 from retainlint.numeric.operations.registry import Formula, Operation, define
 from retainlint.numeric.tensor import Tensor
 
@@ -105,7 +107,7 @@ bce_: Operation = pairwise(
 logits_: Operation = pairwise("bce_logits_loss", _logits, lambda x, y, s: sigmoid(x) - y, lambda x, y, s: -x)
 
 
-def _warn_sizes(input: Tensor, target: Tensor) -> None:  # noqa: A002
+def _warn_sizes(input: Tensor, target: Tensor) -> None:
     if input.array.shape != target.array.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
@@ -122,7 +124,7 @@ def old_reduction(size_average: Any, reduce: Any, reduction: str) -> str:
 
 
 def mse_loss(
-    input: Tensor,  # noqa: A002 -- torch's names, here and below
+    input: Tensor,
     target: Tensor,
     size_average: Any = None,
     reduce: Any = None,
@@ -144,7 +146,7 @@ def reduction_of(values: Any, reduction: str) -> Any:
 
 
 def l1_loss(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     target: Tensor,
     size_average: Any = None,
     reduce: Any = None,
@@ -155,20 +157,20 @@ def l1_loss(
     return reduction_of((input - target).abs(), old_reduction(size_average, reduce, reduction))
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0, **old: Any) -> Any:  # noqa: A002
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0, **old: Any) -> Any:
     """Squared near 0, absolute beyond `beta`."""
     _warn_sizes(input, target)
     return smooth_(*broadcast_tensors(input, target), reduction=reduction, beta=beta)
 
 
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Any:  # noqa: A002
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Any:
     """Squared near 0, absolute beyond `delta`."""
     _warn_sizes(input, target)
     return huber_(*broadcast_tensors(input, target), reduction=reduction, delta=delta)
 
 
 def binary_cross_entropy(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     target: Tensor,
     weight: Any = None,
     size_average: Any = None,
@@ -189,7 +191,7 @@ def binary_cross_entropy(
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     target: Tensor,
     weight: Any = None,
     size_average: Any = None,
@@ -210,7 +212,7 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     target: Tensor,
     size_average: Any = None,
     reduce: Any = None,
@@ -229,7 +231,7 @@ def kl_div(
 
 
 def gaussian_nll_loss(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     target: Tensor,
     var: Tensor,
     full: bool = False,
@@ -244,7 +246,7 @@ def gaussian_nll_loss(
 
 
 def poisson_nll_loss(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     target: Tensor,
     log_input: bool = True,
     full: bool = False,
@@ -273,14 +275,12 @@ def _nll(x: Any, picked: Any, weights: Any, reduction: str, total: float) -> Any
 
 
 def _nll_back(g: Any, s: Any) -> Any:
-    from retainlint.numeric.operations.indexing import add_at, zeros_of
-
     scale = Tensor.of(np.asarray(-s.weights / (s.total if s.reduction == "mean" else 1), dtype=g.array.dtype))
-    return add_at(zeros_of(s.shapes["self"], g), g * scale, index=s.picked)
+    return spread_at(g * scale, s.shapes["self"], s.picked)
 
 
 def nll_loss(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     target: Tensor,
     weight: Any = None,
     size_average: Any = None,
@@ -316,7 +316,7 @@ def nll_loss(
 
 
 def cross_entropy(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     target: Tensor,
     weight: Any = None,
     size_average: Any = None,
@@ -351,7 +351,7 @@ def cross_entropy(
 
 
 def _soft_cross_entropy(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     target: Tensor,
     weight: Any,
     reduction: str,
@@ -377,10 +377,8 @@ def margin_ranking_loss(
     return reduction_of((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Any:  # noqa: A002
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Any:
     """The input where the target is 1, how far it is below the margin where it is -1."""
-    from retainlint.numeric.operations.indexing import where
-
     return reduction_of(where(target == 1, input, (margin - input).clamp(min=0)), reduction)
 
 
@@ -399,8 +397,6 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Any:
     """1 - cosine where the target is 1, the cosine above the margin where it is -1."""
-    from retainlint.numeric.operations.indexing import where
-
     cosine = cosine_similarity(input1, input2)
     return reduction_of(where(target == 1, 1 - cosine, (cosine - margin).clamp(min=0)), reduction)
 

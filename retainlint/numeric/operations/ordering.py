@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from retainlint.numeric.operations.indexing import add_at, zeros_of
+from retainlint.numeric.layout import dims_of, wrap_dim
+from retainlint.numeric.operations.arithmetic import maximum, minimum
+from retainlint.numeric.operations.places import spread_at
 from retainlint.numeric.operations.reductions import chosen, reduced, spread
 from retainlint.numeric.operations.registry import Operation, define
 from retainlint.numeric.operations.shapes import expand, reshape
-from retainlint.numeric.operations.sizes import dims_of, wrap_dim
 from retainlint.numeric.tensor import Tensor, method
 
 
@@ -57,7 +58,7 @@ def _kept_back(g: Any, s: Any) -> Any:
     grad = g if s.keepdim else g.unsqueeze(s.dim)
     key = list(np.indices(s.indices.shape, sparse=True))
     key[s.dim] = s.indices
-    return add_at(zeros_of(shape, g), grad, index=tuple(key))
+    return spread_at(grad, shape, tuple(key))
 
 
 def _pick(x: Any, indices: Any, dim: int, keepdim: bool) -> Any:
@@ -134,8 +135,6 @@ def _along_dim(operation: Any, kind: Any, self: Tensor, find: Any, dim: int, kee
 
 def _extreme(self: Tensor, other: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
     if isinstance(other, Tensor):
-        from retainlint.numeric.operations.arithmetic import maximum, minimum
-
         return (maximum if largest else minimum)(self, other)
     dim = other if dim is None else dim
     if dim is None:
@@ -151,13 +150,13 @@ def _extreme(self: Tensor, other: Any, dim: Any, keepdim: bool, largest: bool) -
 
 
 @method()
-def max(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:  # noqa: A001
+def max(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:
     """The largest element; or along a dimension, with its place; or of each pair."""
     return _extreme(self, other, dim, keepdim, True)
 
 
 @method()
-def min(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:  # noqa: A001
+def min(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:
     """The smallest element; or along a dimension, with its place; or of each pair."""
     return _extreme(self, other, dim, keepdim, False)
 
@@ -208,7 +207,7 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False, stable: bool 
 
 
 @method()
-def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002
+def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest, or smallest, along a dimension, with their places."""
     dim = wrap_dim(dim, self.array.ndim)
     if self.array.ndim and k > self.array.shape[dim]:

@@ -83,7 +83,7 @@ def _constant(x: Any, widths: Sequence[tuple[int, int]], value: Any) -> Any:
     return np.pad(x[kept], added, constant_values=value)
 
 
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:  # noqa: A002 -- torch's
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
     """Elements put before and after, the last dimension first: a constant, mirrored, repeated, or from the other end."""
     pad = [int(width) for width in pad]
     x = input.array
@@ -118,7 +118,7 @@ Supported combinations for non-constant padding:
   - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"""
 
 
-def _mirrored(input: Tensor, widths: list[tuple[int, int]], mode: str) -> Any:  # noqa: A002
+def _mirrored(input: Tensor, widths: list[tuple[int, int]], mode: str) -> Any:
     x, count = input.array, len(widths)
     windows = []
     for number, (before, after) in enumerate(widths):
@@ -143,7 +143,7 @@ def _mirrored(input: Tensor, widths: list[tuple[int, int]], mode: str) -> Any:  
     return pad_reflect_(input, windows=windows, scale=None, name=name, node=f"{name}Backward0")
 
 
-def _circular(input: Tensor, widths: list[tuple[int, int]]) -> Any:  # noqa: A002
+def _circular(input: Tensor, widths: list[tuple[int, int]]) -> Any:
     """As torch does it: copied into new memory, whose ends are then copied to each other."""
     first = input.array.ndim - len(widths)
     shape = list(input.array.shape)
@@ -188,7 +188,7 @@ def _each(value: Any, count: int, call: str, argument: str) -> list[int]:
 
 
 def _averaged(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     count: int,
     call: str,
     kernel: list[int],
@@ -253,7 +253,7 @@ def _check_windows(sides: Sequence[int], kernel: list[int], padding: list[int]) 
 
 
 def avg_pool1d(
-    input: Tensor,  # noqa: A002
+    input: Tensor,
     kernel_size: Any,
     stride: Any = None,
     padding: Any = 0,
@@ -274,7 +274,7 @@ def _pool(count: int) -> Any:
     call = f"avg_pool{count}d"
 
     def avg_pool(
-        input: Tensor,  # noqa: A002
+        input: Tensor,
         kernel_size: Any,
         stride: Any = None,
         padding: Any = 0,
@@ -298,7 +298,7 @@ def _pool(count: int) -> Any:
 avg_pool2d, avg_pool3d = _pool(2), _pool(3)
 
 
-def _check_line(input: Tensor, call: str) -> None:  # noqa: A002
+def _check_line(input: Tensor, call: str) -> None:
     if input.array.ndim not in (2, 3):
         raise RuntimeError(
             f"Expected 2 to 3 dimensions, but got {input.array.ndim}-dimensional tensor for argument #1 'self' (while "
@@ -309,7 +309,7 @@ def _check_line(input: Tensor, call: str) -> None:  # noqa: A002
 def _adaptive(count: int) -> Any:
     call = f"adaptive_avg_pool{count}d"
 
-    def adaptive(input: Tensor, output_size: Any) -> Any:  # noqa: A002
+    def adaptive(input: Tensor, output_size: Any) -> Any:
         x = input.array
         given = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size] * count
         if isinstance(output_size, (tuple, list)) and x.ndim <= len(given):
@@ -342,7 +342,7 @@ def _adaptive(count: int) -> Any:
 adaptive_avg_pool2d, adaptive_avg_pool3d = _adaptive(2), _adaptive(3)
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Any:  # noqa: A002
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Any:
     """Means of windows that together make a line of the wanted length."""
     _check_line(input, "adaptive_avg_pool1d")
     return adaptive_avg_pool2d(

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from retainlint.numeric.operations.joining import tril
+from retainlint.numeric import dtypes
+from retainlint.numeric.operations.pieces import tril
 from retainlint.numeric.operations.registry import Operation, define
 from retainlint.numeric.operations.shapes import expand, permute, reshape, squeeze, t, transpose, unsafe_view, unsqueeze
 from retainlint.numeric.tensor import Tensor, method
@@ -19,8 +20,6 @@ def _mat(tensor: Any) -> Any:
 
 def _check(left: Any, right: Any) -> None:
     if left.dtype != right.dtype:
-        from retainlint.numeric import dtypes
-
         a, b = dtypes.of_array(left).name, dtypes.of_array(right).name
         names = {"float32": "float", "float64": "double", "int64": "long long"}
         raise RuntimeError(
@@ -59,8 +58,6 @@ def _dot(left: Any, right: Any) -> Any:
             f"elements, but got {left.size} and {right.size} elements respectively"
         )
     if left.dtype != right.dtype:
-        from retainlint.numeric import dtypes
-
         a, b = dtypes.of_array(left).legacy, dtypes.of_array(right).legacy
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {a} and {b}")
     return np.dot(left, right)
@@ -177,12 +174,12 @@ def _batched(left: Tensor, right: Tensor) -> Any:
     return unsafe_view(bmm(a, b), node="UnsafeViewBackward0", shape=shape)
 
 
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:  # noqa: A002
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * input + alpha * batch1 @ batch2."""
     return input * beta + bmm(batch1, batch2) * alpha
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:  # noqa: A002 -- torch's name
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     """input @ weight.T + bias, for an input of any number of dimensions."""
     if bias is None:
         return matmul(input, t(weight))
@@ -363,18 +360,18 @@ def cholesky(self: Tensor, *, upper: bool = False) -> Any:
     return _t(cholesky_(self)) if upper else cholesky_(self)
 
 
-def solve(A: Tensor, B: Tensor) -> Any:  # noqa: N803 -- torch's names
+def solve(A: Tensor, B: Tensor) -> Any:
     """The X with A @ X == B."""
     return solve_(A, B, vector=B.array.ndim == 1)
 
 
-def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:  # noqa: N803
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """`solve`, of a triangle."""
     kept = A.triu() if upper else tril(A)
     return solve(kept, B) if left else _t(solve(_t(kept), _t(B)))
 
 
-def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Any:  # noqa: N803
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Any:
     """The X with L @ L.T @ X == B."""
     low = _t(L) if upper else L
     return solve(_t(low), solve(low, B))

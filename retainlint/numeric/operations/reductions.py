@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from retainlint.numeric import dtypes
+from retainlint.numeric.layout import dims_of, wrap_dim
 from retainlint.numeric.operations.elementwise import keeping, mask, quiet
+from retainlint.numeric.operations.pieces import cat, flip
 from retainlint.numeric.operations.registry import Operation, define
 from retainlint.numeric.operations.shapes import expand, reshape
-from retainlint.numeric.operations.sizes import dims_of, wrap_dim
 from retainlint.numeric.tensor import Tensor, method
 
 
@@ -46,8 +47,6 @@ def _others_product(x: Tensor, dims: tuple[int, ...]) -> Any:
     (dim,) = dims
     ones = Tensor.of(np.ones_like(np.take(x.array, [0], dim)))
     size = x.array.shape[dim]
-    from retainlint.numeric.operations.joining import cat, flip
-
     before = cat([ones, x.narrow(dim, 0, size - 1)], dim).cumprod(dim)
     after = flip(cat([ones, flip(x.narrow(dim, 1, size - 1), dim)], dim).cumprod(dim), dim)
     return before * after
@@ -137,7 +136,7 @@ def summable(self: Tensor, kind: Any) -> Tensor:
 
 
 @method()
-def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:  # noqa: A001
+def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:
     """The sum over some dimensions, or all."""
     dim = axis if dim is None else dim
     node = "SumBackward0" if dim is None else "SumBackward1"
@@ -211,13 +210,13 @@ def _truth(self: Tensor, find: Any, dim: Any, keepdim: bool) -> Tensor:
 
 
 @method()
-def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A001
+def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element holds."""
     return _truth(self, np.all, dim, keepdim)
 
 
 @method()
-def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A001
+def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether some element holds."""
     return _truth(self, np.any, dim, keepdim)
 
@@ -235,7 +234,7 @@ def bincount(self: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
 
 
 @method()
-def unique(self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:  # noqa: A002
+def unique(self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
     """The different elements in order, with where and how often they occur if asked."""
     values, inverse, counts = np.unique(self.array, return_inverse=True, return_counts=True)
     found = [Tensor.of(values)]
@@ -280,7 +279,7 @@ def norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, d
     return norm_(start, dims=dims_of(dim, self.array.ndim), keepdim=keepdim, order=order)
 
 
-def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
+def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """torch.linalg.vector_norm."""
     return norm(x, ord, dim, keepdim, dtype)
 
@@ -302,8 +301,6 @@ def _cumprod_back(g: Any, s: Any) -> Any:
     for k in range(size):  # d result[i] / d self[k], for i >= k
         left = s.self.narrow(dim, 0, k).prod(dim, keepdim=True)
         ones = Tensor.of(np.ones_like(np.take(s.self.array, [0], dim)))
-        from retainlint.numeric.operations.joining import cat
-
         right = cat([ones, s.self.narrow(dim, k + 1, size - k - 1)], dim).cumprod(dim)
         parts.append((g.narrow(dim, k, size - k) * (right * left)).sum(dim, keepdim=True))
     return cat(parts, dim)
@@ -312,8 +309,6 @@ def _cumprod_back(g: Any, s: Any) -> Any:
 def _reverse_cumsum(g: Any, dim: int) -> Any:
     if not g.array.ndim:
         return g
-    from retainlint.numeric.operations.joining import flip
-
     return flip(cumsum(flip(g, dim), dim), dim)
 
 

@@ -20,9 +20,10 @@ from retainlint.autograd.saves import rows
 from retainlint.numeric import dtypes
 from retainlint.numeric.dtypes import Array, dtype
 from retainlint.numeric.lacking import LackingUse
+from retainlint.numeric.layout import by_columns, overlaps, partly_shared, same_data
 from retainlint.numeric.tape import Grads, Recording, Saved, changed, needing
 from retainlint.numeric.tensor import Tensor
-from retainlint.numeric.views import as_view, check_change, overlaps, rebase
+from retainlint.numeric.views import as_view, check_change, rebase
 
 Formula = Callable[..., Any]
 """From the gradient of the result and what was saved to the gradient of one input; None where there is none."""
@@ -78,14 +79,14 @@ class Operation:
                 if tensor is not None and not isinstance(tensor, Number) and self._collides(into, tensor):
                     raise PartialOverlapError().plain()
             source = tensors[1].array if self.name == "copy_" and tensors[1] is not None else None
-            onto_itself = source is not None and _same_data(into.array, source)  # torch then writes nothing
+            onto_itself = source is not None and same_data(into.array, source)  # torch then writes nothing
             outputs = [written(into, result, self.name in REPEATABLE or onto_itself)]
         else:
             several = isinstance(result, (tuple, list))
             outputs = [self._output(tensors[0], array, several) for array in (result if several else (result,))]
         if recording is not None and outputs[0].dtype.is_floating_point:
             shapes = {name: t.array.shape for name, t in zip(self.names, tensors) if t is not None}
-            if (columns := _by_columns(self.names, arrays)) and not self.variadic:
+            if (columns := by_columns(self.names, arrays)) and not self.variadic:
                 params = {**params, "columns": columns}
             if self.variadic:
                 shapes = {str(i): t.array.shape for i, t in enumerate(tensors) if t is not None}
@@ -140,15 +141,6 @@ class Operation:
             return [self.vjps[n](g, saved) if need and n in self.vjps else None for n, need in zip(self.names, needs)]
 
         return pull
-
-
-def _by_columns(names: Sequence[str], arrays: Sequence[Array | None]) -> frozenset[str]:
-    """The matrices that lie column by column in memory, as a transposed weight does."""
-    return frozenset(
-        name
-        for name, array in zip(names, arrays)
-        if array is not None and array.ndim == 2 and array.strides == (array.itemsize, array.itemsize * array.shape[0])
-    )
 
 
 def define(
@@ -209,36 +201,6 @@ def written(into: Tensor, result: Any, repeatable: bool = False) -> Tensor:
     into.array[...] = result
     changed(into)
     return into
-
-
-def _same_data(written: Array, read: Array) -> bool:
-    """Whether two arrays are one view of the same memory."""
-    a, b = (x.__array_interface__["data"][0] for x in (written, read))
-    return bool(a == b and (written.shape, written.strides, written.dtype) == (read.shape, read.strides, read.dtype))
-
-
-def partly_shared(written: Array, read: Array) -> bool:
-    """Whether memory that is written is read through another shape; only told of tensors without gaps, as in torch."""
-    if not _dense(written) or not _dense(read):
-        return False
-    a, b = (x.__array_interface__["data"][0] for x in (written, read))
-    if a == b and written.nbytes == read.nbytes:
-        return _steps(written) != _steps(read)
-    return bool(a < b + read.nbytes and b < a + written.nbytes)
-
-
-def _steps(array: Array) -> list[int]:
-    return [step for size, step in zip(array.shape, array.strides) if size != 1]
-
-
-def _dense(array: Array) -> bool:
-    """Whether the elements fill their memory without gaps or overlaps."""
-    expected = array.itemsize
-    for size, step in sorted(((n, s) for n, s in zip(array.shape, array.strides) if n != 1), key=lambda pair: pair[1]):
-        if step != expected:
-            return False
-        expected *= size
-    return bool(array.size)
 
 
 def in_place(operation: Operation) -> Callable[..., Tensor]:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from retainlint.numeric import grad_mode
+from retainlint.numeric import grad_mode, tape
 from retainlint.numeric.dtypes import dtype
+from retainlint.numeric.layout import dims_of, infer, sizes, wrap_dim
 from retainlint.numeric.operations.arithmetic import same
 from retainlint.numeric.operations.registry import Operation, define
-from retainlint.numeric.operations.sizes import dims_of, infer, sizes, wrap_dim
-from retainlint.numeric.tape import alias
 from retainlint.numeric.tensor import Tensor, method
 
 
@@ -54,7 +53,7 @@ permute_: Operation = define(
     self=lambda g, s: permute(g, [int(i) for i in np.argsort(s.order)]),
 )
 expand_: Operation = define(
-    "expand", _expanded, casts="same", view=True, self=lambda g, s: sum_to(g, s.shapes["self"], "ExpandBackward0")
+    "expand", _expanded, casts="same", view=True, self=lambda g, s: _sum_to(g, s.shapes["self"], "ExpandBackward0")
 )
 squeeze_: Operation = define(
     "squeeze",
@@ -75,7 +74,8 @@ clone_: Operation = define("clone", lambda x: x.copy(), casts="same", self=same)
 to_: Operation = define("to", lambda x, kind: x.astype(kind), casts="same", self=same)
 
 
-def sum_to(grad: Tensor, shape: tuple[int, ...], op: str = "") -> Any:
+@method()
+def _sum_to(grad: Tensor, shape: tuple[int, ...], op: str = "") -> Any:
     """Sum over what broadcasting added; RuntimeError where it can't have been broadcasting."""
     have = grad.array.shape
     lead = len(have) - len(shape)
@@ -223,6 +223,12 @@ def unsqueeze(self: Tensor, dim: int) -> Any:
 
 
 @method()
+def alias(self: Tensor) -> Any:
+    """A view of all."""
+    return alias_(self)
+
+
+@method()
 def clone(self: Tensor, *, memory_format: Any = None) -> Any:
     """A copy, through which gradients pass."""
     return clone_(self)
@@ -237,7 +243,7 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Any:
 @method()
 def detach(self: Tensor) -> Tensor:
     """The same memory and versions, without graph."""
-    made = alias(self)
+    made = tape.alias(self)
     made.counts = not grad_mode.is_inference_mode_enabled()
     return made
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from retainlint.numeric.creation import zeros
 from retainlint.numeric.grad_mode import enable_grad, no_grad
-from retainlint.numeric.operations.joining import cat
+from retainlint.numeric.operations.pieces import cat
 from retainlint.numeric.optim.optimizers import Optimizer
 from retainlint.numeric.tensor import Tensor
 

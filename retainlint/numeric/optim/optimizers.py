@@ -10,7 +10,7 @@ from typing import Any
 
 from retainlint.numeric.creation import full_like, zeros_like
 from retainlint.numeric.grad_mode import enable_grad, no_grad
-from retainlint.numeric.hooks import Handle
+from retainlint.numeric.hooks import Handle, registered
 from retainlint.numeric.tensor import Tensor
 
 
@@ -110,16 +110,11 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(optimizer, args, kwargs)` before a step."""
-        return self._hook(self._before, hook)
+        return registered(self._before, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(optimizer, args, kwargs)` after a step."""
-        return self._hook(self._after, hook)
-
-    def _hook(self, hooks: dict[int, Any], hook: Any) -> Handle:
-        key = max(hooks, default=0) + 1
-        hooks[key] = hook
-        return Handle(lambda: hooks.pop(key, None) and None)
+        return registered(self._after, hook)
 
     def __repr__(self) -> str:
         text = type(self).__name__ + " ("
