@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 import re
-from functools import cache
 
 from retainlint import ir
 from retainlint.incident import Condition
 from retainlint.startup.records import replace
+from retainlint.symbolic.interpreter.handlers import expects_failures, lineage
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state.classes import ancestry
@@ -78,16 +77,7 @@ def _class_name(state: State, cls: Value) -> str:
 def is_builtin(cls: Value | None) -> bool:
     """Whether a class is one of Python's own exceptions; to make an object of it can't fail."""
     root, _, name = cls.path.partition(".") if isinstance(cls, External) else ("", "", "")
-    return root == "builtins" and bool(_lineage(name))
-
-
-@cache
-def _lineage(name: str) -> tuple[str, ...]:
-    """The names of one of Python's own exceptions and of all that it derives from; empty if it is none."""
-    found = getattr(builtins, name, None)
-    if not (isinstance(found, type) and issubclass(found, BaseException)):
-        return ()
-    return tuple(each.__name__ for each in found.__mro__[:-1])
+    return root == "builtins" and bool(lineage(name))
 
 
 def is_taken(raised: Value | None, names: list[str] | None) -> bool | None:
@@ -95,8 +85,8 @@ def is_taken(raised: Value | None, names: list[str] | None) -> bool | None:
     if names is None or not isinstance(raised, Failure):
         return True
     is_open = raised.open or not raised.type
-    kinds = {kind for name in (raised.type, *raised.bases) for kind in (_lineage(name) or (name,))}
-    wanted = {_lineage(name)[0] if _lineage(name) else name for name in names}  # IOError is OSError
+    kinds = {kind for name in (raised.type, *raised.bases) for kind in (lineage(name) or (name,))}
+    wanted = {lineage(name)[0] if lineage(name) else name for name in names}  # IOError is OSError
     if kinds & wanted or "BaseException" in wanted or (is_open and "Exception" in wanted):
         return True
     return None if is_open else False
@@ -121,15 +111,13 @@ def caught(state: State, handler: ir.Handler) -> list[str] | None:
 
 _FILLED = re.compile(r"\b(\w+)\.(?:append|extend|insert|add)\(")
 
-EXPECTED = ("RuntimeError", "Exception", "BaseException", "GraphError")
-
 
 def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     entry = state.fork() if instr.handlers and _may_matter(instr) else None
-    catches = not machine.tells_caught and any(_may_catch(handler) for handler in instr.handlers)
+    catches = not machine.tells_caught and expects_failures([*machine.tries, instr])
     state.guards += catches
     after: list[State] = []
-    ended, risky = _watched(machine, instr.body, state)
+    ended, risky = _watched(machine, instr, state)
     for each in ended:
         each.guards -= catches
         if each.flow is not None and each.flow.kind == "raise" and instr.handlers:
@@ -157,14 +145,14 @@ def _fill(state: State, body: ir.Block) -> None:
             state.set(value, replace(held, open=True))
 
 
-def _watched(machine: Machine, body: ir.Block, state: State) -> tuple[list[State], bool]:
+def _watched(machine: Machine, instr: ir.Try, state: State) -> tuple[list[State], bool]:
     """Run what a `try` guards; and whether anything in it may have raised for a reason that we don't see."""
     before = machine.risks
-    machine.watching += 1
+    machine.tries.append(instr)
     try:
-        ended = machine.run(body, [state])
+        ended = machine.run(instr.body, [state])
     finally:
-        machine.watching -= 1
+        machine.tries.pop()
     return ended, machine.risks > before
 
 
@@ -187,15 +175,6 @@ def _may_matter(instr: ir.Try) -> bool:
     if any(isinstance(i, ir.Raise | ir.Return | ir.Break | ir.Continue) for i in handler):
         return False
     return any(isinstance(i, ir.Call | ir.For | ir.If | ir.While | ir.With) for i in instr.body)
-
-
-def _may_catch(handler: ir.Handler) -> bool:
-    """Whether the handler takes what autograd raises. Its test was not run yet, so names are read off it."""
-    if handler.type is None:
-        return True
-    names = {instr.name for instr in handler.test if isinstance(instr, ir.Load | ir.GetAttr)}
-    builtin = {name for name in names if name.endswith(("Error", "Exception", "Interrupt", "Exit", "Iteration"))}
-    return bool(names & set(EXPECTED)) or not builtin
 
 
 def _handle(machine: Machine, instr: ir.Try, state: State) -> list[State]:

@@ -13,6 +13,7 @@ from retainlint.symbolic.interpreter import (
     context_managers,
     exceptions,
     generators,
+    handlers,
     loops,
     module_bodies,
     subscripts,
@@ -54,8 +55,8 @@ from retainlint.text.source import Span
 def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
     cond = state.read(instr.cond)
     truth = decisions.decide(state, cond)
-    if truth is None and not state.guards and (only_raises(instr.then) or only_raises(instr.orelse)):
-        truth = not only_raises(instr.then)
+    if truth is None and (ends := [_ends_here(machine, state, arm) for arm in (instr.then, instr.orelse)]) != NEITHER:
+        truth = not ends[0]
         settle(state, cond, truth)
     elif truth is False and not state.guards and is_assertion(instr.orelse):
         truth = True  # others, whom we didn't see, have seen to it
@@ -70,6 +71,16 @@ def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
         machine.events.emit(events.ArmTaken(instr, taken))
         after += machine.run(instr.then if taken else instr.orelse, [arm])
     return settled(machine, after, instr.live)
+
+
+NEITHER = [False, False]
+
+
+def _ends_here(machine: Machine, state: State, arm: ir.Block) -> bool:
+    """Whether an arm only raises what nobody waits for: the program is meant not to come there."""
+    if state.guards or not only_raises(arm):
+        return False
+    return not (state.backward_passes and handlers.goes_on(machine.tries, handlers.raised_by(arm)))
 
 
 def _gives_up(machine: Machine, instr: ir.If, state: State, truth: bool) -> bool:

@@ -81,7 +81,7 @@ class Interpreter:
         self.rounds: dict[Span, frozenset[str]] = {}
         self.deep: dict[ir.Code, int] = {}
         self.efforts: dict[ir.Code, int] = {}
-        self.watching = 0
+        self.tries: list[ir.Try] = []
         self.risks = 0
         self.chooser = Chooser()
         self.unreached = Sites(program)
@@ -164,7 +164,7 @@ class Interpreter:
                     self.steps += 1
                     if self.steps > self.budget:
                         raise OutOfSteps
-                    if self.watching:
+                    if self.tries:
                         self.risks += exceptions.may_raise(state, instr)
                     after = step(self, instr, state)
                     if after is None and state.flow is None:
@@ -181,7 +181,7 @@ class Interpreter:
                     self.steps += 1
                     if self.steps > self.budget:
                         raise OutOfSteps
-                    if self.watching:
+                    if self.tries:
                         self.risks += exceptions.may_raise(state, instr)
                     after = step(self, instr, state)
                     if after is None:

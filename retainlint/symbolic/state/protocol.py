@@ -77,7 +77,7 @@ class Machine(Protocol):
     deep: dict[ir.Code, int]  # how often a function called itself more deeply than is usual
     efforts: dict[ir.Code, int]  # the steps that functions which call themselves took in this entry
     tells_caught: bool  # failures count that a `try` around them catches
-    watching: int  # how many bodies of `try` are being run
+    tries: list[ir.Try]  # whose bodies are being run, the innermost last
     passed: set[Node]  # that a walk which leaves gradients has passed
     trained: set[Node]  # leaves that a step has changed
     missing_reads: set[Span]  # where something was taken that isn't there

@@ -1,0 +1,193 @@
+"""What handlers make of an exception, read off their instructions: whether the program goes on behind it, or is told."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from functools import cache
+
+from retainlint import ir
+from retainlint.autograd import errors
+
+MESSAGES = tuple(
+    str(error)
+    for error in (errors.FreedError(), errors.ModifiedError(), errors.NoGraphError(), errors.LeafModifiedError())
+)
+"""What autograd may say in a RuntimeError."""
+
+_CLASS_ENDINGS = ("Error", "Exception", "Interrupt", "Exit", "Iteration")
+_SIGNALS = frozenset(("SkipTest", "Skipped", "TrialPruned", "StopIteration", "StopAsyncIteration"))
+"""Exceptions that are raised to be caught by whoever called, and tell of no failure."""
+
+_NEXT, _LEFT, _GIVEN_UP = "next", "left", "given up"
+_ERROR = object()
+_EXITS = frozenset((("sys", "exit"), ("os", "_exit"), ("", "exit"), ("", "quit"), ("os", "abort")))
+
+
+@cache
+def lineage(name: str) -> tuple[str, ...]:
+    """The names of one of Python's own exceptions and of all that it derives from; empty if it is none."""
+    found = getattr(builtins, name, None)
+    if not (isinstance(found, type) and issubclass(found, BaseException)):
+        return ()
+    return tuple(each.__name__ for each in found.__mro__[:-1])
+
+
+def expects_failures(tries: Sequence[ir.Try]) -> bool:
+    """Whether the program goes on behind something that autograd refuses within these `try` bodies, the innermost last."""
+    return any(goes_on(tries, "RuntimeError", message) for message in MESSAGES)
+
+
+def goes_on(tries: Sequence[ir.Try], raised: str, message: str | None = None) -> bool:
+    """Whether one of the handlers may take an exception, by the name of its class, and the program goes on behind it."""
+    for depth in reversed(range(len(tries))):
+        for handler in tries[depth].handlers:
+            takes = _takes(handler, raised)
+            if takes is False:
+                continue
+            if _Run(raised, message, tries[:depth]).handler(handler):
+                return True
+            if takes:
+                return False
+    return False
+
+
+def raised_by(block: ir.Block) -> str:
+    """The name of the class that a block raises at its end; "" if nobody knows."""
+    last = block[-1] if block else None
+    return _class_of(block, last.src) if isinstance(last, ir.Raise) and last.src is not None else ""
+
+
+def _class_of(block: ir.Block, register: int) -> str:
+    by_register = {instr.dst: instr for instr in block if isinstance(instr, ir.Load | ir.GetAttr | ir.Call)}
+    found = by_register.get(register)
+    if isinstance(found, ir.Call):
+        found = by_register.get(found.func)
+    return found.name if isinstance(found, ir.Load | ir.GetAttr) else ""
+
+
+def _takes(handler: ir.Handler, raised: str) -> bool | None:
+    """Whether a handler takes an exception. Its test was not run yet, so names are read off it."""
+    names = {instr.name for instr in handler.test if isinstance(instr, ir.Load | ir.GetAttr)}
+    known = lineage(raised)
+    if (
+        handler.type is None
+        or names & {raised, *known, "BaseException"}
+        or (raised == "RuntimeError" and "GraphError" in names)
+    ):
+        return True
+    return None if not known or not any(name.endswith(_CLASS_ENDINGS) for name in names) else False
+
+
+class _Run:
+    """A handler is run on the text of what was raised, as far as that decides where it goes."""
+
+    def __init__(self, raised: str, message: str | None, outer: Sequence[ir.Try]) -> None:
+        self.raised, self.message, self.outer = raised, message, outer
+        self.registers: dict[int, object] = {}
+        self.names: dict[str, object] = {}
+
+    def handler(self, handler: ir.Handler) -> bool:
+        self.registers[handler.dst] = _ERROR
+        return self.block(handler.body) != {_GIVEN_UP}
+
+    def block(self, block: ir.Block) -> set[str]:
+        """How it may end: it comes to what stands next, it leaves for what stands elsewhere, or it gives up."""
+        seen: set[str] = set()
+        for instr in block:
+            ways = self.instr(instr, block)
+            seen |= ways - {_NEXT}
+            if _NEXT not in ways:
+                return seen
+        return seen | {_NEXT}
+
+    def instr(self, instr: ir.Instr, block: ir.Block) -> set[str]:
+        match instr:
+            case ir.Raise(src=src):
+                return {_LEFT if self.is_caught(block, src) else _GIVEN_UP}
+            case ir.Return() | ir.Break() | ir.Continue():
+                return {_LEFT}
+            case ir.If(cond=cond, then=then, orelse=orelse):
+                known = self.registers.get(cond)
+                if isinstance(known, bool):
+                    return self.block(then if known else orelse)
+                return self.block(then) | self.block(orelse)
+            case ir.With(body=body):
+                return self.block(body)
+            case ir.Try(body=body, handlers=handlers, final=final):
+                ways = self.block(body)
+                if handlers:
+                    ways = {_LEFT if way is _GIVEN_UP else way for way in ways} | {_NEXT}
+                return ways if _NEXT not in ways else ways - {_NEXT} | self.block(final)
+            case ir.Call(func=func, args=args) if self.registers.get(func) in _EXITS:
+                fails = self.registers[func] == ("os", "abort") or self.is_failure(args)
+                return {_GIVEN_UP if fails and not goes_on(self.outer, "SystemExit") else _LEFT}
+            case ir.For() | ir.While():
+                return {_NEXT}
+        self.compute(instr)
+        return {_NEXT}
+
+    def is_caught(self, block: ir.Block, src: int | None) -> bool:
+        """Whether others wait for what a handler raises."""
+        if src is None or self.registers.get(src) is _ERROR:
+            return goes_on(self.outer, self.raised, self.message)
+        name = _class_of(block, src)
+        if name == "SystemExit":
+            made = next((instr for instr in block if isinstance(instr, ir.Call) and instr.dst == src), None)
+            if made is None or not self.is_failure(made.args):
+                return True
+        return name in _SIGNALS or goes_on(self.outer, name)
+
+    def is_failure(self, args: Sequence[ir.Arg]) -> bool:
+        """Whether a program that exits so surely tells its caller that it failed."""
+        code = self.registers.get(args[0].value) if args else None
+        return code is _ERROR or (isinstance(code, int | str) and bool(code))
+
+    def compute(self, instr: ir.Instr) -> None:
+        registers = self.registers
+        match instr:
+            case ir.Const(dst=dst, value=value):
+                registers[dst] = value
+            case ir.Move(dst=dst, src=src):
+                registers[dst] = registers.get(src)
+            case ir.Store(name=name, src=src):
+                self.names[name] = registers.get(src)
+            case ir.Load(dst=dst, name=name):
+                registers[dst] = self.names.get(name, ("", name))
+            case ir.GetAttr(dst=dst, obj=obj, name=name):
+                registers[dst] = self.attribute(registers.get(obj), name)
+            case ir.GetItem(dst=dst, obj=obj, index=index):
+                is_message = registers.get(obj) == (_ERROR, "args") and registers.get(index) == 0
+                registers[dst] = self.message if is_message else None
+            case ir.Unary(dst=dst, op="not", operand=operand):
+                known = registers.get(operand)
+                registers[dst] = not known if isinstance(known, bool) else None
+            case ir.Unary(dst=dst, op="-", operand=operand):
+                registers[dst] = registers.get(operand)
+            case ir.Build(dst=dst, kind=ir.Kind.STRING, texts=texts):
+                registers[dst] = "".join(texts) or None
+            case ir.Compare(dst=dst, op=op, left=left, right=right):
+                registers[dst] = _compare(op, registers.get(left), registers.get(right))
+            case ir.Call(dst=dst, func=func, args=args):
+                registers[dst] = self.call(registers.get(func), [registers.get(arg.value) for arg in args])
+
+    def attribute(self, obj: object, name: str) -> object:
+        if isinstance(obj, tuple) and obj[0] == "":
+            return obj[1], name
+        return (obj, name) if obj is _ERROR or isinstance(obj, str) else None
+
+    def call(self, func: object, args: list[object]) -> object:
+        match func, args:
+            case ("", "str" | "repr"), [error] if error is _ERROR:
+                return self.message
+            case (str(text), "lower" | "upper" | "strip" | "casefold" as name), [] if text:
+                return getattr(text, name)()
+            case (str(text), "startswith" | "endswith" as name), [str(part)] if text:
+                return getattr(text, name)(part)
+        return None
+
+
+def _compare(op: str, left: object, right: object) -> bool | None:
+    if not (isinstance(left, str) and isinstance(right, str)):
+        return None
+    return {"in": left in right, "not in": left not in right, "==": left == right, "!=": left != right}.get(op)

@@ -1,0 +1,103 @@
+"""Handlers that go on expect a failure; those that raise again, or exit, don't."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.lowering import lower
+from retainlint.symbolic import explore
+from retainlint.text.source import Source
+
+PROGRAM = """
+import sys, os, torch
+loss = torch.rand(3, requires_grad=True).exp().sum()
+loss.backward()
+{before}
+try:
+    loss.backward()
+except {kind}:
+{body}
+"""
+
+GIVES_UP = [
+    ("Exception as e", "raise"),
+    ("Exception as e", "print(e); raise e"),
+    ("Exception as e", "raise ValueError('no') from e"),
+    ("Exception", "sys.exit(1)"),
+    ("Exception", "sys.exit(-1)"),
+    ("Exception as e", "sys.exit(f'failed: {e}')"),
+    ("Exception as e", "sys.exit(e)"),
+    ("", "os._exit(2)"),
+    ("Exception", "exit(1)"),
+    ("Exception", "raise SystemExit('no')"),
+    ("RuntimeError as e", "if 'out of memory' in str(e): print(e)\n    else: raise"),
+    ("RuntimeError as e", "if 'out of memory' not in e.args[0].lower(): raise"),
+    ("RuntimeError as e", "if not str(e).startswith('CUDA'): raise"),
+    ("RuntimeError as e", "if 'CUDA' in str(e) or 'cuDNN' in str(e): pass\n    else: raise e"),
+    ("RuntimeError", "with torch.no_grad():\n        raise"),
+    ("RuntimeError", "raise\nexcept Exception:\n    pass"),
+    ("ValueError", "pass"),
+]
+
+GOES_ON = [
+    ("Exception as e", "print(e)"),
+    ("Exception", "sys.exit(0)"),
+    ("Exception", "sys.exit()"),
+    ("Exception", "sys.exit(code)"),
+    ("Exception", "raise SystemExit"),
+    ("RuntimeError as e", "if 'second time' in str(e): print(e)\n    else: raise"),
+    ("RuntimeError as e", "if is_memory(e): print(e)\n    else: raise"),
+    ("RuntimeError as e", "if torch.cuda.is_available(): raise"),
+    ("ValueError", "raise\nexcept RuntimeError:\n    pass"),
+    ("KINDS", "pass"),
+    ("Exception as e", "raise unittest.SkipTest('no')"),
+    ("Exception", "try:\n        raise\n    except RuntimeError:\n        pass"),
+]
+
+
+def _found(kind: str, body: str, before: str = "") -> int:
+    text = PROGRAM.format(kind=kind, body="    " + body, before=before).replace("except :", "except:")
+    return len(explore(lower(Source("handlers.py", text))).incidents)
+
+
+@pytest.mark.parametrize(("kind", "body"), GIVES_UP)
+def test_a_handler_that_gives_up_expects_nothing(kind: str, body: str) -> None:
+    assert _found(kind, body) == 1
+
+
+@pytest.mark.parametrize(("kind", "body"), GOES_ON)
+def test_a_handler_that_goes_on_expects_the_failure(kind: str, body: str) -> None:
+    assert _found(kind, body) == 0
+
+
+NESTED = """
+import torch
+class Failed(Exception): pass
+loss = torch.rand(3, requires_grad=True).exp().sum()
+loss.backward()
+def step():
+    try:
+        loss.backward()
+    except RuntimeError as e:
+        raise {inner} from e
+try:
+    step()
+except {outer}:
+    {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "body", "count"),
+    [
+        ("Failed", "Failed", "pass", 0),
+        ("Failed", "Exception", "pass", 0),
+        ("Failed", "KeyError", "pass", 0),  # it may derive from one
+        ("ValueError", "KeyError", "pass", 1),
+        ("Failed", "Failed", "raise", 1),
+        ("Failed", "Exception", "print(); raise SystemExit(3)", 1),
+    ],
+)
+def test_what_is_raised_instead_may_be_waited_for(inner: str, outer: str, body: str, count: int) -> None:
+    text = NESTED.format(inner=inner, outer=outer, body=body)
+    assert len(explore(lower(Source("nested.py", text))).incidents) == count
