@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import Run
 from fake_pipeline import fake_pipeline
+from machine import Machine
 
 from retainlint import cli
 
@@ -29,6 +30,12 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         return exited.value.code, captured.out, captured.err
 
     return run_it
+
+
+@pytest.fixture(scope="session")
+def machine() -> Machine:
+    """Explore a text: `machine("...").lines`."""
+    return Machine()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fixture_marks import marks
-
-from retainlint.lowering import lower
-from retainlint.rules import diagnose
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 ABSTRACT = """
 import abc
@@ -146,20 +142,15 @@ def fisher(net, x):
 }
 
 
-def told(text: str) -> list[tuple[int, str]]:
-    found = map(diagnose, explore(lower(Source("wild.py", text))).incidents)
-    return [(one.primary.span.row, one.code) for one in found]
-
-
 @pytest.mark.parametrize("name", SILENT)
-def test_nothing_is_told_of_working_code(name: str) -> None:
-    assert told(SILENT[name]) == []
+def test_nothing_is_told_of_working_code(machine: Machine, name: str) -> None:
+    assert machine(SILENT[name]).incidents == ()
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_its_failing_twin_is_told(name: str) -> None:
+def test_its_failing_twin_is_told(machine: Machine, name: str) -> None:
     wanted = [(mark.line, mark.code) for mark in marks(TOLD[name], name) if mark.code]
-    assert told(TOLD[name]) == wanted
+    assert machine(TOLD[name]).failures == wanted
 
 
 GRADIENT = """
@@ -178,6 +169,6 @@ def invert(generator, image, noise, n):
 
 
 @pytest.mark.parametrize(("zeroing", "wasted"), [("z.grad is None or z.grad.zero_()", 0), ("pass", 1)])
-def test_who_reads_a_gradient_may_zero_it(zeroing: str, wasted: int) -> None:
-    seen = explore(lower(Source("wild.py", GRADIENT.format(zeroing=zeroing))))
-    assert [diagnose(one).code for one in seen.waste] == ["RTL303"] * wasted
+def test_who_reads_a_gradient_may_zero_it(machine: Machine, zeroing: str, wasted: int) -> None:
+    seen = machine(GRADIENT.format(zeroing=zeroing))
+    assert [one.code for one in seen.warnings] == ["RTL303"] * wasted

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 import pytest
+from machine import Machine
 
-from retainlint.incident import Exploration
-from retainlint.lowering import lower, lower_partly
-from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import Project
-from retainlint.symbolic import explore
+from retainlint.lowering import lower
 from retainlint.symbolic.exploration.script_entry import only_defines
-from retainlint.text.files import Held
 from retainlint.text.source import Source
 
 WAYS = "import os\nimport tools\n" + "".join(
@@ -24,32 +18,19 @@ WAYS = "import os\nimport tools\n" + "".join(
 TWICE = "def twice(loss):\n    loss.backward()\n    loss.backward()\n"
 
 
-def explored(main: str, **others: str) -> Exploration:
-    files = {
-        name: dedent(text).encode()
-        for name, text in {"main.py": main, **{f"{k}.py": v for k, v in others.items()}}.items()
-    }
-    project = Project(Modules("main.py", Held(files)), lower_partly, files["main.py"])
-    return explore(lower(Source("main.py", files["main.py"].decode())), project=project)
-
-
-def rows(found: Exploration) -> list[int]:
-    return sorted(each.primary.row for each in found.incidents)
-
-
-def test_what_only_defines_is_run_along_one_way() -> None:
+def test_what_only_defines_is_run_along_one_way(machine: Machine) -> None:
     defining = "".join(f"class C{n}:\n    x = tools.made({n})\n" for n in range(20))
-    few, none = explored(WAYS + defining + TWICE), explored("import tools\n" + defining + TWICE)
-    assert len(rows(few)) == len(rows(none)) == 1
+    few, none = machine(WAYS + defining + TWICE, other=""), machine("import tools\n" + defining + TWICE, other="")
+    assert len(few.lines) == len(none.lines) == 1
     assert few.steps < none.steps + 100
 
 
-def test_what_calls_its_own_is_run_along_all_ways() -> None:
+def test_what_calls_its_own_is_run_along_all_ways(machine: Machine) -> None:
     calls = (
         "w = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nif C is None:\n    again(loss)\n"
     )
     main = "import torch\n" + WAYS + "def again(loss):\n    loss.backward()\n" + calls
-    assert rows(explored(main)) == [21]
+    assert machine(main, other="").lines == [21]
 
 
 @pytest.mark.parametrize(
@@ -75,21 +56,21 @@ def test_what_a_module_calls_tells_whether_it_only_defines(text: str, defines: b
     assert only_defines(lower(Source("main.py", text)).module.body) is defines
 
 
-def test_what_walks_all_the_same_is_run_along_all_ways() -> None:
+def test_what_walks_all_the_same_is_run_along_all_ways(machine: Machine) -> None:
     other = "def twice(loss, really):\n    loss.backward()\n    if really is None:\n        loss.backward()\n"
     ways = WAYS.replace("tools.", "1, tools.")
     main = (
         ways + "from other import twice\nimport torch\nw = torch.ones(2, requires_grad=True)\ntwice((w * w).sum(), C)\n"
     )
-    assert rows(explored(main + TWICE, other=other)) == [4, 25]
+    assert machine(main + TWICE, other=other).places == [("main.py", 25), ("other.py", 4)]
 
 
-def test_a_decorator_that_takes_long_is_given_up() -> None:
+def test_a_decorator_that_takes_long_is_given_up(machine: Machine) -> None:
     """It writes documentation: what it decorates is unknown then, and all else is followed."""
     documented = "def documented(f):\n    text = ''\n" + "    text = text + 'x'\n" * 1_500 + "    return f\n"
     other = documented + "def short(f):\n    f.__doc__ = 'x'\n    return f\n"
     main = (
         "from other import documented, short\n@documented\nclass A:\n    pass\n@short\ndef f(loss):\n    return loss\n"
     )
-    found = explored(main + "def walk(loss):\n    loss.backward()\n    f(loss).backward()\n", other=other)
-    assert rows(found) == [10] and found.steps < 1_500
+    found = machine(main + "def walk(loss):\n    loss.backward()\n    f(loss).backward()\n", other=other)
+    assert found.lines == [10] and found.steps < 1_500

@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from machine import Machine
 
-from retainlint.lowering import lower
-from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import Project
-from retainlint.symbolic import explore
 from retainlint.symbolic.exploration import drivers
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.calls import ALLOWANCE
-from retainlint.text.files import Held
-from retainlint.text.source import Source
 
 TEST = """
 import torch
@@ -34,10 +29,6 @@ class Test:
         {row}
         y.sum().backward()
 """
-
-
-def steps(text: str) -> int:
-    return explore(lower(Source("test.py", text))).steps
 
 
 @pytest.mark.parametrize(
@@ -64,12 +55,12 @@ def steps(text: str) -> int:
     ],
 )
 def test_a_method_that_leaves_nothing_is_called_once(
-    monkeypatch: pytest.MonkeyPatch, net: str, row: str, again: bool
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, net: str, row: str, again: bool
 ) -> None:
     text = TEST.format(net=net, row=row)
-    found = steps(text)
+    found = machine(text).steps
     monkeypatch.setattr(drivers, "TWICE", 1)
-    assert (found > steps(text)) is again
+    assert (found > machine(text).steps) is again
 
 
 STEPPING = """
@@ -102,12 +93,12 @@ class Trainer:
     ],
 )
 def test_gradients_that_a_call_leaves_matter_only_if_the_next_uses_them(
-    monkeypatch: pytest.MonkeyPatch, rows: str, again: bool
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, rows: str, again: bool
 ) -> None:
     text = STEPPING.format(rows=rows)
-    found = steps(text)
+    found = machine(text).steps
     monkeypatch.setattr(drivers, "TWICE", 1)
-    assert (found > steps(text)) is again
+    assert (found > machine(text).steps) is again
 
 
 @pytest.mark.parametrize(
@@ -118,8 +109,8 @@ def test_gradients_that_a_call_leaves_matter_only_if_the_next_uses_them(
         ("if self.net.weight.grad is not None: self.opt.step()\n        loss.backward()", True),
     ],
 )
-def test_a_step_with_the_gradients_of_the_call_before(rows: str, fails: bool) -> None:
-    assert bool(explore(lower(Source("test.py", STEPPING.format(rows=rows)))).incidents) is fails
+def test_a_step_with_the_gradients_of_the_call_before(machine: Machine, rows: str, fails: bool) -> None:
+    assert bool(machine(STEPPING.format(rows=rows)).incidents) is fails
 
 
 CARRIED = """
@@ -138,8 +129,8 @@ class Trainer:
 
 
 @pytest.mark.parametrize(("added", "fails"), [("self.made * self.made", True), ("x", False)])
-def test_a_graph_of_the_object_is_walked_again(added: str, fails: bool) -> None:
-    assert bool(explore(lower(Source("test.py", CARRIED.format(added=added)))).incidents) is fails
+def test_a_graph_of_the_object_is_walked_again(machine: Machine, added: str, fails: bool) -> None:
+    assert bool(machine(CARRIED.format(added=added)).incidents) is fails
 
 
 WAYS = """
@@ -162,6 +153,7 @@ class Trainer:
 
 
 def test_of_several_ways_through_a_method_only_those_that_leave_something_are_gone_on_with(
+    machine: Machine,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     numbers: list[int] = []
@@ -172,7 +164,7 @@ def test_of_several_ways_through_a_method_only_those_that_leave_something_are_go
         return invoke(machine, state, method, receiver, code, number, given)
 
     monkeypatch.setattr(drivers, "_invoke", counted)
-    steps(WAYS)
+    machine(WAYS)
     assert numbers == [1, 2, 2]
 
 
@@ -208,8 +200,8 @@ class Trainer:
         ("pass", "self.made"),
     ],
 )
-def test_what_is_only_set_once_is_walked_again(rows: str, use: str) -> None:
-    assert explore(lower(Source("test.py", CACHED.format(rows=rows, use=use)))).incidents
+def test_what_is_only_set_once_is_walked_again(machine: Machine, rows: str, use: str) -> None:
+    assert machine(CACHED.format(rows=rows, use=use)).incidents
 
 
 EPOCH = """
@@ -231,14 +223,17 @@ class Trainer:
 
 
 @pytest.mark.parametrize(("row", "told"), [("self.opt.zero_grad()", False), ("pass", True)])
-def test_a_call_that_is_spared_still_zeroes_before_the_steps_of_the_next(row: str, told: bool) -> None:
-    assert bool(explore(lower(Source("test.py", EPOCH.format(row=row)))).waste) is told
+def test_a_call_that_is_spared_still_zeroes_before_the_steps_of_the_next(
+    machine: Machine, row: str, told: bool
+) -> None:
+    assert bool(machine(EPOCH.format(row=row)).waste) is told
 
 
-def test_behind_what_took_too_long_the_next_call_comes_further(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_behind_what_took_too_long_the_next_call_comes_further(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     helper = "def slow(x):\n    for _ in range(9):\n        x = x + len(str(x))\n    return x\n"
     main = "from helper import slow\n\n\nclass Trainer:\n    def step(self, x):\n        slow(x)\n        x.sum().backward()\n"
-    files = {"main.py": main.encode(), "helper.py": helper.encode()}
     numbers: list[int] = []
     invoke = drivers._invoke
 
@@ -250,7 +245,5 @@ def test_behind_what_took_too_long_the_next_call_comes_further(monkeypatch: pyte
     for allowance, expected in ((ALLOWANCE, [1]), (10, [1, 2])):
         monkeypatch.setattr(calls, "ALLOWANCE", allowance)
         numbers.clear()
-        explore(
-            lower(Source("main.py", main)), project=Project(Modules("main.py", Held(files)), lower, files["main.py"])
-        )
+        machine(main, helper=helper)
         assert numbers == expected

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 UPDATE = """import torch
 class Agent:
@@ -29,9 +26,10 @@ class Agent:
         ("pass", "pass", True),
     ],
 )
-def test_gradients_were_off_where_they_are_turned_off_again(before: str, behind: str, fails: bool) -> None:
-    found = explore(lower(Source("main.py", UPDATE.format(before, behind)))).incidents
-    assert bool(found) is fails
+def test_gradients_were_off_where_they_are_turned_off_again(
+    machine: Machine, before: str, behind: str, fails: bool
+) -> None:
+    assert bool(machine(UPDATE.format(before, behind)).incidents) is fails
 
 
 TWICE = "loss = model.loss({0}); loss.backward(); loss.backward()"
@@ -84,10 +82,10 @@ class Trainer:
     ],
 )
 def test_walks_that_no_call_of_the_program_reaches_are_reached_anyhow(
-    program: str, words: tuple[str, ...], fails: bool
+    machine: Machine, program: str, words: tuple[str, ...], fails: bool
 ) -> None:
     text = program.format(TWICE.format("1"), *words)
-    assert bool(explore(lower(Source("main.py", text))).incidents) is fails
+    assert bool(machine(text).incidents) is fails
 
 
 GATHERED = """import torch
@@ -110,20 +108,19 @@ FILLED = [
 
 @pytest.mark.parametrize("asked", ["bad", "len(bad) > 0", "len(bad) != 0"])
 @pytest.mark.parametrize("filled", FILLED)
-def test_what_some_turns_gather_need_not_be_raised(filled: str, asked: str) -> None:
-    found = explore(lower(Source("main.py", GATHERED.format(filled, asked, WALKED)))).incidents
-    assert [incident.primary.row for incident in found] == [7]
+def test_what_some_turns_gather_need_not_be_raised(machine: Machine, filled: str, asked: str) -> None:
+    assert machine(GATHERED.format(filled, asked, WALKED)).lines == [7]
 
 
 @pytest.mark.parametrize("filled", [*FILLED, "for part in parts:\n    if part.wrong(): bad.append(part)"])
-def test_a_script_goes_on_behind_what_some_turns_gather(filled: str) -> None:
+def test_a_script_goes_on_behind_what_some_turns_gather(machine: Machine, filled: str) -> None:
     text = SCRIPT.format(f"bad, parts = [], os.listdir()\n{filled}\n", "bad", WALKED)
-    assert len(explore(lower(Source("main.py", text))).incidents) == 1
+    assert len(machine(text).incidents) == 1
 
 
 @pytest.mark.parametrize("filled", ["bad = [1]", "bad = []; bad.append(1)", "bad = []\nfor n in (1, 2): bad.append(n)"])
-def test_a_script_ends_where_it_surely_raises(filled: str) -> None:
-    assert not explore(lower(Source("main.py", SCRIPT.format(f"{filled}\n", "bad", WALKED)))).incidents
+def test_a_script_ends_where_it_surely_raises(machine: Machine, filled: str) -> None:
+    assert not machine(SCRIPT.format(f"{filled}\n", "bad", WALKED)).incidents
 
 
 GIVEN = """import torch
@@ -145,22 +142,19 @@ def make(model, optimizer):
 
 
 @pytest.mark.parametrize("kept", ["step = step", "steps = [step]", "steps = {'train': step}"])
-def test_what_a_function_makes_and_gives_to_an_object_is_run(kept: str) -> None:
-    found = explore(lower(Source("main.py", GIVEN.format(kept, "pass", "Engine(train_step)")))).incidents
-    assert [incident.primary.row for incident in found] == [13]
+def test_what_a_function_makes_and_gives_to_an_object_is_run(machine: Machine, kept: str) -> None:
+    assert machine(GIVEN.format(kept, "pass", "Engine(train_step)")).lines == [13]
 
 
-def test_an_engine_of_ignite_that_others_run_is_run() -> None:
+def test_an_engine_of_ignite_that_others_run_is_run(machine: Machine) -> None:
     text = "from ignite.engine import Engine\n" + GIVEN.format("step = step", "pass", "Engine(train_step)")
     text = text.replace("class Engine:", "class Other:")
-    found = explore(lower(Source("main.py", text))).incidents
-    assert [incident.primary.row for incident in found] == [14]
+    assert machine(text).lines == [14]
 
 
 @pytest.mark.parametrize("before", ["pass", "if 1 + 1 == 2: raise ValueError", "if len('ab') > 1: raise ValueError"])
-def test_an_entry_that_no_path_goes_through_is_run_as_if_it_did_not_raise(before: str) -> None:
-    found = explore(lower(Source("main.py", GIVEN.format("step = step", before, "train_step")))).incidents
-    assert [incident.primary.row for incident in found] == [13]
+def test_an_entry_that_no_path_goes_through_is_run_as_if_it_did_not_raise(machine: Machine, before: str) -> None:
+    assert machine(GIVEN.format("step = step", before, "train_step")).lines == [13]
 
 
 GUARDED = """import torch
@@ -252,5 +246,5 @@ class Worker:
 """
 
 
-def test_what_raises_on_purpose_keeps_a_walk_from_a_second_turn() -> None:
-    assert not explore(lower(Source("main.py", GUARDED))).incidents
+def test_what_raises_on_purpose_keeps_a_walk_from_a_second_turn(machine: Machine) -> None:
+    assert not machine(GUARDED).incidents

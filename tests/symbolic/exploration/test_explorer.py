@@ -6,12 +6,10 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from machine import Machine
 from symbolic.machine_programs import HEAD, PROGRAMS
 
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
 from retainlint.symbolic.exploration import explorer
-from retainlint.text.source import Source
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
@@ -21,9 +19,9 @@ def expected(text: str) -> int | None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_says_what_torch_says(name: str) -> None:
+def test_says_what_torch_says(machine: Machine, name: str) -> None:
     text = HEAD + PROGRAMS[name]
-    rows = [incident.primary.row for incident in explore(lower(Source("program.py", text))).incidents]
+    rows = machine(text).lines
     assert rows[:1] == [row for row in [expected(text)] if row is not None]
 
 
@@ -37,23 +35,23 @@ def test_torch_says_it(name: str, tmp_path: Path) -> None:
     assert judge(script).line == expected(HEAD + PROGRAMS[name])
 
 
-def test_a_spent_budget_is_said() -> None:
+def test_a_spent_budget_is_said(machine: Machine) -> None:
     text = "import torch\nfor a in b:\n    for c in d:\n        for e in f:\n            a.backward()\n" * 3
-    exploration = explore(lower(Source("program.py", text)), budget=50)
-    assert any("budget of 50 steps" in gap.reason for gap in exploration.gaps)
+    exploration = machine.within(50)(text)
+    assert exploration.says("budget of 50 steps")
 
 
-def test_a_script_without_a_walk_of_its_own_gets_less(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_without_a_walk_of_its_own_gets_less(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explorer, "BUDGET_BEYOND", 50)
     text = "print(a)\n" * 50
-    script, backpropagating = (explore(lower(Source("script.py", t))).steps for t in (text, "loss.backward()\n" + text))
+    script, backpropagating = (machine(t).steps for t in (text, "loss.backward()\n" + text))
     assert script == 51
     assert backpropagating > 100
 
 
-def test_endless_recursion_is_cut_and_said() -> None:
+def test_endless_recursion_is_cut_and_said(machine: Machine) -> None:
     text = "def f(l):\n    l.backward()\n    return f(l)\nf(1)\n"
-    assert any("calls itself" in gap.reason for gap in explore(lower(Source("program.py", text))).gaps)
+    assert machine(text).says("calls itself")
 
 
 FORKS_UNSEEN = """
@@ -91,15 +89,15 @@ def check(op, args, equal, expected):
 """
 
 
-def test_a_function_that_forks_where_its_results_are_gathered_leaves_its_call() -> None:
-    assert not explore(lower(Source("program.py", FORKS_UNSEEN))).incidents
+def test_a_function_that_forks_where_its_results_are_gathered_leaves_its_call(machine: Machine) -> None:
+    assert not machine(FORKS_UNSEEN).incidents
 
 
-def test_what_is_zipped_of_an_unknown_number_of_loaders_is_not_empty() -> None:
+def test_what_is_zipped_of_an_unknown_number_of_loaders_is_not_empty(machine: Machine) -> None:
     text = (
         HEAD
         + "def f(net, loaders):\n    for rows in zip(*loaders):\n        loss = net(torch.cat([row for row in rows])).mean()\n"
     )
     backward_passes = "        loss.backward()\n        loss.backward()\n"
-    (incident,) = explore(lower(Source("program.py", text + backward_passes))).incidents
+    incident = machine(text + backward_passes).incident
     assert incident.primary.row == HEAD.count("\n") + 5

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 BASE = """import torch
 from torch import nn
@@ -40,22 +37,18 @@ RESETS = {
 INIT = 'def __init__(self):\n        super().__init__()\n        self.name = "base"'
 
 
-def lines(text: str) -> list[int]:
-    return sorted({incident.primary.row for incident in explore(lower(Source("heirs.py", text))).incidents})
-
-
 @pytest.mark.parametrize("more", RESETS)
-def test_a_template_method_is_run_on_its_heirs(more: str) -> None:
-    assert lines(BASE.format(more=f"\n    {more}\n" if more else "")) == RESETS[more]
+def test_a_template_method_is_run_on_its_heirs(machine: Machine, more: str) -> None:
+    assert machine(BASE.format(more=f"\n    {more}\n" if more else "")).lines == RESETS[more]
 
 
-def test_what_is_set_at_first_is_no_reset() -> None:
-    assert lines(BASE.format(more=f"\n    {INIT}\n")) == [8]
+def test_what_is_set_at_first_is_no_reset(machine: Machine) -> None:
+    assert machine(BASE.format(more=f"\n    {INIT}\n")).lines == [8]
 
 
-def test_a_method_of_the_class_itself_is_judged_alike() -> None:
+def test_a_method_of_the_class_itself_is_judged_alike(machine: Machine) -> None:
     """A class is no heir of itself, but what its other methods drop counts as well."""
     alone = BASE.format(more="").replace("class Heir(Base)", "class Heir(nn.Module)")
     own = "\n    def step(self, batch):\n        loss = self.compute_loss(batch)\n        loss.backward()\n"
-    assert lines(alone + own) == [23]
-    assert lines(alone + own + "\n    def reset(self):\n        self.hidden = None\n") == []
+    assert machine(alone + own).lines == [23]
+    assert machine(alone + own + "\n    def reset(self):\n        self.hidden = None\n").lines == []

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.incident import Condition
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 HOOKED = """
 import torch
@@ -54,19 +51,14 @@ def train(options):
 """
 
 
-def _conditions(text: str) -> tuple[Condition, ...]:
-    (incident,) = explore(lower(Source("main.py", text))).incidents
-    return incident.conditions
-
-
-def test_the_answer_of_the_turn_that_matters_is_told() -> None:
-    asked = _conditions(HOOKED)
+def test_the_answer_of_the_turn_that_matters_is_told(machine: Machine) -> None:
+    asked = machine(HOOKED).incident.conditions
     assert [(each.span.text, each.taken) for each in asked] == [("options.careful()", False)]
     assert all(each.iteration in (0, 1) for each in asked)
 
 
-def test_two_answers_that_both_matter_are_told() -> None:
-    asked = _conditions(LATE)
+def test_two_answers_that_both_matter_are_told(machine: Machine) -> None:
+    asked = machine(LATE).incident.conditions
     assert sorted((each.span.text, each.taken) for each in asked) == [
         ("options.renew()", False),
         ("options.renew()", True),
@@ -75,5 +67,5 @@ def test_two_answers_that_both_matter_are_told() -> None:
     assert 0 < first < later
 
 
-def test_answers_that_change_nothing_are_not_told() -> None:
-    assert not _conditions(NOISY)
+def test_answers_that_change_nothing_are_not_told(machine: Machine) -> None:
+    assert not machine(NOISY).incident.conditions

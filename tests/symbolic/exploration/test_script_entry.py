@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from machine import Machine
 
-from retainlint.incident import Exploration
 from retainlint.lowering import lower
-from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import Project
-from retainlint.symbolic import explore
 from retainlint.symbolic.exploration import explorer, script_entry
-from retainlint.text.files import Held
 from retainlint.text.source import Source
 
 CORE = """\
@@ -71,15 +67,11 @@ KEEP = "loss = self.kept = self.kept + loss"
 START = "def on_stage_start(self, stage):\n        self.kept = 0.0"
 
 
-def look(script: str, keep: str = "pass", first: str = "kept = 0.0", more: str = "", core: str = CORE) -> Exploration:
-    main = MAIN.format(prepare=PREPARE, first=first, keep=keep, script=script, more=more)
-    files = {"core.py": core.encode(), "main.py": main.encode()}
-    project = Project(Modules("main.py", Held(files)), lower, files["main.py"])
-    return explore(lower(Source("main.py", main)), project=project)
+LEFT = "the script was left"
 
 
-def is_left(found: Exploration) -> bool:
-    return any("the script was left" in gap.reason for gap in found.gaps)
+def program(script: str, keep: str = "pass", first: str = "kept = 0.0", more: str = "") -> str:
+    return MAIN.format(prepare=PREPARE, first=first, keep=keep, script=script, more=more)
 
 
 @pytest.mark.parametrize("script", [f"{FIT}", f"names = prepare('data'); {FIT}"])
@@ -96,15 +88,18 @@ def is_left(found: Exploration) -> bool:
     ],
 )
 def test_what_is_kept_is_found_whether_the_script_is_left_or_not(
-    script: str, keep: str, first: str, more: str, fails: bool
+    machine: Machine, script: str, keep: str, first: str, more: str, fails: bool
 ) -> None:
-    seen = look(script, keep, first, more)
-    assert is_left(seen) is ("prepare" in script)
+    seen = machine(program(script, keep, first, more), core=CORE)
+    assert seen.says(LEFT) is ("prepare" in script)
     assert bool(seen.incidents) is fails
 
 
-def test_a_script_that_is_left_costs_little() -> None:
-    assert look(f"prepare('data'); {FIT}").steps < look(f"{FIT}; prepare('data')").steps
+def test_a_script_that_is_left_costs_little(machine: Machine) -> None:
+    assert (
+        machine(program(f"prepare('data'); {FIT}"), core=CORE).steps
+        < machine(program(f"{FIT}; prepare('data')"), core=CORE).steps
+    )
 
 
 OWN = """
@@ -118,20 +113,25 @@ OWN = """
 
 
 @pytest.mark.parametrize(("again", "fails"), [("pass", False), ("loss.backward()", True)])
-def test_a_script_is_left_too_if_its_own_walks_stand_in_what_the_trainer_calls(again: str, fails: bool) -> None:
+def test_a_script_is_left_too_if_its_own_walks_stand_in_what_the_trainer_calls(
+    machine: Machine, again: str, fails: bool
+) -> None:
     own = OWN.format(again=again)
-    seen, whole = look(f"prepare('data'); {FIT}", more=own), look(f"{FIT}; prepare('data')", more=own)
-    assert is_left(seen)
-    assert not is_left(whole)
+    seen, whole = (
+        machine(program(f"prepare('data'); {FIT}", more=own), core=CORE),
+        machine(program(f"{FIT}; prepare('data')", more=own), core=CORE),
+    )
+    assert seen.says(LEFT)
+    assert not whole.says(LEFT)
     assert bool(seen.incidents) is bool(whole.incidents) is fails
     assert seen.steps < whole.steps
 
 
 @pytest.mark.parametrize("keep", ["pass", KEEP])
-def test_what_an_heir_passes_on_to_its_trainer_is_run(keep: str) -> None:
+def test_what_an_heir_passes_on_to_its_trainer_is_run(machine: Machine, keep: str) -> None:
     more = "\n    def fit_batch(self, batch):\n        return super().fit_batch(batch)\n"
-    seen = look(f"prepare('data'); {FIT}", keep, more=more)
-    assert is_left(seen)
+    seen = machine(program(f"prepare('data'); {FIT}", keep, more=more), core=CORE)
+    assert seen.says(LEFT)
     assert bool(seen.incidents) is (keep == KEEP)
 
 
@@ -143,46 +143,54 @@ def test_what_an_heir_passes_on_to_its_trainer_is_run(keep: str) -> None:
         (f"prepare('data'); {FIT}", "\n    def walk(self, x):\n        x.exp().backward()\n"),
     ],
 )
-def test_a_script_with_a_walk_that_no_trainer_comes_to_is_run(script: str, more: str) -> None:
-    assert not is_left(look(script, more=more))
+def test_a_script_with_a_walk_that_no_trainer_comes_to_is_run(machine: Machine, script: str, more: str) -> None:
+    assert not machine(program(script, more=more), core=CORE).says(LEFT)
 
 
-def test_a_script_that_does_the_trainers_work_itself_is_run() -> None:
+def test_a_script_that_does_the_trainers_work_itself_is_run(machine: Machine) -> None:
     script = "prepare('data'); recipe = Recipe(torch.nn.Linear(3, 3), [])"
     own = "\n    def fit_batch(self, batch):\n        self.compute_objectives(batch).backward()\n"
-    assert is_left(look(f"{script}; recipe.fit(3)", more=own))
-    assert not is_left(look(f"{script}; [recipe.fit_batch(torch.ones(3)) for _ in range(3)]", more=own))
+    assert machine(program(f"{script}; recipe.fit(3)", more=own), core=CORE).says(LEFT)
+    assert not machine(
+        program(f"{script}; [recipe.fit_batch(torch.ones(3)) for _ in range(3)]", more=own), core=CORE
+    ).says(LEFT)
 
 
 @pytest.mark.parametrize(("behind", "left"), [("def test():\n    pass\n", True), ("print(1)\n", False)])
-def test_functions_may_stand_behind_a_script(behind: str, left: bool) -> None:
-    assert is_left(look(f"prepare('data'); {FIT}\n\n{behind}")) is left
+def test_functions_may_stand_behind_a_script(machine: Machine, behind: str, left: bool) -> None:
+    assert machine(program(f"prepare('data'); {FIT}\n\n{behind}"), core=CORE).says(LEFT) is left
 
 
-def test_a_function_inside_another_is_the_programs_own() -> None:
+def test_a_function_inside_another_is_the_programs_own(machine: Machine) -> None:
     """The other module has one of that name, which walks."""
     core = CORE + "\ndef pipeline(x):\n    x.backward()\n"
     inner = "\ndef items():\n    def pipeline(x):\n        return x\n    return pipeline\n"
-    assert is_left(look(f"prepare('data'); items(); {FIT}", more=inner, core=core))
+    assert machine(program(f"prepare('data'); items(); {FIT}", more=inner), core=core).says(LEFT)
 
 
-def test_what_leads_to_the_trainer_alone_is_not_run_for_itself_where_the_script_was_left() -> None:
+def test_what_leads_to_the_trainer_alone_is_not_run_for_itself_where_the_script_was_left(machine: Machine) -> None:
     more = "\n    def again(self):\n        self.fit(2)\n        self.fit(3)\n"
-    assert look(f"prepare('data'); {FIT}", more=more).steps < look(f"prepare('data'); {FIT}").steps + 10
-
-
-def test_a_script_that_leads_elsewhere_too_is_run() -> None:
-    seen = look(
-        f"prepare('data'); train(torch.nn.Linear(3, 3)); {FIT}", more="\nfrom core import train\n", core=CORE + TRAIN
+    assert (
+        machine(program(f"prepare('data'); {FIT}", more=more), core=CORE).steps
+        < machine(program(f"prepare('data'); {FIT}"), core=CORE).steps + 10
     )
-    assert not is_left(seen)
-    assert [incident.primary.source.name for incident in seen.incidents] == ["core.py"]
 
 
-def test_a_script_is_run_where_what_is_inherited_comes_to_no_walk_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_that_leads_elsewhere_too_is_run(machine: Machine) -> None:
+    seen = machine(
+        program(f"prepare('data'); train(torch.nn.Linear(3, 3)); {FIT}", more="\nfrom core import train\n"),
+        core=CORE + TRAIN,
+    )
+    assert not seen.says(LEFT)
+    assert [file for file, _ in seen.places] == ["core.py"]
+
+
+def test_a_script_is_run_where_what_is_inherited_comes_to_no_walk_by_itself(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(explorer, "enter", lambda *given, **named: None)
-    seen = look(f"prepare('data'); {FIT}", KEEP)
-    assert [incident.primary.source.name for incident in seen.incidents] == ["core.py"]
+    seen = machine(program(f"prepare('data'); {FIT}", KEEP), core=CORE)
+    assert [file for file, _ in seen.places] == ["core.py"]
 
 
 @pytest.mark.parametrize(
@@ -202,8 +210,8 @@ def test_a_script_is_what_only_runs_as_the_program(text: str, at: int | None) ->
     assert script_entry.guard(lower(Source("main.py", text)).module.body) == at
 
 
-def test_names_that_a_script_would_have_bound_may_be_anything() -> None:
+def test_names_that_a_script_would_have_bound_may_be_anything(machine: Machine) -> None:
     keep = "loss = loss * scale; " + KEEP
-    seen = look(f"prepare('data'); scale = 2.0; {FIT}", keep)
-    assert is_left(seen)
+    seen = machine(program(f"prepare('data'); scale = 2.0; {FIT}", keep), core=CORE)
+    assert seen.says(LEFT)
     assert seen.incidents

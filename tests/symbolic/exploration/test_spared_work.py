@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from machine import Machine
 
-from retainlint.incident import Exploration
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.state.path_choice import BEYOND, ONE, OWN, Chooser
-from retainlint.text.source import Source
 
 HEAD = "import torch\nfrom torch import nn\n\n"
 DOUBLED = "loss.backward()\n        loss.backward()\n"
-
-
-def explored(text: str) -> Exploration:
-    return explore(lower(Source("train.py", HEAD + text)))
 
 
 def fields(count: int) -> str:
@@ -31,13 +24,13 @@ def fields(count: int) -> str:
     )
 
 
-def test_an_object_is_made_in_one_way() -> None:
+def test_an_object_is_made_in_one_way(machine: Machine) -> None:
     flags = 20
-    found = explored(fields(flags))
+    found = machine(HEAD + fields(flags))
     (incident,) = found.incidents
     assert incident.primary.text == "loss.backward()"
     assert not found.gaps  # the other ways were never gone on with
-    apiece = (explored(fields(flags)).steps - explored(fields(0)).steps) / flags
+    apiece = (machine(HEAD + fields(flags)).steps - machine(HEAD + fields(0)).steps) / flags
     assert apiece < 30  # each of its ways takes about a dozen
 
 
@@ -55,8 +48,8 @@ class Trainer:
 """
 
 
-def test_walks_in_the_making_of_an_object_are_seen() -> None:
-    (incident,) = explored(MADE).incidents
+def test_walks_in_the_making_of_an_object_are_seen(machine: Machine) -> None:
+    incident = machine(HEAD + MADE).incident
     assert incident.primary.text == "again.backward()"
 
 
@@ -81,13 +74,13 @@ def many_calls(count: int) -> str:
     return WALKED + "    plain(data.x)\n" * count + f"    if data:\n        loss = net(data).sum()\n        {DOUBLED}"
 
 
-def test_what_walks_through_unknown_parts_becomes_tiresome(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_walks_through_unknown_parts_becomes_tiresome(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "TIRESOME", 500)
-    (incident,) = explored(many_calls(40)).incidents
+    incident = machine(HEAD + many_calls(40)).incident
     assert incident.primary.text == "loss.backward()"
-    first = explored(many_calls(1)).steps
+    first = machine(HEAD + many_calls(1)).steps
     assert first > 250
-    many, more = explored(many_calls(20)).steps, explored(many_calls(40)).steps
+    many, more = machine(HEAD + many_calls(20)).steps, machine(HEAD + many_calls(40)).steps
     assert (more - many) / 20 < first / 4
 
 
@@ -107,11 +100,11 @@ def train(net, x):
 """
 
 
-def test_what_counts_its_way_to_an_end_is_never_tiresome() -> None:
-    found = explored(COUNTED)
+def test_what_counts_its_way_to_an_end_is_never_tiresome(machine: Machine) -> None:
+    found = machine(HEAD + COUNTED)
     (incident,) = found.incidents
     assert incident.primary.text == "kept.backward()"
-    assert not any("calls itself" in gap.reason for gap in found.gaps)
+    assert not found.says("calls itself")
 
 
 UPDATES = """
@@ -129,10 +122,10 @@ def train(net, data):
 @pytest.mark.parametrize(
     ("backward_pass", "runs"), [("net(x).sum().backward()", True), ("if False:\n        x.backward()", False)]
 )
-def test_callers_of_what_never_walked_are_not_run(backward_pass: str, runs: bool) -> None:
+def test_callers_of_what_never_walked_are_not_run(machine: Machine, backward_pass: str, runs: bool) -> None:
     text = UPDATES.format(backward_pass=backward_pass)
     alone = text.partition("def train")[0]
-    assert (explored(text).steps > explored(alone).steps + 20) is runs
+    assert (machine(HEAD + text).steps > machine(HEAD + alone).steps + 20) is runs
 
 
 def test_few_ways_are_followed_for_a_while() -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from machine import Machine
 
 from retainlint.lowering import lower
-from retainlint.program import Program
-from retainlint.symbolic import explore
 from retainlint.symbolic.exploration import explorer
 from retainlint.symbolic.exploration.entry_points import callers, entries, no_leads
 from retainlint.text.source import Source
@@ -14,12 +13,8 @@ from retainlint.text.source import Source
 HEAD = "import torch\nfrom torch import nn\n\n\ndef update(optimizer, loss):\n    loss.backward()\n    optimizer.step()\n\n\n"
 
 
-def program(text: str) -> Program:
-    return lower(Source("train.py", text))
-
-
 def found(text: str) -> list[str]:
-    every = list(entries(program(HEAD + text).module, None))
+    every = list(entries(lower(Source("train.py", HEAD + text)).module, None))
     return [code.qualname for code, _ in callers(every, no_leads, {code for code, _ in every})]
 
 
@@ -62,25 +57,27 @@ def test_the_nearest_come_first() -> None:
     assert found(text) == ["near", "far"]
 
 
-def test_a_graph_that_a_caller_hands_over_twice() -> None:
+def test_a_graph_that_a_caller_hands_over_twice(machine: Machine) -> None:
     text = "def learn(o, net, x):\n    h = net(x)\n    update(o, h.mean())\n    update(o, (h * h).mean())\n"
-    (incident,) = explore(program(HEAD + text)).incidents
+    incident = machine(HEAD + text).incident
     assert incident.primary.row == 6
 
 
-def test_behind_callers_that_show_nothing_new_the_others_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_behind_callers_that_show_nothing_new_the_others_are_not_run(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sound = "".join(f"def learn{n}(o, net, x):\n    update(o, net(x).mean())\n\n\n" for n in range(9))
     twice = "def twice(o, net, x):\n    h = net(x)\n    update(o, h.mean())\n    update(o, (h * h).mean())\n"
-    assert explore(program(HEAD + sound + twice)).incidents
-    every = explore(program(HEAD + sound)).steps
+    assert machine(HEAD + sound + twice).incidents
+    every = machine(HEAD + sound).steps
     monkeypatch.setattr(explorer, "QUIET", 1)
-    assert explore(program(HEAD + sound)).steps < every / 2
-    assert explore(program(HEAD + twice + sound)).incidents
+    assert machine(HEAD + sound).steps < every / 2
+    assert machine(HEAD + twice + sound).incidents
 
 
-def test_a_caller_that_computes_again_is_silent() -> None:
+def test_a_caller_that_computes_again_is_silent(machine: Machine) -> None:
     text = "def learn(o, net, x):\n    update(o, net(x).mean())\n    update(o, (net(x) * net(x)).mean())\n"
-    assert not explore(program(HEAD + text)).incidents
+    assert not machine(HEAD + text).incidents
 
 
 LOCAL = """
@@ -99,19 +96,19 @@ def make(lr):
 """
 
 
-def test_a_class_in_a_function_is_made_and_its_methods_run_twice() -> None:
-    (incident,) = explore(program(HEAD + LOCAL.format(kept="h"))).incidents
+def test_a_class_in_a_function_is_made_and_its_methods_run_twice(machine: Machine) -> None:
+    incident = machine(HEAD + LOCAL.format(kept="h")).incident
     assert incident.primary.text == "(h * lr).sum().backward()"
-    assert not explore(program(HEAD + LOCAL.format(kept="h.detach()"))).incidents
+    assert not machine(HEAD + LOCAL.format(kept="h.detach()")).incidents
 
 
-def test_a_class_in_a_method_is_made_as_well() -> None:
+def test_a_class_in_a_method_is_made_as_well(machine: Machine) -> None:
     text = (
         "class Test:\n    def test(self, base):\n        class Net(base):\n            def step(self, x):\n"
         "                y = self.module(x).pow(2)\n                y.sum().backward()\n                y.sum().backward()\n"
         "        Net().fit()\n"
     )
-    (incident,) = explore(program(HEAD + text)).incidents
+    incident = machine(HEAD + text).incident
     assert incident.primary.row == HEAD.count("\n") + 7
 
 
@@ -129,8 +126,8 @@ class Trainer:
 """
 
 
-def test_a_class_of_optimisers_is_taken_for_its_default() -> None:
-    (incident,) = explore(program(HEAD + OPTIMISER.format(default="torch.optim.Adam"))).incidents
+def test_a_class_of_optimisers_is_taken_for_its_default(machine: Machine) -> None:
+    incident = machine(HEAD + OPTIMISER.format(default="torch.optim.Adam")).incident
     assert incident.primary.text == "y.sum().backward()"
 
 
@@ -158,12 +155,12 @@ def train(x, a, b):
 """
 
 
-def test_the_only_unseen_part_of_a_network_has_its_weights() -> None:
-    (incident,) = explore(program(HEAD + BUILT.format(other="size", more=""))).incidents
+def test_the_only_unseen_part_of_a_network_has_its_weights(machine: Machine) -> None:
+    incident = machine(HEAD + BUILT.format(other="size", more="")).incident
     assert incident.primary.text == "y.sum().backward()"
-    assert not explore(program(HEAD + BUILT.format(other="build(1)", more=" + self.r(x)"))).incidents
+    assert not machine(HEAD + BUILT.format(other="build(1)", more=" + self.r(x)")).incidents
     unseen = BUILT.replace("nn.Module", "Base").replace("import build", "import Base, build")
-    assert not explore(program(HEAD + unseen.format(other="size", more=""))).incidents
+    assert not machine(HEAD + unseen.format(other="size", more="")).incidents
 
 
 BOTH = """
@@ -180,7 +177,7 @@ def train(x, flag, net):
 """
 
 
-def test_conditions_both_of_whose_ways_fail_are_not_named() -> None:
+def test_conditions_both_of_whose_ways_fail_are_not_named(machine: Machine) -> None:
     text = HEAD + BOTH.format(first="y = y * 2", second="y = y * 3")
-    (incident,) = explore(program(text)).incidents
+    incident = machine(text).incident
     assert incident.conditions == ()

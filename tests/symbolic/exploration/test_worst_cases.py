@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from machine import Machine
 
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
 from retainlint.symbolic.exploration.explorer import BUDGET
-from retainlint.text.source import Source
 
 HEAD = "import torch\nmodel = torch.nn.Linear(2, 2)\n"
 BACKWARD = "    loss = model(x).sum()\n    loss.backward()\n"
@@ -72,34 +70,34 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_worst_case_stays_within_its_budget(name: str) -> None:
-    exploration = explore(lower(Source("worst.py", CASES[name])))
+def test_a_worst_case_stays_within_its_budget(machine: Machine, name: str) -> None:
+    exploration = machine(CASES[name])
     assert exploration.steps < BUDGET / 3
-    assert not any("budget" in gap.reason for gap in exploration.gaps)
+    assert not exploration.says("budget")
     assert exploration.incidents == ()
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_stops_short_of_its_end_says_so(name: str) -> None:
-    exploration = explore(lower(Source("worst.py", CASES[name])), 20)
-    assert any("its budget of 20 steps ran out" in gap.reason for gap in exploration.gaps)
+def test_what_stops_short_of_its_end_says_so(machine: Machine, name: str) -> None:
+    exploration = machine.within(20)(CASES[name])
+    assert exploration.says("its budget of 20 steps ran out")
 
 
-def steps(text: str) -> int:
-    exploration = explore(lower(Source("worst.py", text)))
-    assert not any("budget" in gap.reason for gap in exploration.gaps)
+def steps(machine: Machine, text: str) -> int:
+    exploration = machine(text)
+    assert not exploration.says("budget")
     return exploration.steps
 
 
 @pytest.mark.parametrize("make", [branches, dying, methods, script])
-def test_the_cost_grows_no_faster_than_the_program(make: Callable[[int], str]) -> None:
-    few, many = steps(make(8)), steps(make(32))
+def test_the_cost_grows_no_faster_than_the_program(machine: Machine, make: Callable[[int], str]) -> None:
+    few, many = (steps(machine, make(size)) for size in (8, 32))
     assert many <= few * 4.5
 
 
-def test_what_no_walk_needs_costs_nothing() -> None:
+def test_what_no_walk_needs_costs_nothing(machine: Machine) -> None:
     aside = "".join(
         f"def aside{n}(x):\n    for i in x:\n        x = x + i\n    return aside{n}(x)\n" for n in range(100)
     )
     plain = f"{HEAD}def train(x):\n{BACKWARD}"
-    assert steps(plain + aside) <= steps(plain) + 2 * 100  # a definition and its name
+    assert steps(machine, plain + aside) <= steps(machine, plain) + 2 * 100  # a definition and its name

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from machine import Machine
 
-from retainlint.incident import Exploration
-from retainlint.lowering import lower
-from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import Project
-from retainlint.symbolic import explore
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.state.imports import Imports
-from retainlint.text.files import Held
-from retainlint.text.source import Source
 
 FILES = """\
 import os
@@ -56,24 +50,22 @@ for step in range(4):
 """
 
 
-def run(monkeypatch: pytest.MonkeyPatch, share: int) -> Exploration:
-    monkeypatch.setattr(calls, "SHARE_OF_PLAIN", share)
+@pytest.fixture(autouse=True)
+def nothing_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Imports, "is_cheap", lambda *given: False)
-    files = {"main.py": MAIN.encode(), "files.py": FILES.encode(), "nets.py": NETS.encode()}
-    project = Project(Modules("main.py", Held(files)), lower, files["main.py"])
-    return explore(lower(Source("main.py", MAIN)), project=project)
 
 
-def test_nothing_is_left_out_while_there_is_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = run(monkeypatch, calls.SHARE_OF_PLAIN)
+def test_nothing_is_left_out_while_there_is_a_share(machine: Machine) -> None:
+    seen = machine(MAIN, files=FILES, nets=NETS)
     assert not seen.gaps
-    assert [incident.primary.row for incident in seen.incidents] == [9]
+    assert seen.lines == [9]
 
 
 def test_a_network_is_followed_when_the_share_of_the_rest_is_spent(
-    monkeypatch: pytest.MonkeyPatch,
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = run(monkeypatch, 30)
+    monkeypatch.setattr(calls, "SHARE_OF_PLAIN", 30)
+    seen = machine(MAIN, files=FILES, nets=NETS)
     assert {gap.reason.split("`")[1] for gap in seen.gaps} >= {"Progress.tell"}
     assert "Summing.forward" not in {gap.reason.split("`")[1] for gap in seen.gaps}
-    assert [incident.primary.row for incident in seen.incidents] == [9]
+    assert seen.lines == [9]

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 HEAD = "import torch\nfrom somewhere import make, play\nnet, opt = make('net'), make('opt')\n"
 TWICE = "loss = net(make(x)).mean()\n{0}loss.backward()\n{0}loss.backward()\n"
-
-
-def rows(text: str) -> list[int]:
-    return [incident.primary.row for incident in explore(lower(Source("main.py", HEAD + text))).incidents]
 
 
 MEMORY = (
@@ -24,21 +17,21 @@ MEMORY = (
 
 
 @pytest.mark.parametrize("test", ["memory.size() > 2000", "memory.seen >= 1000", "not memory.seen % 500"])
-def test_an_arm_behind_an_object_that_fills_is_entered(test: str) -> None:
-    assert rows(f"{MEMORY}    if {test}:\n        {TWICE.format(' ' * 8)}") == [19]
+def test_an_arm_behind_an_object_that_fills_is_entered(machine: Machine, test: str) -> None:
+    assert machine(HEAD + f"{MEMORY}    if {test}:\n        {TWICE.format(' ' * 8)}").lines == [19]
 
 
-def test_an_arm_in_a_function_that_the_loop_calls_is_entered() -> None:
+def test_an_arm_in_a_function_that_the_loop_calls_is_entered(machine: Machine) -> None:
     learn = f"def learn(x):\n    if memory.size() < 2000:\n        return\n    {TWICE.format(' ' * 4)}"
-    assert rows(f"{learn}{MEMORY}    learn(x)\n") == [9]
+    assert machine(HEAD + f"{learn}{MEMORY}    learn(x)\n").lines == [9]
 
 
 @pytest.mark.parametrize(
     ("test", "fails"), [("True", [9]), ("make('more')", [9]), ("n < 100", [9]), ("n < 5", []), ("n < 3", [])]
 )
-def test_a_while_is_tried_unless_all_its_turns_are_run(test: str, fails: list[int]) -> None:
+def test_a_while_is_tried_unless_all_its_turns_are_run(machine: Machine, test: str, fails: list[int]) -> None:
     arm = f"    if n == 64:\n        x = n\n        {TWICE.format(' ' * 8)}"
-    assert rows(f"n = 0\nwhile {test}:\n    n += 1\n{arm}")[:1] == ([12 - 1] if fails else [])
+    assert machine(HEAD + f"n = 0\nwhile {test}:\n    n += 1\n{arm}").lines[:1] == ([12 - 1] if fails else [])
 
 
 @pytest.mark.parametrize(
@@ -50,44 +43,44 @@ def test_a_while_is_tried_unless_all_its_turns_are_run(test: str, fails: list[in
         ("if make('done'):\n        total = 0\n    ", False),
     ],
 )
-def test_what_is_carried_to_the_next_filling(begin: str, fails: bool) -> None:
+def test_what_is_carried_to_the_next_filling(machine: Machine, begin: str, fails: bool) -> None:
     """Turns between may begin it anew."""
     text = f"n, total = 0, 0\nfor x in make('loader'):\n    n += 1\n    {begin}if n < 32:\n        continue\n"
     text += "    total = total + net(x).mean()\n    total.backward()\n    n = 0\n"
-    assert bool(rows(text)) is fails
+    assert bool(machine(HEAD + text).lines) is fails
 
 
-def test_a_list_that_is_given_away_empty_may_be_filled() -> None:
+def test_a_list_that_is_given_away_empty_may_be_filled(machine: Machine) -> None:
     text = f"kept = []\nplay(kept)\nif len(kept) > 3:\n    x = kept\n    {TWICE.format(' ' * 4)}"
-    assert rows(text) == [10]
+    assert machine(HEAD + text).lines == [10]
 
 
-def test_a_list_that_is_given_away_full_stays_as_it_is() -> None:
+def test_a_list_that_is_given_away_full_stays_as_it_is(machine: Machine) -> None:
     text = f"kept = [1, 2]\nplay(kept)\nif len(kept) > 3:\n    x = kept\n    {TWICE.format(' ' * 4)}"
-    assert rows(text) == []
+    assert machine(HEAD + text).lines == []
 
 
 @pytest.mark.parametrize(
     ("loop", "fails"), [("for x in batches(make('rows')):\n", True), ("for x in batches([1, 2]):\n", False)]
 )
-def test_a_generator_that_gathers_yields_something_at_last(loop: str, fails: bool) -> None:
+def test_a_generator_that_gathers_yields_something_at_last(machine: Machine, loop: str, fails: bool) -> None:
     text = "def batches(rows):\n    kept = []\n    for row in rows:\n        kept.append(row)\n"
     text += "        if len(kept) == 64:\n            yield kept\n            kept = []\n"
-    assert bool(rows(f"{text}{loop}    {TWICE.format(' ' * 4)}")) is fails
+    assert bool(machine(HEAD + f"{text}{loop}    {TWICE.format(' ' * 4)}").lines) is fails
 
 
-def test_a_name_that_no_path_has_bound_is_bound_by_a_turn_that_was_not_run() -> None:
+def test_a_name_that_no_path_has_bound_is_bound_by_a_turn_that_was_not_run(machine: Machine) -> None:
     text = "for i in range(50):\n    if i == 20:\n        kept = make(i)\nx = kept\nif x is None:\n    pass\n"
-    assert rows(text + TWICE.format("")) == [12]
+    assert machine(HEAD + text + TWICE.format("")).lines == [12]
 
 
-def test_a_toggle_is_no_counter() -> None:
+def test_a_toggle_is_no_counter(machine: Machine) -> None:
     text = "t = 0\nfor x in make('loader'):\n    if t == 0:\n        h = net(x)\n"
-    assert rows(text + "    h.sum().backward(retain_graph=t == 0)\n    t ^= 1\n") == []
+    assert machine(HEAD + text + "    h.sum().backward(retain_graph=t == 0)\n    t ^= 1\n").lines == []
 
 
-def test_the_turns_between_two_arms_may_begin_anew() -> None:
+def test_the_turns_between_two_arms_may_begin_anew(machine: Machine) -> None:
     text = (
         "n, h = 0, net(0)\nfor x in make('loader'):\n    n += 1\n    if n < 32:\n        h = net(x)\n        continue\n"
     )
-    assert rows(text + "    h.sum().backward()\n    n = 0\n") == []
+    assert machine(HEAD + text + "    h.sum().backward()\n    n = 0\n").lines == []

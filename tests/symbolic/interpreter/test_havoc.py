@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 HEAD = """import torch
 from torch import nn
@@ -152,13 +149,13 @@ loss.backward()
 
 
 @pytest.mark.parametrize("name", FILLED_ELSEWHERE)
-def test_what_others_may_have_filled_is_not_empty(name: str) -> None:
-    assert explore(lower(Source("program.py", HEAD + FILLED_ELSEWHERE[name]))).incidents == ()
+def test_what_others_may_have_filled_is_not_empty(machine: Machine, name: str) -> None:
+    assert machine(HEAD + FILLED_ELSEWHERE[name]).incidents == ()
 
 
 @pytest.mark.parametrize("name", STILL_FAILS)
-def test_what_nobody_fills_still_fails(name: str) -> None:
-    assert explore(lower(Source("program.py", HEAD + STILL_FAILS[name]))).incidents != ()
+def test_what_nobody_fills_still_fails(machine: Machine, name: str) -> None:
+    assert machine(HEAD + STILL_FAILS[name]).incidents != ()
 
 
 RUNS = {
@@ -179,6 +176,6 @@ errors.sum().backward()
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_what_runs_is_left_alone(name: str) -> None:
+def test_what_runs_is_left_alone(machine: Machine, name: str) -> None:
     head = HEAD + "from data import load_indices, load_values\n"
-    assert explore(lower(Source("program.py", head + RUNS[name]))).incidents == ()
+    assert machine(head + RUNS[name]).incidents == ()

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 HEAD = "def f(net, loader, n):\n    for i, x in enumerate(loader):\n"
 REBUILT = "        if {}:\n            h = net(x)\n        h.sum().backward(retain_graph={})\n"
-
-
-def rows(body: str, head: str = HEAD) -> list[int]:
-    return [incident.primary.row for incident in explore(lower(Source("main.py", head + body))).incidents]
 
 
 @pytest.mark.parametrize(
@@ -29,8 +22,8 @@ def rows(body: str, head: str = HEAD) -> list[int]:
         ("i & 3 == 0", "i & 3 != 3"),
     ],
 )
-def test_what_turns_between_may_have_rebuilt_is_not_told(built: str, kept: str) -> None:
-    assert rows(REBUILT.format(built, kept)) == []
+def test_what_turns_between_may_have_rebuilt_is_not_told(machine: Machine, built: str, kept: str) -> None:
+    assert machine(HEAD + REBUILT.format(built, kept)).lines == []
 
 
 @pytest.mark.parametrize(
@@ -43,18 +36,18 @@ def test_what_turns_between_may_have_rebuilt_is_not_told(built: str, kept: str) 
         ("i % 3 == 0", "('a', 'b', 'c')[i % 3] == 'a'"),
     ],
 )
-def test_a_turn_that_follows_another_is_run_behind_it(built: str, kept: str) -> None:
-    assert rows(REBUILT.format(built, kept)) == [5]
+def test_a_turn_that_follows_another_is_run_behind_it(machine: Machine, built: str, kept: str) -> None:
+    assert machine(HEAD + REBUILT.format(built, kept)).lines == [5]
 
 
-def test_what_every_turn_between_carries_on_is_told() -> None:
+def test_what_every_turn_between_carries_on_is_told(machine: Machine) -> None:
     body = "        h = net(x, h)\n        if (i + 1) % 40 == 0:\n            h.sum().backward()\n"
-    assert rows(body, HEAD.replace("    for", "    h = None\n    for")) == [6]
+    assert machine(HEAD.replace("    for", "    h = None\n    for") + body).lines == [6]
 
 
-def test_a_turn_that_may_be_the_last_ends_the_loop() -> None:
+def test_a_turn_that_may_be_the_last_ends_the_loop(machine: Machine) -> None:
     """Where a path chose that the bound is reached, no other turn comes."""
     head = "def f(net, loader, n):\n    for i in range(0, len(loader), n):\n        h = net(i)\n"
     loop = "        for j in range(i, min(i + n, len(loader))):\n            h.sum().backward(retain_graph={})\n"
-    assert rows(loop.format("j + 1 < min(i + n, len(loader))"), head) == []
-    assert rows(loop.format("j + 2 < min(i + n, len(loader))"), head) == [5]
+    assert machine(head + loop.format("j + 1 < min(i + n, len(loader))")).lines == []
+    assert machine(head + loop.format("j + 2 < min(i + n, len(loader))")).lines == [5]

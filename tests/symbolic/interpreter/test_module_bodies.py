@@ -3,41 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from textwrap import dedent
 from typing import Any
 
 import pytest
+from machine import Machine
 
-from retainlint import ir, program
-from retainlint.incident import Exploration
+from retainlint import ir
 from retainlint.lowering import lower, lower_partly
 from retainlint.lowering.partial import Lowering
 from retainlint.program import Part
-from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import Project
-from retainlint.symbolic import explore
 from retainlint.symbolic.interpreter import calls, module_bodies
 from retainlint.symbolic.interpreter.module_bodies import gives_back
-from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state import protocol
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Closure
-from retainlint.text.files import Held
 from retainlint.text.source import Source
 
 HEAD = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\n"
 LOSS = "w = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"
-
-
-def explored(lowered: Callable[[Source], program.Program], main: str, modules: dict[str, str]) -> Exploration:
-    texts = {f"{name.replace('__', '/').replace('/init', '/__init__')}.py": text for name, text in modules.items()}
-    files = {name: dedent(text).encode() for name, text in {**texts, "main.py": main}.items()}
-    project = Project(Modules("main.py", Held(files)), lowered, files["main.py"])
-    return explore(lower(Source("main.py", files["main.py"].decode())), project=project)
-
-
-def rows(found: Exploration) -> list[tuple[str, int]]:
-    return sorted((each.primary.source.name, each.primary.row) for each in found.incidents)
 
 
 @pytest.fixture
@@ -46,7 +29,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     texts: list[str] = []
     followed = module_bodies._run_part
 
-    def noted(machine: Machine, state: State, block: ir.Block) -> State:
+    def noted(machine: protocol.Machine, state: State, block: ir.Block) -> State:
         if block:
             source, last = block[-1].span.source, block[-1].span
             texts.append(source.row_text(last.row).strip())
@@ -96,13 +79,12 @@ ALIKE = {
 
 
 @pytest.mark.parametrize("name", ALIKE)
-def test_a_name_is_what_the_whole_module_makes_of_it(name: str) -> None:
-    other = {"other": ALIKE[name]}
-    partly, whole = explored(lower_partly, USED, other), explored(lower, USED, other)
-    assert rows(partly) == rows(whole)
+def test_a_name_is_what_the_whole_module_makes_of_it(machine: Machine, name: str) -> None:
+    partly, whole = machine(USED, other=ALIKE[name]), machine.lowering(lower)(USED, other=ALIKE[name])
+    assert partly.places == whole.places
     value: dict[str, object] = {"__name__": "other"}
     exec(ALIKE[name], value)
-    assert rows(partly) == ([("main.py", 7)] if value["keep"] else [])
+    assert partly.places == ([("main.py", 7)] if value["keep"] else [])
 
 
 MODULES: dict[str, tuple[str, dict[str, str]]] = {
@@ -273,14 +255,14 @@ MODULES: dict[str, tuple[str, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_modules_hold_what_they_would(name: str) -> None:
+def test_modules_hold_what_they_would(machine: Machine, name: str) -> None:
     head, modules = MODULES[name]
     main = head + HEAD + "if keep:\n    loss.backward()\n"
-    partly, whole = explored(lower_partly, main, modules), explored(lower, main, modules)
-    assert rows(partly) == rows(whole) == [("main.py", main.count("\n"))]
+    partly, whole = machine(main, **modules), machine.lowering(lower)(main, **modules)
+    assert partly.places == whole.places == [("main.py", main.count("\n"))]
 
 
-def test_what_nobody_asks_for_is_not_run(ran: list[str]) -> None:
+def test_what_nobody_asks_for_is_not_run(machine: Machine, ran: list[str]) -> None:
     other = """\
         '''Words.'''
         import logging
@@ -297,7 +279,7 @@ def test_what_nobody_asks_for_is_not_run(ran: list[str]) -> None:
             loss.backward()
         """
     main = "from other import walk\n" + HEAD + "walk(loss)\n"
-    assert rows(explored(lower_partly, main, {"other": other})) == [("other.py", 13)]
+    assert machine(main, other=other).places == [("other.py", 13)]
     assert ran[0] == "def walk(loss):" and "table = [LOG, 1]" in ran and "import torch" not in ran
     assert "class Base:" not in ran and "class Other(Base):" not in ran
 
@@ -331,24 +313,24 @@ REGISTRY = """\
     """
 
 
-def test_registrations_are_run_for_who_looks_them_up(ran: list[str]) -> None:
+def test_registrations_are_run_for_who_looks_them_up(machine: Machine, ran: list[str]) -> None:
     """Not for a name that lies beside them, though functions that they make may change other modules when called."""
     third = "class Graph:\n    table = {}\ngraph = Graph()\n"
     main = "from other import plain\n" + HEAD + "plain(loss)\n"
-    assert rows(explored(lower_partly, main, {"other": REGISTRY, "third": third})) == [("other.py", 25)]
+    assert machine(main, other=REGISTRY, third=third).places == [("other.py", 25)]
     assert ran == ["def plain(loss):"]
     ran.clear()
     asks = "from other import lowerings\n" + HEAD + "if len(lowerings) == 2:\n    loss.backward()\n"
-    assert rows(explored(lower_partly, asks, {"other": REGISTRY, "third": third})) == [("main.py", 7)]
+    assert machine(asks, other=REGISTRY, third=third).places == [("main.py", 7)]
     assert 'register_fallback("b")' in ran and "torch.manual_seed(0)" not in ran
 
 
-def test_what_notes_a_class_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_notes_a_class_waits(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until somebody looks at what it is noted in; that isn't a reason to call it twice."""
     called: list[str] = []
     entered = calls._entered
 
-    def noted(machine: Machine, state: State, func: Closure, *rest: Any) -> Any:
+    def noted(machine: protocol.Machine, state: State, func: Closure, *rest: Any) -> Any:
         called.append(func.code.name)
         return entered(machine, state, func, *rest)
 
@@ -359,7 +341,7 @@ def test_what_notes_a_class_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     asks = "import registry\nlen(registry.table)\nlen(registry.table)\n"
     for more, times in (("", 0), (asks, 1)):
         called.clear()
-        assert rows(explored(lower_partly, main + more, {"registry": registry, "plugins": plugins})) == [("main.py", 7)]
+        assert machine(main + more, registry=registry, plugins=plugins).places == [("main.py", 7)]
         assert called.count("note") == times and "read" in called
 
 
@@ -386,13 +368,13 @@ def test_a_decorator_that_does_more_is_called(body: str) -> None:
     assert not gives_back(made.code)
 
 
-def test_imports_for_types_need_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imports_for_types_need_no_tree(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package that tells only type checkers what it holds, and finds it when it is asked."""
-    lowered: list[str] = []
+    read: list[str] = []
     whole = Lowering._lowered
 
     def noted(self: Lowering, part: Part) -> ir.Block:
-        lowered.append(self._source.name)
+        read.append(self._source.name)
         return whole(self, part)
 
     monkeypatch.setattr(Lowering, "_lowered", noted)
@@ -405,42 +387,42 @@ def test_imports_for_types_need_no_tree(monkeypatch: pytest.MonkeyPatch) -> None
             sys.modules[__name__] = object()
         """
     files = {"pkg__init": lazy, "pkg__inner": "keep = 1\nother = 0"}
-    assert rows(explored(lower_partly, USED.replace("other", "pkg"), files)) == [("main.py", 7)]
-    assert [os.path.basename(os.path.dirname(each)) for each in lowered].count("pkg") == 1  # what `inner` holds
+    assert machine(USED.replace("other", "pkg"), **files).places == [("main.py", 7)]
+    assert [os.path.basename(os.path.dirname(each)) for each in read].count("pkg") == 1  # what `inner` holds
 
 
-def test_a_name_like_that_of_types_is_asked() -> None:
+def test_a_name_like_that_of_types_is_asked(machine: Machine) -> None:
     lazy = "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from below import keep\nelse:\n    keep = 0\n"
     for each in (lower_partly, lower):
-        assert rows(explored(each, USED, {"other": lazy, "below": "keep = 1"})) == []
+        assert machine.lowering(each)(USED, other=lazy, below="keep = 1").places == []
 
 
-def test_a_part_is_run_once_for_all(ran: list[str]) -> None:
+def test_a_part_is_run_once_for_all(machine: Machine, ran: list[str]) -> None:
     main = (
         "import other\nfrom other import keep\n"
         + HEAD
         + "a = other.keep\nb = keep\ndef f():\n    return other.keep\nf()\n"
     )
-    explored(lower_partly, main, {"other": "keep = 1"})
+    machine(main, other="keep = 1")
     assert ran == ["keep = 1"]
 
 
-def test_a_module_that_sees_its_names_is_run_whole(ran: list[str]) -> None:
+def test_a_module_that_sees_its_names_is_run_whole(machine: Machine, ran: list[str]) -> None:
     main = HEAD + "from other import keep\nif keep:\n    loss.backward()\n"
-    explored(lower_partly, main, {"other": "a = 0\nfor x in (1, 2):\n    globals()['keep'] = x\n"})
+    machine(main, other="a = 0\nfor x in (1, 2):\n    globals()['keep'] = x\n")
     assert len(ran) == 1
 
 
-def test_a_graph_of_a_module_is_older_than_all(ran: list[str]) -> None:
+def test_a_graph_of_a_module_is_older_than_all(machine: Machine, ran: list[str]) -> None:
     other = "import torch\nbefore = torch.ones(2, requires_grad=True)\nscale = before * 2\nother = 1\n"
     main = "import torch\nfrom other import scale\nfor _ in range(2):\n    (scale * torch.ones(2)).sum().backward()\n"
-    assert len(rows(explored(lower_partly, main, {"other": other}))) == 1
+    assert len(machine(main, other=other).places) == 1
     assert "other = 1" not in ran
 
 
-def test_what_asks_for_more_of_its_module_goes_on(ran: list[str]) -> None:
+def test_what_asks_for_more_of_its_module_goes_on(machine: Machine, ran: list[str]) -> None:
     """A statement that is being run asks for a name, whose statement is run in between, in registers of its own."""
     other = "def made():\n    return [LATER, LATER][0]\nLATER = [0, 1, 2]\nkeep = [made()[1], made()[2]][0]\n"
     main = HEAD + "from other import keep\nif keep:\n    loss.backward()\n"
-    assert rows(explored(lower_partly, main, {"other": other})) == [("main.py", 7)]
+    assert machine(main, other=other).places == [("main.py", 7)]
     assert ran[0].startswith("def made") and set(ran[1:]) == {"LATER = [0, 1, 2]", other.splitlines()[-1]}

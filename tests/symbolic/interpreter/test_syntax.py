@@ -6,11 +6,8 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from machine import Machine
 from symbolic.machine_programs import HEAD
-
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
 
 PROGRAMS = {
     "a walk fails under except*": """
@@ -190,10 +187,10 @@ def expected(text: str) -> int | None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_says_what_torch_says(name: str) -> None:
+def test_says_what_torch_says(machine: Machine, name: str) -> None:
     text = HEAD + PROGRAMS[name]
-    exploration = explore(lower(Source("program.py", text)))
-    rows = [incident.primary.row for incident in exploration.incidents]
+    exploration = machine(text)
+    rows = exploration.lines
     assert rows[:1] == [row for row in [expected(text)] if row is not None]
     assert exploration.gaps == ()
 

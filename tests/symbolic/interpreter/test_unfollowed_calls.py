@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from machine import Machine
 
-from retainlint.incident import Exploration
-from retainlint.lowering import lower
-from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import Project
-from retainlint.symbolic import explore
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.state.imports import Imports
-from retainlint.text.files import Held
-from retainlint.text.source import Source
 
 NORMAL = "class Normal:\n    def __init__(self, mean, scale):\n        self.mean = mean\n        self.scale = scale\n"
 HEAD = """\
@@ -36,20 +30,15 @@ HOISTED = "    out = net(x)\n    for _ in range(20):\n        loss = -criterion(
 WORKING = "    for _ in range(20):\n        out = net(x)\n        loss = -criterion(out, y)\n        loss.backward()\n"
 
 
-def run(text: str) -> Exploration:
-    files = {"main.py": text.encode(), "normal.py": NORMAL.encode()}
-    modules = Modules("main.py", Held(files))
-    project = Project(modules, lower, files["main.py"])
-    return explore(lower(Source("main.py", text)), project=project)
-
-
 @pytest.mark.parametrize("allowance", [1, calls.ALLOWANCE])
-def test_an_object_keeps_the_graphs_that_it_is_made_of(monkeypatch: pytest.MonkeyPatch, allowance: int) -> None:
+def test_an_object_keeps_the_graphs_that_it_is_made_of(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, allowance: int
+) -> None:
     monkeypatch.setattr(calls, "ALLOWANCE", allowance)
-    seen = run(HEAD + HOISTED)
-    assert [incident.primary.row for incident in seen.incidents] == [18]
+    seen = machine(HEAD + HOISTED, normal=NORMAL)
+    assert seen.lines == [18]
     assert bool(seen.gaps) == (allowance == 1)
-    assert run(HEAD + WORKING).incidents == ()
+    assert machine(HEAD + WORKING, normal=NORMAL).incidents == ()
 
 
 ARMS = """\
@@ -73,14 +62,14 @@ print(a)
 
 @pytest.mark.parametrize(("more", "rows"), [("loss.backward()", [7]), ("print(loss)", [])])
 def test_a_walk_that_no_path_came_to_is_run_where_paths_were_dropped(
-    monkeypatch: pytest.MonkeyPatch, more: str, rows: list[int]
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, more: str, rows: list[int]
 ) -> None:
     text = ARMS.format(more=more)
-    assert explore(lower(Source("main.py", text))).incidents == ()
+    assert machine(text).incidents == ()
     monkeypatch.setattr(Interpreter, "room", property(lambda self: 1))
-    seen = explore(lower(Source("main.py", text)))
+    seen = machine(text)
     assert seen.gaps
-    assert [incident.primary.row for incident in seen.incidents] == rows
+    assert seen.lines == rows
 
 
 TRAINER = """\
@@ -114,15 +103,13 @@ Trainer().fit(Module(), batches())
 
 @pytest.mark.parametrize(("total", "rows"), [("self.total", [13]), ("loss", [])])
 def test_what_only_a_call_that_was_left_entered_is_run_as_an_entry(
-    monkeypatch: pytest.MonkeyPatch, total: str, rows: list[int]
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, total: str, rows: list[int]
 ) -> None:
     monkeypatch.setattr(calls, "ALLOWANCE", 60)
     text, trainer = MODULE.format(total=total), TRAINER.format(more="            self.log()\n" * 60)
-    files = {"main.py": text.encode(), "trainer.py": trainer.encode()}
-    project = Project(Modules("main.py", Held(files)), lower, files["main.py"])
-    seen = explore(lower(Source("main.py", text)), project=project)
+    seen = machine(text, trainer=trainer)
     assert seen.gaps
-    assert [incident.primary.row for incident in seen.incidents] == rows
+    assert seen.lines == rows
 
 
 NET = """\
@@ -159,16 +146,13 @@ for x in torch.randn(3, 4, 3):
 @pytest.mark.parametrize("share", [25, calls.SHARE])
 @pytest.mark.parametrize(("when", "rows"), [("", []), ("if self.seen is None: ", [16])])
 def test_hooks_run_in_a_network_that_is_not_followed(
-    monkeypatch: pytest.MonkeyPatch, when: str, rows: list[int], share: int
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, when: str, rows: list[int], share: int
 ) -> None:
     monkeypatch.setattr(calls, "SHARE", share)
     monkeypatch.setattr(Imports, "is_cheap", lambda *given: False)
-    text = HOOKED.format(when=when)
-    files = {"main.py": text.encode(), "net.py": NET.encode()}
-    project = Project(Modules("main.py", Held(files)), lower, files["main.py"])
-    seen = explore(lower(Source("main.py", text)), project=project)
+    seen = machine(HOOKED.format(when=when), net=NET)
     assert bool(seen.gaps) == (share == 25)
-    assert [incident.primary.row for incident in seen.incidents] == rows
+    assert seen.lines == rows
 
 
 NOTING = """\
@@ -204,9 +188,9 @@ for x in torch.randn(5, 4, 3):
 
 
 @pytest.mark.parametrize("share", [30, 40, 45, 50, 55, calls.SHARE])
-def test_parts_of_a_network_that_is_not_followed_note_anew(monkeypatch: pytest.MonkeyPatch, share: int) -> None:
+def test_parts_of_a_network_that_is_not_followed_note_anew(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, share: int
+) -> None:
     monkeypatch.setattr(calls, "SHARE", share)
     monkeypatch.setattr(Imports, "is_cheap", lambda *given: False)
-    files = {"main.py": NOTED.encode(), "net.py": NOTING.encode()}
-    project = Project(Modules("main.py", Held(files)), lower, files["main.py"])
-    assert explore(lower(Source("main.py", NOTED)), project=project).incidents == ()
+    assert machine(NOTED, net=NOTING).incidents == ()

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 HEAD = "import torch\nfrom torch import nn\n"
 NET = "net, xs = nn.Sequential(nn.Linear(3, 3), nn.Tanh()), torch.randn(9, 2, 3)\n"
@@ -107,15 +104,15 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_what_no_number_of_turns_can_do_is_not_told(name: str) -> None:
+def test_what_no_number_of_turns_can_do_is_not_told(machine: Machine, name: str) -> None:
     text, runs, _ = PAIRS[name]
-    assert explore(lower(Source("main.py", HEAD + text.format(runs)))).incidents == ()
+    assert machine(HEAD + text.format(runs)).incidents == ()
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_what_some_number_of_turns_does_is_told(name: str) -> None:
+def test_what_some_number_of_turns_does_is_told(machine: Machine, name: str) -> None:
     text, _, raises = PAIRS[name]
-    assert explore(lower(Source("main.py", HEAD + text.format(raises)))).incidents != ()
+    assert machine(HEAD + text.format(raises)).incidents != ()
 
 
 @pytest.mark.parametrize("name", PAIRS)

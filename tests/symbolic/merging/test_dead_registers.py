@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from machine import Machine
+
 from retainlint import ir
 from retainlint.lowering import lower
-from retainlint.symbolic import explore
 from retainlint.symbolic.merging.dead_registers import spent
 from retainlint.text.source import Source
 
@@ -50,22 +51,22 @@ def test_a_block_of_another_code_tells_nothing() -> None:
     assert spent(code).behind(other.body, len(other.body) - 1) == frozenset()
 
 
-def steps(body: str, helper: str = "") -> int:
-    return explore(lower(Source("main.py", f"{HEAD}{helper}def train(x, options):\n{body}{BACKWARD}"))).steps
+def training(body: str, helper: str = "") -> str:
+    return f"{HEAD}{helper}def train(x, options):\n{body}{BACKWARD}"
 
 
 def asked(number: int) -> str:
     return f"    kind{number} = None\n    if options.flag{number}:\n        kind{number} = options.other\n"
 
 
-def test_what_told_two_paths_apart_is_forgotten_with_its_last_reader() -> None:
+def test_what_told_two_paths_apart_is_forgotten_with_its_last_reader(machine: Machine) -> None:
     """Whoever reads it is a branch of its own, run for each of them."""
     told = "".join(f"{asked(n)}    if options.loud{n}:\n        print(kind{n})\n" for n in range(8))
     once = "".join(f"{asked(n)}    if options.loud{n}:\n        print(0)\n" for n in range(8))
-    assert steps(told) < 2 * steps(once)
+    assert machine(training(told)).steps < 2 * machine(training(once)).steps
 
 
-def test_what_a_call_was_given_tells_nobody_apart_behind_it() -> None:
+def test_what_a_call_was_given_tells_nobody_apart_behind_it(machine: Machine) -> None:
     helper = "def note(kind):\n    if kind is None:\n        return\n    print(kind)\n"
     calls = "".join(f"    note(options.other if options.flag{n} else None)\n" for n in range(8))
-    assert steps(calls, helper) < 50 * 8
+    assert machine(training(calls, helper)).steps < 50 * 8

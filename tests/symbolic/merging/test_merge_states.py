@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from machine import Machine
 
 from retainlint.lowering import lower
-from retainlint.symbolic import explore
 from retainlint.symbolic.merging import merge_states
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.state import Base, State, Unbound
@@ -28,7 +28,7 @@ def step(net, x, options):
 MANY = 30
 
 
-def remembered(calls: int, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Unbound, ...]]:
+def remembered(machine: Machine, calls: int, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Unbound, ...]]:
     """What each merged path remembered, in a function that calls the helper so often."""
     rows = "".join(f"    loss = helper(options.flag_{number}, loss)\n" for number in range(calls))
     found: list[tuple[Unbound, ...]] = []
@@ -39,16 +39,16 @@ def remembered(calls: int, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Unboun
         return found[-1]
 
     monkeypatch.setattr(merge_states, "merged", noted)
-    explore(lower(Source("main.py", f"{HELPER}{rows}    loss.backward()\n")))
+    machine(f"{HELPER}{rows}    loss.backward()\n")
     return found
 
 
-def test_what_only_some_answers_bind_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert any(each.name == "size" for several in remembered(1, monkeypatch) for each in several)
+def test_what_only_some_answers_bind_is_remembered(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert any(each.name == "size" for several in remembered(machine, 1, monkeypatch) for each in several)
 
 
-def test_it_is_forgotten_with_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert max(map(len, remembered(MANY, monkeypatch))) == max(map(len, remembered(1, monkeypatch)))
+def test_it_is_forgotten_with_the_call(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert max(map(len, remembered(machine, MANY, monkeypatch))) == max(map(len, remembered(machine, 1, monkeypatch)))
 
 
 HOOKED = """
@@ -74,8 +74,8 @@ def train(options):
 """
 
 
-def test_paths_with_and_without_a_hook_are_told_apart() -> None:
-    (incident,) = explore(lower(Source("main.py", HOOKED))).incidents
+def test_paths_with_and_without_a_hook_are_told_apart(machine: Machine) -> None:
+    incident = machine(HOOKED).incident
     assert incident.primary.row == 20
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 HOLDING = """
 import torch
@@ -21,6 +19,6 @@ def train(tasks, rate):
 """
 
 
-def test_unknowns_may_hold_each_other() -> None:
-    exploration = explore(lower(Source("train.py", HOLDING)))
-    assert [each.primary.row for each in exploration.incidents] == [12]
+def test_unknowns_may_hold_each_other(machine: Machine) -> None:
+    exploration = machine(HOLDING)
+    assert exploration.lines == [12]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import combinations, product
 
 import pytest
+from machine import Machine
 
-from retainlint.incident import Condition, Exploration
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
+from retainlint.incident import Condition
 from retainlint.symbolic.interpreter.machine import DEFINING
 from retainlint.symbolic.state.path_choice import BEYOND, OWN, Chooser
 from retainlint.symbolic.state.state import State
@@ -80,39 +79,38 @@ def test_a_program_that_only_leads_to_a_walk_follows_few() -> None:
     assert len(frozenset[Condition]().union(*map(answered, kept))) == 2 * FLAGS  # either answer to each condition
 
 
-def explored(condition: str) -> Exploration:
+def of_options(condition: str) -> str:
     """A program of many options, each of which leaves its mark on the state; two make it fail."""
     marks = "".join(
         f"    if options.flag{n}:\n        y{n} = x.exp() * {n}\n    else:\n        y{n} = model(x).sin()\n"
         for n in range(FLAGS)
     )
     total = " + ".join(f"y{n}" for n in range(FLAGS))
-    text = (
+    return (
         f"import torch\nmodel = torch.nn.Linear(2, 2)\ndef train(x, options):\n    loss = model(x).pow(2).sum()\n{marks}"
         f"    loss.backward()\n    if {condition}:\n        loss.backward()\n    return {total}\n"
     )
-    return explore(lower(Source("options.py", text)))
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (0, 7), (1, 5), (2, 3), (3, 6), (4, 5), (6, 7)], ids=str)
-def test_what_any_two_of_many_options_break_is_found(pair: tuple[int, int]) -> None:
+def test_what_any_two_of_many_options_break_is_found(machine: Machine, pair: tuple[int, int]) -> None:
     one, other = pair
-    found = explored(f"options.flag{one} and not options.flag{other}")
-    assert [incident.primary.row for incident in found.incidents] == [4 + 4 * FLAGS + 3]
-    assert any("too many combinations" in gap.reason for gap in found.gaps)
+    found = machine(of_options(f"options.flag{one} and not options.flag{other}"))
+    assert found.lines == [4 + 4 * FLAGS + 3]
+    assert found.says("too many combinations")
 
 
-def test_what_no_option_breaks_stays_silent() -> None:
-    assert explored("options.flag0 and not options.flag0").incidents == ()
+def test_what_no_option_breaks_stays_silent(machine: Machine) -> None:
+    assert machine(of_options("options.flag0 and not options.flag0")).incidents == ()
 
 
-def test_a_body_that_only_defines_things_is_followed_in_few_ways() -> None:
+def test_a_body_that_only_defines_things_is_followed_in_few_ways(machine: Machine) -> None:
     adding = "def add(name):\n    if name in flags:\n        kept.append(torch.nn.Linear(2, 2))\n"
     registered = "".join(f"add('{n}')\n" for n in range(250))
     walked_twice = (
         "def train(x):\n    loss = torch.nn.Linear(2, 2)(x).sum()\n    loss.backward()\n    loss.backward()\n"
     )
     text = f"import torch\nfrom elsewhere import flags\nkept = []\n{adding}{registered}{walked_twice}"
-    found = explore(lower(Source("registry.py", text)))
+    found = machine(text)
     assert found.steps < 2 * DEFINING
-    assert [incident.primary.row for incident in found.incidents] == [text.count("\n")]
+    assert found.lines == [text.count("\n")]

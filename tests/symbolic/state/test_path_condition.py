@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from machine import Machine
 
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
 from retainlint.symbolic.interpreter.loop_plan import Plan
 from retainlint.symbolic.state.path_condition import Truths
 from retainlint.symbolic.state.state import State, replaced
@@ -81,7 +80,7 @@ def train(net, loader, n, k, optimizer):
 """
 
 
-def test_a_turn_is_the_last_whether_or_not_it_is_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_is_the_last_whether_or_not_it_is_asked_first(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     last, asked = Plan.is_last, Plan._is_asked
     answers: list[tuple[bool, bool]] = []
 
@@ -99,6 +98,6 @@ def test_a_turn_is_the_last_whether_or_not_it_is_asked_first(monkeypatch: pytest
     shortcuts: list[bool] = []
     monkeypatch.setattr(Plan, "is_last", both)
     monkeypatch.setattr(Plan, "_is_asked", noted)
-    assert explore(lower(Source("main.py", LOOPS))).incidents
+    assert machine(LOOPS).incidents
     assert {(True, True), (False, False)} == set(answers)
     assert {True, False} == set(shortcuts)

@@ -7,10 +7,7 @@ import traceback
 
 import pytest
 from autograd.operation_cases import CASES, VALUES, Case
-
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 HEAD = """import torch
 import torch.nn.functional as F
@@ -46,8 +43,8 @@ def raising_row(text: str) -> int | None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.row}: {case.call}")
-def test_a_gradients_graph_leads_where_torchs_does(case: Case) -> None:
+def test_a_gradients_graph_leads_where_torchs_does(machine: Machine, case: Case) -> None:
     pytest.importorskip("torch")
     for text in programs(case):
-        rows = [incident.primary.row for incident in explore(lower(Source("program.py", text))).incidents]
+        rows = machine(text).lines
         assert rows[:1] == [row for row in [raising_row(text)] if row is not None], text

@@ -6,10 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
@@ -53,30 +50,30 @@ ON_A_CONDITION = "    loss = {}\n    if flag:\n        loss.backward()\n    loss
 
 
 @pytest.mark.parametrize("root", SPEAKS)
-def test_the_same_root_twice_is_told(root: str) -> None:
-    (found,) = explore(lower(Source("program.py", HEAD + TWICE.format(root)))).incidents
+def test_the_same_root_twice_is_told(machine: Machine, root: str) -> None:
+    found = machine(HEAD + TWICE.format(root)).incident
     assert (found.primary.row, found.conditions) == (6, ())
 
 
 @pytest.mark.parametrize("root", SPEAKS)
-def test_so_it_is_on_a_condition(root: str) -> None:
-    (found,) = explore(lower(Source("program.py", HEAD + ON_A_CONDITION.format(root)))).incidents
+def test_so_it_is_on_a_condition(machine: Machine, root: str) -> None:
+    found = machine(HEAD + ON_A_CONDITION.format(root)).incident
     assert (found.primary.row, [c.span.text for c in found.conditions]) == (7, ["flag"])
 
 
 @pytest.mark.parametrize("root", SILENT)
-def test_nothing_is_said_of_what_may_save_nothing(root: str) -> None:
-    assert not explore(lower(Source("program.py", HEAD + TWICE.format(root)))).incidents
+def test_nothing_is_said_of_what_may_save_nothing(machine: Machine, root: str) -> None:
+    assert not machine(HEAD + TWICE.format(root)).incidents
 
 
-def test_another_root_proves_nothing() -> None:
+def test_another_root_proves_nothing(machine: Machine) -> None:
     text = HEAD + "    (a * b).sum().backward()\n    (a * b).sum().backward()\n    b.sum().backward()\n"
-    assert not explore(lower(Source("program.py", text))).incidents
+    assert not machine(text).incidents
 
 
-def test_a_walk_that_may_have_failed_proves_nothing() -> None:
+def test_a_walk_that_may_have_failed_proves_nothing(machine: Machine) -> None:
     text = HEAD + "    loss = a * b\n    try:\n        loss.backward()\n    except RuntimeError:\n        pass\n"
-    assert not explore(lower(Source("program.py", text + "    loss.backward(a)\n"))).incidents
+    assert not machine(text + "    loss.backward(a)\n").incidents
 
 
 LEFT_OPEN = """
@@ -97,16 +94,16 @@ class Trainer:
 """
 
 
-def test_what_others_define_or_see_to_ends_no_path() -> None:
-    (found,) = explore(lower(Source("program.py", LEFT_OPEN))).incidents
+def test_what_others_define_or_see_to_ends_no_path(machine: Machine) -> None:
+    found = machine(LEFT_OPEN).incident
     assert found.primary.row == 15
 
 
-def test_a_failure_that_is_looked_for_ends_one() -> None:
+def test_a_failure_that_is_looked_for_ends_one(machine: Machine) -> None:
     text = LEFT_OPEN.replace("        loss.backward()\n        loss.backward()", "        batch.sum().backward()")
     guarded = "def test(batch, loss):\n    with pytest.raises(Exception):\n        Trainer().fit(batch)\n        "
     text = f"import pytest\n{text}\n{guarded}loss.exp().backward()\n        loss.exp().backward()\n"
-    assert not explore(lower(Source("program.py", text))).incidents
+    assert not machine(text).incidents
 
 
 @pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed")
@@ -121,7 +118,7 @@ def test_torch_says_it(root: str, line: int | None, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("made", ["u.detach().clone().requires_grad_(True)", "u.detach().requires_grad_()"])
-def test_what_is_made_to_require_gradients_may_be_walked_in_each_turn(made: str) -> None:
+def test_what_is_made_to_require_gradients_may_be_walked_in_each_turn(machine: Machine, made: str) -> None:
     text = f"""import torch
 def find(transform, score, start):
     u = transform(start)
@@ -130,4 +127,4 @@ def find(transform, score, start):
         y = score(x)
         torch.autograd.backward(x, torch.autograd.grad(y, x))
 """
-    assert not explore(lower(Source("main.py", text))).incidents
+    assert not machine(text).incidents

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from framework_fixtures import Example, examples, recorded
+from machine import Machine
 from symbolic.models.frameworks.framework_programs import HEAD, PROGRAMS
 
-from retainlint.lowering import lower
-from retainlint.rules import diagnose
-from retainlint.symbolic import explore
 from retainlint.text.prefilter import may_backpropagate
-from retainlint.text.source import Source
 
 if TYPE_CHECKING:
     from judge_torch import Verdict
@@ -29,22 +26,17 @@ FOREIGN = {
 }
 
 
-def lines(name: str, text: str) -> list[int]:
-    return sorted({incident.primary.row for incident in explore(lower(Source(f"{name}.py", text))).incidents})
-
-
 VERDICTS = recorded()
 named = pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
 
 
 @named
-def test_the_linter_tells_what_the_framework_did(example: Example) -> None:
+def test_the_linter_tells_what_the_framework_did(machine: Machine, example: Example) -> None:
     assert may_backpropagate(example.path.read_bytes())
     assert example.raises == VERDICTS[example.name]["raises"]
-    incidents = explore(lower(Source(example.name, example.text))).incidents
-    found = list(map(diagnose, incidents))
-    assert [(each.primary.span.row, each.code) for each in found] == example.told()
-    for diagnostic, incident in zip(found, incidents, strict=True):
+    found = machine(example.text)
+    assert found.failures == example.told()
+    for diagnostic, incident in zip(found.diagnostics, found.incidents, strict=True):
         assert {mark.line for mark in example.marks()} <= {label.span.row for label in diagnostic.labels}
         assert incident.witness is not None
         assert incident.witness.error.startswith(VERDICTS[example.name]["sentence"])
@@ -83,11 +75,11 @@ def assert_recorded(example: Example, verdict: Verdict) -> None:
 
 
 @named
-def test_each_witness_raises_in_torch(example: Example, tmp_path: Path) -> None:
+def test_each_witness_raises_in_torch(machine: Machine, example: Example, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from judge_torch import judge
 
-    for incident in explore(lower(Source(example.name, example.text))).incidents:
+    for incident in machine(example.text).incidents:
         assert incident.witness is not None
         script = tmp_path / "witness.py"
         script.write_text(incident.witness.script, encoding="utf-8")
@@ -95,7 +87,9 @@ def test_each_witness_raises_in_torch(example: Example, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
-def test_a_framework_without_a_package_is_judged_as_torch_judges_it(name: str, tmp_path: Path) -> None:
+def test_a_framework_without_a_package_is_judged_as_torch_judges_it(
+    machine: Machine, name: str, tmp_path: Path
+) -> None:
     pytest.importorskip("torch")
     from judge_torch import judge
     from symbolic.models.frameworks.framework_stand_ins import installed
@@ -107,7 +101,7 @@ def test_a_framework_without_a_package_is_judged_as_torch_judges_it(name: str, t
     with installed():
         verdict = judge(program)
     assert not verdict.raises or "second time" in (verdict.sentence or "")
-    assert bool(lines(name, text)) == verdict.raises
+    assert bool(machine(text).lines) == verdict.raises
 
 
 def test_half_of_the_programs_ail() -> None:
@@ -117,21 +111,20 @@ def test_half_of_the_programs_ail() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FOREIGN))
-def test_another_library_is_left_alone(name: str) -> None:
-    assert lines(name, FOREIGN[name] + "loss.backward()\nloss.backward()\n") == []
+def test_another_library_is_left_alone(machine: Machine, name: str) -> None:
+    assert machine(FOREIGN[name] + "loss.backward()\nloss.backward()\n").lines == []
 
 
-def test_a_loss_of_another_library_may_be_stored() -> None:
+def test_a_loss_of_another_library_may_be_stored(machine: Machine) -> None:
     """What jax's losses are, no graph is kept for it."""
     text = (
         "import {0}\nfrom project import make_loss\nloss = make_loss()\nslope = {0}.func.grad(loss)\nparams, losses = 0.0, []\n"
         "for batch in range(1000):\n    params = params - slope(params, batch)\n    losses.append(loss(params, batch) / 2)\n"
     )
-    found = {name: explore(lower(Source(f"{name}.py", text.format(name)))).waste for name in ("jax", "torch")}
-    assert found["jax"] == ()
-    assert [incident.primary.row for incident in found["torch"]] == [8]
+    found = {name: machine(text.format(name)).wasted for name in ("jax", "torch")}
+    assert found == {"jax": [], "torch": [8]}
 
 
-def test_another_library_beside_torch_hides_no_failure() -> None:
+def test_another_library_beside_torch_hides_no_failure(machine: Machine) -> None:
     text = "import paddle\nimport torch\nw = torch.ones(2, requires_grad=True)\nloss = w.exp().sum()\nloss.backward()\nloss.backward()\n"
-    assert lines("both", text) == [6]
+    assert machine(text).lines == [6]

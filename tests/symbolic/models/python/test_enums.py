@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from machine import Machine
 
-from retainlint.incident import Exploration, Verdict
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from retainlint.incident import Verdict
 
 PROGRAM = """\
 import enum
@@ -67,10 +65,6 @@ def train(stage, loader):
 """
 
 
-def look(text: str) -> Exploration:
-    return explore(lower(Source("main.py", text)))
-
-
 @pytest.mark.parametrize(
     "condition",
     [
@@ -82,12 +76,12 @@ def look(text: str) -> Exploration:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("holds", [False, True])
-def test_it_is_known_which_member_a_value_is(condition: str, holds: bool) -> None:
+def test_it_is_known_which_member_a_value_is(machine: Machine, condition: str, holds: bool) -> None:
     chosen: dict[str, object] = {}
     exec(DEFINITIONS + "stage, kind, level = Stage.TRAIN, Kind.A, Level.LOW", chosen)
     assert not eval(condition, chosen)
     program = PROGRAM.replace("{condition}", f"not ({condition})" if holds else condition)
-    seen = look(program)
+    seen = machine(program)
     assert (seen.verdict is Verdict.FAILS) is holds
     assert not any(incident.conditions for incident in seen.incidents)
 
@@ -102,6 +96,8 @@ def test_it_is_known_which_member_a_value_is(condition: str, holds: bool) -> Non
         ("stage == Stage.TRAIN", "stage in (Stage.VALID,)", False),
     ],
 )
-def test_a_value_that_nobody_knows_is_one_member_at_a_time(first: str, second: str, fails: bool) -> None:
-    seen = look(UNKNOWN.replace("{first}", first).replace("{second}", second))
+def test_a_value_that_nobody_knows_is_one_member_at_a_time(
+    machine: Machine, first: str, second: str, fails: bool
+) -> None:
+    seen = machine(UNKNOWN.replace("{first}", first).replace("{second}", second))
     assert bool(seen.incidents) is fails

@@ -6,13 +6,11 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from machine import Machine
 
 from retainlint.diagnostic import Severity
-from retainlint.lowering import lower
 from retainlint.rules import diagnose
-from retainlint.symbolic import explore
 from retainlint.symbolic.solver.decisions import is_definition
-from retainlint.text.source import Source
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
@@ -113,19 +111,19 @@ def raised(tmp_path: Path, text: str, options: str) -> int | None:
 
 
 @pytest.mark.parametrize("name", FAILS)
-def test_a_finding_names_the_flags_that_it_needs(name: str) -> None:
+def test_a_finding_names_the_flags_that_it_needs(machine: Machine, name: str) -> None:
     imports, body, row, conditions, _ = FAILS[name]
     text = TRAIN.format(imports=imports, body=body)
-    (found,) = explore(lower(Source("program.py", text))).incidents
+    found = machine(text).incident
     assert found.primary.row == row
     assert [(c.span.text, c.taken) for c in found.conditions] == conditions
     assert diagnose(found).severity is (Severity.WARNING if len(conditions) > 1 else Severity.ERROR)
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_an_answer_holds_for_the_whole_path(name: str) -> None:
+def test_an_answer_holds_for_the_whole_path(machine: Machine, name: str) -> None:
     imports, body, _ = RUNS[name]
-    assert not explore(lower(Source("program.py", TRAIN.format(imports=imports, body=body)))).incidents
+    assert not machine(TRAIN.format(imports=imports, body=body)).incidents
 
 
 @pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed")
@@ -138,7 +136,7 @@ def test_torch_says_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["model", "other"])
-def test_a_condition_is_named_whatever_else_is_unseen(target: str) -> None:
+def test_a_condition_is_named_whatever_else_is_unseen(machine: Machine, target: str) -> None:
     """A walk through a graph that is a mere guess leaves another state than none: the two don't merge."""
     text = f"""
 from somewhere import make_loss, {target}
@@ -149,7 +147,7 @@ def train(loader, flag):
             loss.backward()
         loss.backward()
 """
-    (found,) = explore(lower(Source("program.py", text))).incidents
+    found = machine(text).incident
     assert (found.primary.row, [c.span.text for c in found.conditions]) == (8, ["flag"])
 
 

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import pytest
+from machine import Machine
 
-from retainlint.diagnostic import Diagnostic, Severity
-from retainlint.lowering import lower
-from retainlint.rules import diagnose
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from retainlint.diagnostic import Severity
 
 HEAD = "import torch\nfrom somewhere import make\nnet, other = make('a'), make('b')\nx = torch.randn(3, 4)\n"
 
 
-def found(text: str) -> list[Diagnostic]:
-    return [diagnose(incident) for incident in explore(lower(Source("train.py", HEAD + text))).incidents]
-
-
-def test_says_what_it_takes_for_granted() -> None:
+def test_says_what_it_takes_for_granted(machine: Machine) -> None:
     """The optimiser was seen to own the weights: an error, which names the network."""
-    (told,) = found(
-        "opt = torch.optim.Adam(net.parameters())\nloss = net(x).mean()\n"
+    (told,) = machine(
+        HEAD + "opt = torch.optim.Adam(net.parameters())\nloss = net(x).mean()\n"
         "loss.backward(retain_graph=True)\nopt.step()\nloss.backward()\n"
-    )
+    ).diagnostics
     assert (told.code, told.severity) == ("RTL110", Severity.ERROR)
     assert "`net` has more than one layer, and so saves its weights" in told.notes[-1]
 
 
-def test_warns_where_the_optimiser_is_not_seen_either() -> None:
-    (told,) = found(
-        "opt = make('opt')\nloss = net(x).mean()\nloss.backward(retain_graph=True)\nopt.step()\nloss.backward()\n"
-    )
+def test_warns_where_the_optimiser_is_not_seen_either(machine: Machine) -> None:
+    (told,) = machine(
+        HEAD
+        + "opt = make('opt')\nloss = net(x).mean()\nloss.backward(retain_graph=True)\nopt.step()\nloss.backward()\n"
+    ).diagnostics
     assert (told.code, told.severity) == ("RTL110", Severity.WARNING)
     assert "`opt` moves weights that the graph of `loss` has saved" in told.notes[-1]
 
@@ -50,13 +44,13 @@ def test_warns_where_the_optimiser_is_not_seen_either() -> None:
         "[p for _, p in net.named_parameters()]",
     ],
 )
-def test_owns_however_the_parameters_are_listed(owned: str) -> None:
+def test_owns_however_the_parameters_are_listed(machine: Machine, owned: str) -> None:
     text = (
         f"import itertools\nopt = torch.optim.Adam({owned.replace('__import__(' + repr('itertools') + ')', 'itertools')})\n"
         "out = net.to('cpu').train()(x)\na, b = out[0, 0], out[0, 1]\n"
         "a.backward(retain_graph=True)\nopt.step()\nb.backward()\n"
     )
-    assert [told.severity for told in found(text)] == [Severity.ERROR]
+    assert [told.severity for told in machine(HEAD + text).diagnostics] == [Severity.ERROR]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +67,7 @@ def test_owns_however_the_parameters_are_listed(owned: str) -> None:
         "opt_ids.step()",
     ],
 )
-def test_silent_where_the_step_changes_nothing_that_is_needed(between: str) -> None:
+def test_silent_where_the_step_changes_nothing_that_is_needed(machine: Machine, between: str) -> None:
     text = (
         "from somewhere import reset_gradients, scheduler\n"
         "opt, other_opt = torch.optim.Adam(net.parameters()), torch.optim.Adam(other.parameters())\n"
@@ -83,7 +77,7 @@ def test_silent_where_the_step_changes_nothing_that_is_needed(between: str) -> N
         "loss = net(x).mean() + other(x).mean().detach()\nloss.backward(retain_graph=True)\n"
         f"{between}\nloss.backward()\n"
     )
-    assert found(text) == []
+    assert machine(HEAD + text).diagnostics == []
 
 
 @pytest.mark.parametrize(
@@ -98,23 +92,23 @@ def test_silent_where_the_step_changes_nothing_that_is_needed(between: str) -> N
         "set_requires_grad([net], False)",
     ],
 )
-def test_silent_over_what_was_frozen(freezing: str) -> None:
+def test_silent_over_what_was_frozen(machine: Machine, freezing: str) -> None:
     text = (
         f"from somewhere import freeze, set_requires_grad\n{freezing}\n"
         "opt = torch.optim.Adam(net.parameters())\nout = net(x)\na, b = out[0, 0], out[0, 1]\n"
         "a.backward(retain_graph=True)\nopt.step()\nb.backward()\n"
     )
-    assert found(text) == []
+    assert machine(HEAD + text).diagnostics == []
 
 
 @pytest.mark.parametrize("name", ["embedding", "fc", "criterion", "dropout"])
-def test_silent_over_what_may_save_no_weight(name: str) -> None:
+def test_silent_over_what_may_save_no_weight(machine: Machine, name: str) -> None:
     """An embedding saves none; one layer on plain data neither."""
     text = (
         f"{name} = net\nopt = torch.optim.Adam({name}.parameters())\nout = {name}(x)\na, b = out[0, 0], out[0, 1]\n"
         "a.backward(retain_graph=True)\nopt.step()\nb.backward()\n"
     ).replace("net", f"make('{name}')")
-    assert found(text) == []
+    assert machine(HEAD + text).diagnostics == []
 
 
 OWN = """
@@ -130,8 +124,8 @@ class Agent:
 """
 
 
-def test_warns_of_the_optimiser_that_a_network_keeps() -> None:
-    (told,) = found(OWN.format(between="pass"))
+def test_warns_of_the_optimiser_that_a_network_keeps(machine: Machine) -> None:
+    (told,) = machine(HEAD + OWN.format(between="pass")).diagnostics
     assert (told.code, told.severity) == ("RTL110", Severity.WARNING)
     assert "`optimizer` of `critic` owns its weights" in told.notes[-1]
 
@@ -139,9 +133,9 @@ def test_warns_of_the_optimiser_that_a_network_keeps() -> None:
 @pytest.mark.parametrize(
     "between", ["actor_loss = -self.critic(state, self.actor(state)).mean()", "self.critic.scheduler.step()"]
 )
-def test_silent_where_it_moves_nothing_that_is_needed(between: str) -> None:
+def test_silent_where_it_moves_nothing_that_is_needed(machine: Machine, between: str) -> None:
     text = OWN if "scheduler" not in between else OWN.replace("self.critic.optimizer.step()", "pass")
-    assert found(text.format(between=between)) == []
+    assert machine(HEAD + text.format(between=between)).diagnostics == []
 
 
 LAYERS = """
@@ -166,8 +160,10 @@ loss.backward()
 @pytest.mark.parametrize(
     ("first", "second", "codes"), [("GraphConv", "GraphConv", ["RTL110"]), ("Padding", "Scorer", [])]
 )
-def test_what_is_called_like_a_layer_is_a_part_of_its_module(first: str, second: str, codes: list[str]) -> None:
-    assert [told.code for told in found(LAYERS.format(first=first, second=second))] == codes
+def test_what_is_called_like_a_layer_is_a_part_of_its_module(
+    machine: Machine, first: str, second: str, codes: list[str]
+) -> None:
+    assert [told.code for told in machine(HEAD + LAYERS.format(first=first, second=second)).diagnostics] == codes
 
 
 JUDGED = """\
@@ -192,6 +188,5 @@ class Solver(BaseSolver):
 
 
 @pytest.mark.parametrize(("mode", "rows"), [("no_grad", []), ("enable_grad", [16])])
-def test_a_criterion_of_what_has_no_graph_builds_none(mode: str, rows: list[int]) -> None:
-    found = explore(lower(Source("train.py", JUDGED.format(mode=mode)))).waste
-    assert [incident.primary.row for incident in found] == rows
+def test_a_criterion_of_what_has_no_graph_builds_none(machine: Machine, mode: str, rows: list[int]) -> None:
+    assert machine(JUDGED.format(mode=mode)).wasted == rows
