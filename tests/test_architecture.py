@@ -27,7 +27,7 @@ FLOORS: dict[str, str] = {
     "diagnostic": "incident text startup",
     "lowering": "program ir text startup",
     "symbolic": "program ir incident autograd text startup",
-    "rules": "diagnostic incident text startup",
+    "rules": "diagnostic incident catalogue text startup",
     "fixes": "diagnostic text",
     "report": "diagnostic incident text",
     "project": "program text startup",

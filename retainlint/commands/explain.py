@@ -69,7 +69,7 @@ def _text(rule: Rule) -> str:
         parts.append("\nIn the examples, `-` and `+` are the cure, and `#~` tells what happens on its line.\n")
     for heading, examples in (("Fails", rule.bad), ("Fine", rule.good)):
         for example in examples:
-            program = textwrap.indent(textwrap.dedent(example.text).strip("\n"), "    ")
+            program = textwrap.indent(example.text, "    ")
             parts.append(f"\n{heading}: {example.title}\n\n{program}\n")
     if rule.code != "RTL900":
         parts.append(

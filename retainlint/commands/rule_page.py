@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -62,7 +61,7 @@ def _cell(text: str) -> str:
 
 
 def _example(example: Example) -> str:
-    program = textwrap.dedent(example.text).strip("\n")
+    program = example.text
     language = "python" if example.fixed is None else "diff"
     title = example.title[:1].upper() + example.title[1:]
     return f"\n{title}:\n\n```{language}\n{program}\n```\n"

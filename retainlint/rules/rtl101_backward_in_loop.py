@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Detach, MoveInto, SumLosses
-from retainlint.rules.freed import Cures, FreedRule, keep_graph
-from retainlint.rules.rule import Example
+from retainlint.rules.freed_rules import Cures, FreedRule, keep_graph
+from retainlint.rules.source_hints import clears_gradients, stands_for_a_constant
 from retainlint.rules.story import Story
-from retainlint.rules.surroundings import clears_gradients, stands_for_a_constant
 from retainlint.text.source import Span
 
 
@@ -22,10 +21,9 @@ class BackwardInLoop(FreedRule):
     """
 
     code = "RTL101"
-    name = "backward-in-loop"
     built_text = "built once, here"
 
-    def holds(self, story: Story) -> bool:
+    def fits(self, story: Story) -> bool:
         return story.again is not None and story.again.built is None
 
     def message(self, story: Story) -> str:
@@ -63,25 +61,16 @@ class BackwardInLoop(FreedRule):
             return keep, total, anew
         return total, anew, keep
 
-    bad = (
-        Example(
-            "a product above the loop",
-            """
-              import torch
-
+    fails = {
+        "a product above the loop": """
               t, a = torch.eye(3), torch.ones(3, requires_grad=True)
             - y = t @ (a * a)  #~ built
               for _ in range(2):
             +     y = t @ (a * a)
                   loss = (torch.randn(3) * y).sum()
                   loss.backward()  #~ freed #~ reused RTL101
-            """,
-        ),
-        Example(
-            "one forward pass, many steps",
-            """
-              import torch
-
+        """,
+        "one forward pass, many steps": """
               model, data = torch.nn.Linear(4, 2), torch.randn(8, 4)
               optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             - loss = (model(data) ** 2).mean()  #~ built
@@ -90,47 +79,31 @@ class BackwardInLoop(FreedRule):
             +     loss = (model(data) ** 2).mean()
                   loss.backward()  #~ freed #~ reused RTL101
                   optimizer.step()
-            """,
-        ),
-        Example(
-            "losses over one hidden layer, walked one by one",
-            """
-              import torch
-
+        """,
+        "losses over one hidden layer, walked one by one": """
               w = torch.randn(4, 4, requires_grad=True)
               hidden = torch.tanh(torch.randn(2, 4) @ w)  #~ built
               losses = [hidden.sum(), hidden.mean()]
             - for loss in losses:
             -     loss.backward()  #~ freed #~ reused RTL101
             + sum(losses).backward()
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "what is shared saves nothing",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "what is shared saves nothing": """
             w = torch.ones(3, requires_grad=True)
             shifted = (w + 1).view(3, 1)
             for _ in range(3):
                 (shifted * 2).sum().backward()
-            """,
-        ),
-        Example(
-            "the loop is left after the walk",
-            """
-            import torch
-
+        """,
+        "the loop is left after the walk": """
             w = torch.ones(3, requires_grad=True)
             loss = (w * w).sum()
             while True:
                 loss.backward()
                 break
-            """,
-        ),
-    )
+        """,
+    }
 
 
 def _lies_in(span: Span, header: Span) -> bool:

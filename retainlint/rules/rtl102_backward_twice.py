@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import DropBackward
-from retainlint.rules.freed import Cures, FreedRule, compute_anew, keep_graph
-from retainlint.rules.rule import Example
+from retainlint.rules.freed_rules import Cures, FreedRule, compute_anew, keep_graph
 from retainlint.rules.story import Story
 
 
@@ -18,9 +17,8 @@ class BackwardTwice(FreedRule):
     """
 
     code = "RTL102"
-    name = "backward-twice"
 
-    def holds(self, story: Story) -> bool:
+    def fits(self, story: Story) -> bool:
         return story.incident.same_root
 
     def message(self, story: Story) -> str:
@@ -47,23 +45,14 @@ class BackwardTwice(FreedRule):
             keep,
         )
 
-    bad = (
-        Example(
-            "a second backward left over",
-            """
-              import torch
-
+    fails = {
+        "a second backward left over": """
               w = torch.ones(3, requires_grad=True)
               loss = (w * w).sum()  #~ built
               loss.backward()  #~ freed
             - loss.backward()  #~ reused RTL102
-            """,
-        ),
-        Example(
-            "autograd.grad, then backward",
-            """
-              import torch
-
+        """,
+        "autograd.grad, then backward": """
               model = torch.nn.Linear(3, 1)
               x = torch.randn(5, 3, requires_grad=True)
               out = torch.tanh(model(x)).sum()  #~ built
@@ -71,13 +60,8 @@ class BackwardTwice(FreedRule):
             + (slope,) = torch.autograd.grad(out, x, retain_graph=True)
               print(slope.shape)
               out.backward()  #~ reused RTL102
-            """,
-        ),
-        Example(
-            "a helper that walks is called twice",
-            """
-              import torch
-
+        """,
+        "a helper that walks is called twice": """
               def update(loss, optimizer):
                   optimizer.zero_grad()
                   loss.backward()  #~ freed #~ reused RTL102
@@ -89,32 +73,21 @@ class BackwardTwice(FreedRule):
               update(loss, optimizer)
             + loss = (w * w).sum()
               update(loss, optimizer)
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "a sum of leaves saves nothing",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "a sum of leaves saves nothing": """
             w = torch.ones(3, requires_grad=True)
             loss = (w + 1).sum()
             loss.backward()
             loss.backward()
-            """,
-        ),
-        Example(
-            "the arms exclude each other",
-            """
-            import torch
-
+        """,
+        "the arms exclude each other": """
             w = torch.ones(3, requires_grad=True)
             loss = (w * w).sum()
             if torch.rand(1).item() > 0.5:
                 loss.backward()
             else:
                 (loss * 2).backward()
-            """,
-        ),
-    )
+        """,
+    }

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from retainlint.diagnostic import Detach, SumLosses
-from retainlint.rules.freed import Cures, FreedRule, compute_anew, keep_graph
-from retainlint.rules.rule import Example
+from retainlint.rules.freed_rules import Cures, FreedRule, compute_anew, keep_graph
+from retainlint.rules.source_hints import assigned, is_used_between
 from retainlint.rules.story import Story
-from retainlint.rules.surroundings import assigned, is_used_between
 
 _JUDGE = re.compile(
     r"(?i)(?:^|[\W_])(?:d|disc|discriminator|critic)(?:$|[\W_])|err_?d(?![a-z])|loss_?d(?![a-z])|d_?loss"
@@ -28,9 +27,8 @@ class SharedGraphLosses(FreedRule):
     """
 
     code = "RTL103"
-    name = "shared-graph-losses"
 
-    def holds(self, story: Story) -> bool:
+    def fits(self, story: Story) -> bool:
         return True
 
     def message(self, story: Story) -> str:
@@ -68,12 +66,8 @@ class SharedGraphLosses(FreedRule):
             return f"walk both at once, `({first} + {second}).backward()`"
         return "walk the sum of both losses once"
 
-    bad = (
-        Example(
-            "two heads on one trunk",
-            """
-              import torch
-
+    fails = {
+        "two heads on one trunk": """
               trunk = torch.nn.Linear(4, 4)
               hidden = torch.tanh(trunk(torch.randn(2, 4)))  #~ built
               loss_a = (hidden ** 2).mean()
@@ -81,13 +75,8 @@ class SharedGraphLosses(FreedRule):
             - loss_a.backward()  #~ freed
             - loss_b.backward()  #~ reused RTL103
             + (loss_a + loss_b).backward()
-            """,
-        ),
-        Example(
-            "a penalty walked by itself",
-            """
-              import torch
-
+        """,
+        "a penalty walked by itself": """
               critic = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
               x = torch.randn(5, 3, requires_grad=True)
               score = critic(x).sum()  #~ built
@@ -96,29 +85,18 @@ class SharedGraphLosses(FreedRule):
             - penalty.backward()  #~ freed
             - score.backward()  #~ reused RTL103
             + (penalty + score).backward()
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "only the parameters are shared",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "only the parameters are shared": """
             model = torch.nn.Linear(4, 1)
             for batch in (torch.randn(2, 4), torch.randn(2, 4)):
                 (model(batch) ** 2).mean().backward()
-            """,
-        ),
-        Example(
-            "the first walk stops above the shared part",
-            """
-            import torch
-
+        """,
+        "the first walk stops above the shared part": """
             w = torch.ones(3, requires_grad=True)
             hidden = torch.exp(w)
             (slope,) = torch.autograd.grad((hidden ** 2).sum(), hidden)
             (hidden * slope.detach()).sum().backward()
-            """,
-        ),
-    )
+        """,
+    }

@@ -6,10 +6,9 @@ import os
 import re
 
 from retainlint.diagnostic import Clear, Cure, Detach, SumLosses
-from retainlint.rules.freed import Cures, FreedRule
-from retainlint.rules.rule import Example
+from retainlint.rules.freed_rules import Cures, FreedRule
+from retainlint.rules.source_hints import body, is_added_to, is_cached, is_list
 from retainlint.rules.story import Story
-from retainlint.rules.surroundings import body, is_added_to, is_cached, is_list
 
 _OF_ONE_BACKWARD = re.compile(r"loss|log_?prob|saved|error|cost|penalt", re.IGNORECASE)
 """A list that holds what one walk is for, so that it is emptied after it."""
@@ -29,9 +28,8 @@ class CarriedGraph(FreedRule):
     """
 
     code = "RTL104"
-    name = "carried-graph"
 
-    def holds(self, story: Story) -> bool:
+    def fits(self, story: Story) -> bool:
         return story.is_carried
 
     def built(self, story: Story) -> str:
@@ -69,36 +67,22 @@ class CarriedGraph(FreedRule):
             )
         return (_detached(story), cut), through
 
-    bad = (
-        Example(
-            "a hidden state",
-            """
-              import torch
-
+    fails = {
+        "a hidden state": """
               w, h = torch.randn(3, 3, requires_grad=True), torch.zeros(1, 3)
               for _ in range(3):
             +     h = h.detach()
                   h = torch.tanh(h @ w + 1)  #~ built
                   h.sum().backward()  #~ freed #~ reused RTL104
-            """,
-        ),
-        Example(
-            "a running total",
-            """
-              import torch
-
+        """,
+        "a running total": """
               model, total = torch.nn.Linear(4, 1), 0
               for batch in torch.randn(3, 2, 4):
                   total = total + (model(batch) ** 2).mean()  #~ built
             -     total.backward()  #~ freed #~ reused RTL104
             + total.backward()
-            """,
-        ),
-        Example(
-            "a state kept on an object",
-            """
-              import torch
-
+        """,
+        "a state kept on an object": """
               class Memory:
                   cell, state = torch.nn.Linear(3, 3), torch.zeros(1, 3)
                   def step(self, x):
@@ -109,32 +93,21 @@ class CarriedGraph(FreedRule):
               memory = Memory()
               for x in torch.randn(3, 1, 3):
                   memory.step(x)
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "a total of what has been walked",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "a total of what has been walked": """
             w, total = torch.ones(3, requires_grad=True), 0
             for _ in range(3):
                 (loss := (w * w).sum()).backward()
                 total = total + loss
-            """,
-        ),
-        Example(
-            "a state that saves nothing",
-            """
-            import torch
-
+        """,
+        "a state that saves nothing": """
             w, h = torch.ones(3, requires_grad=True), torch.zeros(3)
             for _ in range(3):
                 (h := h + w).sum().backward()
-            """,
-        ),
-    )
+        """,
+    }
 
 
 def _is_total(story: Story) -> bool:

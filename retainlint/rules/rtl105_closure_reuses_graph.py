@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Cure, Detach, MoveInto
-from retainlint.rules.freed import Cures, FreedRule
-from retainlint.rules.rule import Example
+from retainlint.rules.freed_rules import Cures, FreedRule
+from retainlint.rules.source_hints import stands_for_a_constant
 from retainlint.rules.story import Story
-from retainlint.rules.surroundings import stands_for_a_constant
 
 
 class ClosureReusesGraph(FreedRule):
@@ -19,10 +18,9 @@ class ClosureReusesGraph(FreedRule):
     """
 
     code = "RTL105"
-    name = "closure-reuses-graph"
     built_text = "built once, outside the closure"
 
-    def holds(self, story: Story) -> bool:
+    def fits(self, story: Story) -> bool:
         return story.incident.in_closure
 
     def message(self, story: Story) -> str:
@@ -36,12 +34,8 @@ class ClosureReusesGraph(FreedRule):
         cut = f"{story.cut('the loss')}, if what it is made of is not trained here", (Detach(story.second, story.what),)
         return (cut, anew) if stands_for_a_constant(story.maker, story.name) else (anew, cut)
 
-    bad = (
-        Example(
-            "a loss computed before the closure",
-            """
-              import torch
-
+    fails = {
+        "a loss computed before the closure": """
               model = torch.nn.Linear(3, 1)
               x, y = torch.randn(8, 3), torch.randn(8, 1)
               optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4)
@@ -53,13 +47,8 @@ class ClosureReusesGraph(FreedRule):
                   return loss
 
               optimizer.step(closure)
-            """,
-        ),
-        Example(
-            "a regulariser computed before the closure",
-            """
-              import torch
-
+        """,
+        "a regulariser computed before the closure": """
               w = torch.randn(3, requires_grad=True)
               x, y = torch.randn(8, 3), torch.randn(8)
               optimizer = torch.optim.LBFGS([w], max_iter=4)
@@ -72,15 +61,10 @@ class ClosureReusesGraph(FreedRule):
                   return loss
 
               optimizer.step(closure)
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "an optimiser that calls its closure once",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "an optimiser that calls its closure once": """
             w = torch.ones(3, requires_grad=True)
             optimizer = torch.optim.SGD([w], lr=0.1)
             loss = (w ** 2).sum()
@@ -89,13 +73,8 @@ class ClosureReusesGraph(FreedRule):
                 return loss
 
             optimizer.step(closure)
-            """,
-        ),
-        Example(
-            "what was built outside needs no gradient",
-            """
-            import torch
-
+        """,
+        "what was built outside needs no gradient": """
             w = torch.randn(3, requires_grad=True)
             optimizer = torch.optim.LBFGS([w], max_iter=4)
             with torch.no_grad():
@@ -107,6 +86,5 @@ class ClosureReusesGraph(FreedRule):
                 return loss
 
             optimizer.step(closure)
-            """,
-        ),
-    )
+        """,
+    }

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import ComputeWhereUsed, Detach
-from retainlint.rules.freed import Cures, FreedRule
-from retainlint.rules.rule import Example
+from retainlint.rules.freed_rules import Cures, FreedRule
+from retainlint.rules.source_hints import assigned
 from retainlint.rules.story import Story, enclosing_function
-from retainlint.rules.surroundings import assigned
 from retainlint.rules.wording import short
 
 
@@ -22,9 +21,8 @@ class GraphBuiltInInit(FreedRule):
     """
 
     code = "RTL106"
-    name = "graph-built-in-init"
 
-    def holds(self, story: Story) -> bool:
+    def fits(self, story: Story) -> bool:
         return story.is_of_init or (story.again is not None and story.again.is_call and story.again.built is None)
 
     def _where(self, story: Story) -> str:
@@ -49,12 +47,8 @@ class GraphBuiltInInit(FreedRule):
             (f"{cut}, if it is not to be trained", (Detach(built, what),)),
         )
 
-    bad = (
-        Example(
-            "a weight derived in __init__",
-            """
-              import torch
-
+    fails = {
+        "a weight derived in __init__": """
               class Scaled(torch.nn.Module):
                   def __init__(self):
                       super().__init__()
@@ -67,13 +61,8 @@ class GraphBuiltInInit(FreedRule):
               model = Scaled()
               for x in torch.randn(3, 3):
                   model(x).sum().backward()  #~ freed #~ reused RTL106
-            """,
-        ),
-        Example(
-            "a kernel computed at module level",
-            """
-              import torch
-
+        """,
+        "a kernel computed at module level": """
               w = torch.ones(3, requires_grad=True)
             - kernel = torch.exp(-w)  #~ built
               def step(x):
@@ -82,15 +71,10 @@ class GraphBuiltInInit(FreedRule):
 
               step(torch.ones(3))
               step(torch.ones(3))
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "what __init__ derives saves nothing",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "what __init__ derives saves nothing": """
             class Shifted(torch.nn.Module):
                 def __init__(self):
                     super().__init__()
@@ -102,13 +86,8 @@ class GraphBuiltInInit(FreedRule):
             model = Shifted()
             for x in torch.randn(3, 3):
                 model(x).sum().backward()
-            """,
-        ),
-        Example(
-            "what __init__ derives becomes a parameter",
-            """
-            import torch
-
+        """,
+        "what __init__ derives becomes a parameter": """
             class Scaled(torch.nn.Module):
                 def __init__(self):
                     super().__init__()
@@ -119,6 +98,5 @@ class GraphBuiltInInit(FreedRule):
             model = Scaled()
             for x in torch.randn(3, 3):
                 model(x).sum().backward()
-            """,
-        ),
-    )
+        """,
+    }

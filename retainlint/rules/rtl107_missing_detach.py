@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Detach
-from retainlint.rules.freed import Cures, FreedRule, compute_anew, keep_graph
-from retainlint.rules.rule import Example
+from retainlint.rules.freed_rules import Cures, FreedRule, compute_anew, keep_graph
 from retainlint.rules.story import Story
 
 
@@ -20,9 +19,8 @@ class MissingDetach(FreedRule):
     """
 
     code = "RTL107"
-    name = "missing-detach"
 
-    def holds(self, story: Story) -> bool:
+    def fits(self, story: Story) -> bool:
         return story.incident.foreign
 
     def message(self, story: Story) -> str:
@@ -41,10 +39,8 @@ class MissingDetach(FreedRule):
             keep_graph(story, "if the first walk's gradients are wanted in both networks"),
         )
 
-    bad = (
-        Example(
-            "a GAN",
-            """
+    fails = {
+        "a GAN": """
               import torch
               from torch.nn.functional import softplus
 
@@ -63,13 +59,8 @@ class MissingDetach(FreedRule):
               g_loss = softplus(-D(fake)).mean()
               g_loss.backward()  #~ reused RTL107
               opt_G.step()
-            """,
-        ),
-        Example(
-            "an actor that trains on the critic's advantage",
-            """
-              import torch
-
+        """,
+        "an actor that trains on the critic's advantage": """
               actor, critic = torch.nn.Linear(3, 1), torch.nn.Linear(3, 1)
               opt_actor = torch.optim.SGD(actor.parameters(), lr=0.1)
               opt_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
@@ -84,15 +75,10 @@ class MissingDetach(FreedRule):
               critic_loss = (advantage ** 2).mean()
               critic_loss.backward()  #~ reused RTL107
               opt_critic.step()
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "the graph below is a view",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "the graph below is a view": """
             z = torch.randn(3, requires_grad=True)
             D = torch.nn.Linear(3, 1)
             opt_z, opt_D = torch.optim.SGD([z], lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)
@@ -101,19 +87,13 @@ class MissingDetach(FreedRule):
             opt_D.step()
             D(fake).mean().backward()
             opt_z.step()
-            """,
-        ),
-        Example(
-            "the second network is asked with new noise",
-            """
-            import torch
-
+        """,
+        "the second network is asked with new noise": """
             G, D = torch.nn.Linear(2, 3), torch.nn.Linear(3, 1)
             opt_G, opt_D = torch.optim.SGD(G.parameters(), lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)
             D(torch.tanh(G(torch.randn(4, 2)))).mean().backward()
             opt_D.step()
             D(torch.tanh(G(torch.randn(4, 2)))).mean().backward()
             opt_G.step()
-            """,
-        ),
-    )
+        """,
+    }

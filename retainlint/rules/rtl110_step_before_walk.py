@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import BackwardFirst, ComputeAnew, Cure, Detach, Diagnostic, MoveInto
-from retainlint.incident import Incident, Modified
-from retainlint.rules.modified import modified_diagnostic
-from retainlint.rules.rule import Example, Rule
+from retainlint.incident import Modified
+from retainlint.rules.modified_rules import ModifiedRule
+from retainlint.rules.source_hints import is_made_between
 from retainlint.rules.story import again, outer_call
-from retainlint.rules.surroundings import is_made_between
 from retainlint.rules.wording import code, place
 
 
-class StepBeforeBackward(Rule):
+class StepBeforeBackward(ModifiedRule):
     """`optimizer.step()` changed a weight in place between the forward pass that saved it and the walk that needs it.
 
     A layer above another saves its weight for the walk. `step()` changes weights in place, autograd notices, and the
@@ -22,13 +21,11 @@ class StepBeforeBackward(Rule):
     """
 
     code = "RTL110"
-    name = "step-before-walk"
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, Modified) and incident.by_step
+    def holds(self, incident: Modified) -> bool:
+        return incident.by_step
 
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, Modified)
+    def report(self, incident: Modified) -> Diagnostic:
         home, backward_pass, step = incident.primary.source, incident.backward_pass, incident.modified.span
         name = code(incident.name) if incident.name else "a weight"
         root = code(backward_pass.root)
@@ -56,14 +53,10 @@ class StepBeforeBackward(Rule):
             cures = (Detach(built, incident.name, iterations.loop),)
             help = f"detach what is kept from {iterations.noun} to {iterations.noun}; or walk once, at the end, and step then"
         message = f"{code(backward_pass.moment.span.text)} needs {name} as it was before {code(step.text)}"
-        return modified_diagnostic(self, incident, message, help, cures)
+        return self.modified(incident, message, help, cures)
 
-    bad = (
-        Example(
-            "two losses, each with its step",
-            """
-              import torch
-
+    fails = {
+        "two losses, each with its step": """
               model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
               optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
               out = model(torch.randn(5, 3))  #~ built
@@ -72,13 +65,8 @@ class StepBeforeBackward(Rule):
             - optimizer.step()  #~ modified
               loss_b.backward()  #~ walked RTL110
               optimizer.step()
-            """,
-        ),
-        Example(
-            "the generator's loss scored before the discriminator's step",
-            """
-              import torch
-
+        """,
+        "the generator's loss scored before the discriminator's step": """
               G = torch.nn.Linear(2, 3)
               D = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 1))
               opt_G, opt_D = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (G, D))
@@ -91,28 +79,18 @@ class StepBeforeBackward(Rule):
               g_loss = -score.mean()
               g_loss.backward()  #~ walked RTL110
               opt_G.step()
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "one layer on plain data saves no weight",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "one layer on plain data saves no weight": """
             model = torch.nn.Linear(3, 2)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             out = model(torch.randn(5, 3))
             out[:, 0].mean().backward(retain_graph=True)
             optimizer.step()
             out[:, 1].mean().backward()
-            """,
-        ),
-        Example(
-            "a step without gradients changes nothing",
-            """
-            import torch
-
+        """,
+        "a step without gradients changes nothing": """
             model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             loss = model(torch.randn(5, 3)).mean()
@@ -120,6 +98,5 @@ class StepBeforeBackward(Rule):
             optimizer.zero_grad()
             optimizer.step()
             loss.backward()
-            """,
-        ),
-    )
+        """,
+    }

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 
 from retainlint.diagnostic import BackwardFirst, Cure, Diagnostic, OutOfPlace
-from retainlint.incident import Incident, Modified
-from retainlint.rules.modified import base, modified_diagnostic, rewritten
-from retainlint.rules.rule import Example, Rule
+from retainlint.incident import Modified
+from retainlint.rules.modified_rules import ModifiedRule, base, rewritten
+from retainlint.rules.source_hints import detached_as, is_made_between, statement
 from retainlint.rules.story import outer_call
-from retainlint.rules.surroundings import detached_as, is_made_between, statement
 from retainlint.rules.wording import code, named, place
 
 _MEANT = re.compile(r"\.grad\b|load_state_dict|\binit\.|\b(?:copy|lerp)_\(")
 """An update by hand, new weights: the change itself is right."""
 
 
-class SavedTensorModified(Rule):
+class SavedTensorModified(ModifiedRule):
     """A tensor that the graph had saved was changed in place before the walk that needs it.
 
     Multiplying, dividing and matrix products save their operands, `exp`, `sigmoid`, `tanh`, `relu` and `softmax`
@@ -29,13 +28,8 @@ class SavedTensorModified(Rule):
     """
 
     code = "RTL111"
-    name = "saved-tensor-modified"
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, Modified)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, Modified)
+    def report(self, incident: Modified) -> Diagnostic:
         backward_pass, change = incident.backward_pass.moment.span, incident.modified.span
         text = code(statement(change))
         name = named(incident.name or base(change), "a tensor")
@@ -50,7 +44,7 @@ class SavedTensorModified(Rule):
             else []
         )
         help = "; or ".join(words) or "make the change on a copy"
-        return modified_diagnostic(self, incident, message, help, tuple(cures))
+        return self.modified(incident, message, help, tuple(cures))
 
     def _backward_first(self, incident: Modified) -> list[str]:
         """The change is meant, and only comes too early; not where the loss is made after it."""
@@ -80,68 +74,43 @@ class SavedTensorModified(Rule):
         is_copy = name.startswith("`") and "[" not in name
         return [f"build the graph from `{name.strip('`')}.clone()`"] if is_copy else []
 
-    bad = (
-        Example(
-            "a factor changed after the product",
-            """
-              import torch
-
+    fails = {
+        "a factor changed after the product": """
               w = torch.ones(3, requires_grad=True)
               scale = torch.ones(3)
               loss = (w * scale).sum()  #~ built
             - scale += 1  #~ modified
             + scale = scale + 1
               loss.backward()  #~ walked RTL111
-            """,
-        ),
-        Example(
-            "a result that its own function saved",
-            """
-              import torch
-
+        """,
+        "a result that its own function saved": """
               w = torch.ones(3, requires_grad=True)
               y = torch.exp(w)  #~ built
             - y.mul_(2)  #~ modified
             + y = y.mul(2)
               y.sum().backward()  #~ walked RTL111
-            """,
-        ),
-        Example(
-            "a weight updated by hand before the walk",
-            """
-              import torch
-
+        """,
+        "a weight updated by hand before the walk": """
               w = torch.ones(3, requires_grad=True)
               loss = (w ** 2).sum()  #~ built
             + loss.backward()
               with torch.no_grad():
                   w.sub_(0.1)  #~ modified
             - loss.backward()  #~ walked RTL111
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "a product with a number doesn't save its result",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "a product with a number doesn't save its result": """
             w = torch.ones(3, requires_grad=True)
             y = w * 3
             y /= 2
             y.sum().backward()
-            """,
-        ),
-        Example(
-            "the changed tensor was only added",
-            """
-            import torch
-
+        """,
+        "the changed tensor was only added": """
             w = torch.ones(3, requires_grad=True)
             offset = torch.ones(3)
             loss = (w + offset).sum()
             offset += 1
             loss.backward()
-            """,
-        ),
-    )
+        """,
+    }

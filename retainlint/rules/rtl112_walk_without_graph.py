@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Cure, Diagnostic, Label, Uncut
-from retainlint.incident import Incident, NoGraph
-from retainlint.rules.rule import Example, Rule
-from retainlint.rules.surroundings import wrapped_above
-from retainlint.rules.wording import circumstances, code, core_note, graded, place
+from retainlint.diagnostic import Diagnostic, Label, Uncut
+from retainlint.incident import NoGraph
+from retainlint.rules.rule import IncidentRule
+from retainlint.rules.source_hints import wrapped_above
+from retainlint.rules.wording import code, core_note, place
 
 SENTENCE = "element 0 of tensors does not require grad and does not have a grad_fn"
 _CUTS = {
@@ -30,7 +30,7 @@ _CUTS = {
 }
 
 
-class BackwardWithoutGraph(Rule):
+class BackwardWithoutGraph(IncidentRule[NoGraph]):
     """A walk starts at a tensor that has no graph: nothing below it requires a gradient.
 
     The graph was cut (`detach()`, `.data`, `.item()` wrapped into a tensor again), or never recorded (`torch.no_grad()`
@@ -41,13 +41,9 @@ class BackwardWithoutGraph(Rule):
     """
 
     code = "RTL112"
-    name = "walk-without-graph"
+    kind = NoGraph
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, NoGraph)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, NoGraph)
+    def report(self, incident: NoGraph) -> Diagnostic:
         backward_pass, home = incident.backward_pass.moment.span, incident.primary.source
         label, cure = _CUTS.get(incident.reason, ("the graph ends here", "keep the graph up to the walk"))
         if incident.reason == "detach" and incident.cut is not None and "detach" not in incident.cut.span.text:
@@ -60,85 +56,48 @@ class BackwardWithoutGraph(Rule):
             cure = f"keep the tensors: what {code(wrapped.text)} makes ({place(wrapped, home)}) has no graph; or {cure}"
         warning = f"note: `requires_grad_()` on {code(incident.backward_pass.root)} would only hide this: nothing would be trained"
         labels = [] if incident.cut is None or incident.cut.span == backward_pass else [Label(incident.cut.span, label)]
-        return Diagnostic(
-            code=self.code,
-            name=self.name,
-            severity=graded(incident.conditions, self.severity),
-            message=f"{code(backward_pass.text)} starts at a tensor without a graph",
-            labels=(*labels, Label(backward_pass, "nothing to walk", primary=True)),
-            notes=(
-                core_note(incident.witness, "", SENTENCE, "the walk", ""),
-                warning,
-                *circumstances(incident.conditions, incident.assumptions, home),
-            ),
-            help=cure,
-            cures=_cures(incident),
-            witness=incident.witness,
+        can_uncut = incident.reason in ("detach", "data", "no_grad")
+        return self.diagnostic(
+            incident,
+            f"{code(backward_pass.text)} starts at a tensor without a graph",
+            (*labels, Label(backward_pass, "nothing to walk", primary=True)),
+            cure,
+            cures=(Uncut(incident.cut.span, incident.reason),) if incident.cut is not None and can_uncut else (),
+            notes=(core_note(incident.witness, "", SENTENCE, "the walk", ""), warning),
         )
 
-    bad = (
-        Example(
-            "a forward pass under no_grad",
-            """
-              import torch
-
+    fails = {
+        "a forward pass under no_grad": """
               model = torch.nn.Linear(3, 1)
             - with torch.no_grad():
             -     loss = model(torch.randn(4, 3)).mean()
             + loss = model(torch.randn(4, 3)).mean()
               loss.backward()  #~ walked RTL112
-            """,
-        ),
-        Example(
-            "a loss detached for the log, then walked",
-            """
-              import torch
-
+        """,
+        "a loss detached for the log, then walked": """
               w = torch.ones(3, requires_grad=True)
             - loss = (w * w).sum().detach()
             + loss = (w * w).sum()
               print(loss.item())
               loss.backward()  #~ walked RTL112
-            """,
-        ),
-        Example(
-            "nothing requires a gradient",
-            """
-              import torch
-
+        """,
+        "nothing requires a gradient": """
             - w = torch.ones(3)
             + w = torch.ones(3, requires_grad=True)
               loss = (w * w).sum()
               loss.backward()  #~ walked RTL112
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "only the walk stands under no_grad",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "only the walk stands under no_grad": """
             w = torch.ones(3, requires_grad=True)
             loss = (w * w).sum()
             with torch.no_grad():
                 loss.backward()
-            """,
-        ),
-        Example(
-            "one of two operands is detached",
-            """
-            import torch
-
+        """,
+        "one of two operands is detached": """
             w = torch.ones(3, requires_grad=True)
             loss = (w * w.detach()).sum()
             loss.backward()
-            """,
-        ),
-    )
-
-
-def _cures(incident: NoGraph) -> tuple[Cure, ...]:
-    if incident.cut is None or incident.reason not in ("detach", "data", "no_grad"):
-        return ()
-    return (Uncut(incident.cut.span, incident.reason),)
+        """,
+    }

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 
 from retainlint.diagnostic import Cure, Diagnostic, Label, OutOfPlace, UnderNoGrad
-from retainlint.incident import Incident, LeafModified
-from retainlint.rules.modified import base
-from retainlint.rules.rule import Example, Rule
-from retainlint.rules.surroundings import statement
-from retainlint.rules.wording import circumstances, code, core_note, graded, named
+from retainlint.incident import LeafModified
+from retainlint.rules.modified_rules import base
+from retainlint.rules.rule import IncidentRule
+from retainlint.rules.source_hints import statement
+from retainlint.rules.wording import code, core_note, named
 
 _TOTAL = re.compile(r"(?:\w+\.)*\w*(?:loss|total|cost|sum|acc)\w*", re.IGNORECASE)
 
 
-class LeafModifiedInPlace(Rule):
+class LeafModifiedInPlace(IncidentRule[LeafModified]):
     """A leaf that requires a gradient, or a view of one, is changed in place while autograd records.
 
     A parameter is a leaf: gradients arrive there. An in-place change would put it in the middle of a graph, so torch
@@ -24,14 +24,10 @@ class LeafModifiedInPlace(Rule):
     """
 
     code = "RTL113"
-    name = "leaf-modified-in-place"
+    kind = LeafModified
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, LeafModified)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, LeafModified)
-        change, home = incident.modified.span, incident.primary.source
+    def report(self, incident: LeafModified) -> Diagnostic:
+        change = incident.modified.span
         held = base(change) or incident.name
         name, text = named(held, "a tensor"), statement(change)
         kind = "a view of a leaf" if incident.view else "a leaf"
@@ -44,81 +40,50 @@ class LeafModifiedInPlace(Rule):
             new = code(re.sub(r"\s*\+=\s*", f" = {held} + ", text, count=1))
             cures = (OutOfPlace(change),)
             help = f"{new}, and no `requires_grad=True` for a total: it gets its graph from what is added"
-        return Diagnostic(
-            code=self.code,
-            name=self.name,
-            severity=graded(incident.conditions, self.severity),
-            message=f"{code(text)} changes {name} in place, {kind} that requires grad",
-            labels=(*made, Label(change, "changed in place while autograd records", primary=True)),
-            notes=(
-                core_note(incident.witness, "", sentence, "the change", ""),
-                *circumstances(incident.conditions, incident.assumptions, home),
-            ),
-            help=help,
+        return self.diagnostic(
+            incident,
+            f"{code(text)} changes {name} in place, {kind} that requires grad",
+            (*made, Label(change, "changed in place while autograd records", primary=True)),
+            help,
             cures=cures,
-            witness=incident.witness,
+            notes=(core_note(incident.witness, "", sentence, "the change", ""),),
         )
 
-    bad = (
-        Example(
-            "an update by hand",
-            """
-              import torch
-
+    fails = {
+        "an update by hand": """
               w = torch.ones(3, requires_grad=True)
               (w * w).sum().backward()
             - w -= 0.1 * w.grad  #~ modified RTL113
             + with torch.no_grad():
             +     w -= 0.1 * w.grad
-            """,
-        ),
-        Example(
-            "clipped weights",
-            """
-              import torch
-
+        """,
+        "clipped weights": """
               model = torch.nn.Linear(3, 1)
             - for p in model.parameters():
             -     p.clamp_(-0.01, 0.01)  #~ modified RTL113
             + with torch.no_grad():
             +     for p in model.parameters():
             +         p.clamp_(-0.01, 0.01)
-            """,
-        ),
-        Example(
-            "a row of a leaf",
-            """
-              import torch
-
+        """,
+        "a row of a leaf": """
               table = torch.zeros(3, 2, requires_grad=True)
             - table[0] = 1.0  #~ modified RTL113
             + with torch.no_grad():
             +     table[0] = 1.0
               table.sum().backward()
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "a new tensor under the same name",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "a new tensor under the same name": """
             w = torch.ones(3, requires_grad=True)
             w = w - 1
             w += 1
             w.sum().backward()
-            """,
-        ),
-        Example(
-            "a leaf that requires no gradient yet",
-            """
-            import torch
-
+        """,
+        "a leaf that requires no gradient yet": """
             w = torch.ones(3)
             w[0] = 2.0
             w.requires_grad_()
             (w * w).sum().backward()
-            """,
-        ),
-    )
+        """,
+    }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, DropRetain, Severity
-from retainlint.incident import Incident, Retained
-from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import backward_text, warned
+from retainlint.diagnostic import Diagnostic, DropRetain
+from retainlint.incident import Retained
+from retainlint.rules.warning_rule import WarningRule, backward_text
 from retainlint.rules.wording import code
 
 
-class NeedlessRetainGraph(Rule):
+class NeedlessRetainGraph(WarningRule[Retained]):
     """`retain_graph=True` on a walk after which nothing ever walks any part of that graph again.
 
     What the graph saved, which is most of the memory of a training step, then stays alive as long as some variable
@@ -22,16 +21,10 @@ class NeedlessRetainGraph(Rule):
     """
 
     code = "RTL201"
-    name = "needless-retain-graph"
-    severity = Severity.WARNING
+    kind = Retained
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, Retained)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, Retained)
-        return warned(
-            self,
+    def report(self, incident: Retained) -> Diagnostic:
+        return self.warning(
             incident,
             f"{backward_text(incident.backward_pass)} retains a graph that nothing walks again",
             f"retained here, and never walked again: what {code(incident.backward_pass.root)}'s graph saved stays alive",
@@ -39,12 +32,8 @@ class NeedlessRetainGraph(Rule):
             cures=(DropRetain(incident.backward_pass.moment.span, incident.value),),
         )
 
-    bad = (
-        Example(
-            "an ordinary training loop",
-            """
-              import torch
-
+    fails = {
+        "an ordinary training loop": """
               model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
               optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
               for _ in range(20):
@@ -53,13 +42,8 @@ class NeedlessRetainGraph(Rule):
             -     loss.backward(retain_graph=True)  #~ wasted RTL201
             +     loss.backward()
                   optimizer.step()
-            """,
-        ),
-        Example(
-            "the discriminator's loss, over a detached fake",
-            """
-              import torch
-
+        """,
+        "the discriminator's loss, over a detached fake": """
               generator, discriminator = torch.nn.Linear(2, 4), torch.nn.Linear(4, 1)
               of_g = torch.optim.SGD(generator.parameters(), lr=0.1)
               of_d = torch.optim.SGD(discriminator.parameters(), lr=0.1)
@@ -74,27 +58,17 @@ class NeedlessRetainGraph(Rule):
                   of_g.zero_grad()
                   g_loss.backward()
                   of_g.step()
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "two losses over one hidden layer",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "two losses over one hidden layer": """
             body, head, other = torch.nn.Linear(4, 8), torch.nn.Linear(8, 1), torch.nn.Linear(8, 1)
             for _ in range(20):
                 hidden = torch.tanh(body(torch.randn(16, 4)))
                 head(hidden).pow(2).mean().backward(retain_graph=True)
                 other(hidden).pow(2).mean().backward()
-            """,
-        ),
-        Example(
-            "the rows of a Jacobian",
-            """
-            import torch
-
+        """,
+        "the rows of a Jacobian": """
             x = torch.randn(3, requires_grad=True)
             y = torch.tanh(x) * x
             rows = []
@@ -103,25 +77,15 @@ class NeedlessRetainGraph(Rule):
                 y[i].backward(retain_graph=True)
                 rows.append(x.grad.clone())
             print(torch.stack(rows).shape)
-            """,
-        ),
-        Example(
-            "walked again only sometimes",
-            """
-            import torch
-
+        """,
+        "walked again only sometimes": """
             w = torch.ones(3, requires_grad=True)
             loss = (w * w).sum()
             loss.backward(retain_graph=True)
             if torch.rand(1).item() > 0.5:
                 (loss * 2).backward()
-            """,
-        ),
-        Example(
-            "handed to the caller",
-            """
-            import torch
-
+        """,
+        "handed to the caller": """
             class Half:
                 def __init__(self):
                     self.w = torch.ones(3, requires_grad=True)
@@ -134,17 +98,11 @@ class NeedlessRetainGraph(Rule):
             half = Half()
             total = half.run() * 2
             total.backward()
-            """,
-        ),
-        Example(
-            "a penalty on the gradient",
-            """
-            import torch
-
+        """,
+        "a penalty on the gradient": """
             w = torch.ones(3, requires_grad=True)
             loss = (w ** 3).sum()
             (slope,) = torch.autograd.grad(loss, w, create_graph=True, retain_graph=True)
             (slope ** 2).sum().backward()
-            """,
-        ),
-    )
+        """,
+    }

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Detach, Diagnostic, Label, Severity
-from retainlint.incident import Growing, Incident
-from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import backward_text, loop_at, warned
+from retainlint.diagnostic import Detach, Diagnostic, Label
+from retainlint.incident import Growing
+from retainlint.rules.warning_rule import WarningRule, backward_text, loop_at
 
 
-class GrowingGraph(Rule):
+class GrowingGraph(WarningRule[Growing]):
     """A tensor is carried from turn to turn with its graph, which is retained and walked anew each time.
 
     Turn n walks the graphs of all n turns: time grows with the square of their number, memory with each. It also adds
@@ -18,17 +17,11 @@ class GrowingGraph(Rule):
     """
 
     code = "RTL202"
-    name = "growing-graph"
-    severity = Severity.WARNING
+    kind = Growing
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, Growing)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, Growing)
+    def report(self, incident: Growing) -> Diagnostic:
         home = incident.primary.source
-        return warned(
-            self,
+        return self.warning(
             incident,
             f"{backward_text(incident.backward_pass)} walks the graphs of all earlier turns again: they grow with each turn",
             "retains and walks all turns so far",
@@ -39,12 +32,8 @@ class GrowingGraph(Rule):
             notes=(f"note: time and memory grow with each turn of {loop_at(incident.loop, home)}",),
         )
 
-    bad = (
-        Example(
-            "a hidden state carried with its graph",
-            """
-              import torch
-
+    fails = {
+        "a hidden state carried with its graph": """
               cell = torch.nn.RNNCell(4, 8)
               hidden = torch.zeros(2, 8)
               for _ in range(20):
@@ -53,13 +42,8 @@ class GrowingGraph(Rule):
                   loss = hidden.pow(2).mean()
             -     loss.backward(retain_graph=True)  #~ wasted RTL202
             +     loss.backward()
-            """,
-        ),
-        Example(
-            "a running total walked each turn",
-            """
-              import torch
-
+        """,
+        "a running total walked each turn": """
               w = torch.ones(3, requires_grad=True)
               total = torch.zeros(())
               for _ in range(20):
@@ -67,15 +51,10 @@ class GrowingGraph(Rule):
                   total = total + (w * torch.randn(3)).pow(2).sum()  #~ built
             -     total.backward(retain_graph=True)  #~ wasted RTL202
             +     total.backward()
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "detached at the end of each turn",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "detached at the end of each turn": """
             cell = torch.nn.RNNCell(4, 8)
             hidden = torch.zeros(2, 8)
             for _ in range(20):
@@ -83,25 +62,15 @@ class GrowingGraph(Rule):
                 loss = hidden.pow(2).mean()
                 loss.backward()
                 hidden = hidden.detach()
-            """,
-        ),
-        Example(
-            "one graph, built before, walked in each turn",
-            """
-            import torch
-
+        """,
+        "one graph, built before, walked in each turn": """
             w = torch.ones(3, requires_grad=True)
             shared = w.exp()
             for i in range(20):
                 (shared * i).sum().backward(retain_graph=True)
             shared.sum().backward()
-            """,
-        ),
-        Example(
-            "cut every other turn",
-            """
-            import torch
-
+        """,
+        "cut every other turn": """
             cell = torch.nn.RNNCell(4, 8)
             hidden = torch.zeros(2, 8)
             for i in range(20):
@@ -110,19 +79,13 @@ class GrowingGraph(Rule):
                 loss.backward(retain_graph=True)
                 if i % 2:
                     hidden = hidden.detach()
-            """,
-        ),
-        Example(
-            "the graph of all turns, walked once",
-            """
-            import torch
-
+        """,
+        "the graph of all turns, walked once": """
             cell = torch.nn.RNNCell(4, 8)
             hidden, total = torch.zeros(2, 8), 0
             for _ in range(20):
                 hidden = cell(torch.randn(2, 4), hidden)
                 total = total + hidden.pow(2).mean()
             total.backward()
-            """,
-        ),
-    )
+        """,
+    }

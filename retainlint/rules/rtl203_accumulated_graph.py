@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Severity
-from retainlint.rules.kept import KeptRule
-from retainlint.rules.rule import Example
+from retainlint.rules.kept_rules import KeptRule
 
 
 class AccumulatedGraph(KeptRule):
@@ -23,16 +21,10 @@ class AccumulatedGraph(KeptRule):
     """
 
     code = "RTL203"
-    name = "accumulated-graph"
-    severity = Severity.WARNING
     stored = False
 
-    bad = (
-        Example(
-            "a running loss for the log",
-            """
-              import torch
-
+    fails = {
+        "a running loss for the log": """
               model = torch.nn.Linear(4, 1)
               optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
               running = 0.0
@@ -44,13 +36,8 @@ class AccumulatedGraph(KeptRule):
             -     running += loss  #~ wasted RTL203
             +     running += loss.item()
               print(running / 20)
-            """,
-        ),
-        Example(
-            "a validation loop without no_grad",
-            """
-              import torch
-
+        """,
+        "a validation loop without no_grad": """
               model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
               total = 0.0
               for _ in range(20):
@@ -58,13 +45,8 @@ class AccumulatedGraph(KeptRule):
             -     total = total + loss  #~ wasted RTL203
             +     total = total + loss.item()
               print(total)
-            """,
-        ),
-        Example(
-            "totals by key",
-            """
-              import torch
-
+        """,
+        "totals by key": """
               model, logs = torch.nn.Linear(4, 1), {}
               for _ in range(20):
                   loss = model(torch.randn(8, 4)).pow(2).mean()
@@ -72,13 +54,8 @@ class AccumulatedGraph(KeptRule):
             -     logs["loss"] = logs.get("loss", 0) + loss  #~ wasted RTL203
             +     logs["loss"] = logs.get("loss", 0) + loss.item()
               print(logs)
-            """,
-        ),
-        Example(
-            "a meter of one's own",
-            """
-              import torch
-
+        """,
+        "a meter of one's own": """
               class Meter:
                   def __init__(self):
                       self.sum = 0.0
@@ -92,39 +69,24 @@ class AccumulatedGraph(KeptRule):
                   loss.backward()
             -     meter.update(loss)  #~ wasted RTL203
             +     meter.update(loss.item())
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "the total is walked",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "the total is walked": """
             w = torch.ones(3, requires_grad=True)
             total = 0
             for _ in range(20):
                 total = total + (w * torch.randn(3)).pow(2).sum()
             total.backward()
-            """,
-        ),
-        Example(
-            "added up without a graph",
-            """
-            import torch
-
+        """,
+        "added up without a graph": """
             model, total = torch.nn.Linear(4, 1), 0
             with torch.no_grad():
                 for _ in range(20):
                     total += model(torch.randn(8, 4)).mean()
             print(total)
-            """,
-        ),
-        Example(
-            "detached before the next turn",
-            """
-            import torch
-
+        """,
+        "detached before the next turn": """
             w = torch.ones(3, requires_grad=True)
             average = torch.zeros(())
             for _ in range(20):
@@ -132,25 +94,15 @@ class AccumulatedGraph(KeptRule):
                 average = 0.9 * average + 0.1 * loss
                 loss.backward()
                 average = average.detach()
-            """,
-        ),
-        Example(
-            "a state that runs through a network",
-            """
-            import torch
-
+        """,
+        "a state that runs through a network": """
             block = torch.nn.Linear(4, 4)
             state = torch.randn(2, 4)
             for _ in range(20):
                 state = state + torch.tanh(block(state))
             state.sum().backward()
-            """,
-        ),
-        Example(
-            "the sum that a function returns",
-            """
-            import torch
-
+        """,
+        "the sum that a function returns": """
             w = torch.ones(3, requires_grad=True)
 
             def penalty(weight):
@@ -161,6 +113,5 @@ class AccumulatedGraph(KeptRule):
 
             loss = penalty(w)
             loss.backward()
-            """,
-        ),
-    )
+        """,
+    }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Severity
-from retainlint.rules.kept import KeptRule
-from retainlint.rules.rule import Example
+from retainlint.rules.kept_rules import KeptRule
 
 
 class StoredGraph(KeptRule):
@@ -21,16 +19,10 @@ class StoredGraph(KeptRule):
     """
 
     code = "RTL204"
-    name = "stored-graph"
-    severity = Severity.WARNING
     stored = True
 
-    bad = (
-        Example(
-            "a history of losses",
-            """
-              import torch
-
+    fails = {
+        "a history of losses": """
               model, history = torch.nn.Linear(4, 1), []
               for _ in range(20):
                   loss = model(torch.randn(8, 4)).pow(2).mean()
@@ -38,13 +30,8 @@ class StoredGraph(KeptRule):
             -     history.append(loss)  #~ wasted RTL204
             +     history.append(loss.detach())
               print(sum(history) / len(history))
-            """,
-        ),
-        Example(
-            "outputs collected without no_grad",
-            """
-              import torch
-
+        """,
+        "outputs collected without no_grad": """
               model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
               outputs = []
               for _ in range(20):
@@ -52,26 +39,18 @@ class StoredGraph(KeptRule):
             -     outputs.append(output)  #~ wasted RTL204
             +     outputs.append(output.detach())
               print(torch.cat(outputs).mean().item())
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "the losses of an episode, walked at its end",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "the losses of an episode, walked at its end": """
             policy = torch.nn.Linear(4, 2)
             for _ in range(20):
                 losses = []
                 for _ in range(10):
                     losses.append(-policy(torch.randn(4)).log_softmax(0)[0])
                 torch.stack(losses).sum().backward()
-            """,
-        ),
-        Example(
-            "a window of the last ten",
-            """
+        """,
+        "a window of the last ten": """
             import collections
             import torch
 
@@ -81,31 +60,20 @@ class StoredGraph(KeptRule):
                 loss = (w * w).sum()
                 loss.backward()
                 recent.append(loss)
-            """,
-        ),
-        Example(
-            "the detached output",
-            """
-            import torch
-
+        """,
+        "the detached output": """
             model, outputs = torch.nn.Linear(4, 1), []
             for _ in range(20):
                 output = model(torch.randn(8, 4))
                 output.pow(2).mean().backward()
                 outputs.append(output.detach())
-            """,
-        ),
-        Example(
-            "a new list in each turn",
-            """
-            import torch
-
+        """,
+        "a new list in each turn": """
             w = torch.ones(3, requires_grad=True)
             for _ in range(20):
                 parts = []
                 parts.append((w * w).sum())
                 parts.append(w.exp().sum())
                 sum(parts).backward()
-            """,
-        ),
-    )
+        """,
+    }

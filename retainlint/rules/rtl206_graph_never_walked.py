@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import Diagnostic, Label, Severity, UnderNoGrad
-from retainlint.incident import Incident, NeverBackpropagated
-from retainlint.rules.rule import Example, Rule
-from retainlint.rules.surroundings import backward_around, body
-from retainlint.rules.warned import loop_at, warned
+from retainlint.diagnostic import Diagnostic, Label, UnderNoGrad
+from retainlint.incident import NeverBackpropagated
+from retainlint.rules.source_hints import backward_around, body
+from retainlint.rules.warning_rule import WarningRule, loop_at
 from retainlint.rules.wording import code, place, short
 
 
-class GraphNeverBackpropagated(Rule):
+class GraphNeverBackpropagated(WarningRule[NeverBackpropagated]):
     """An evaluation loop builds a graph in each turn, and nothing walks any of them.
 
     Without `torch.no_grad()`, the forward pass saves all that a backward pass would need. It is let go with the result,
@@ -25,15 +24,9 @@ class GraphNeverBackpropagated(Rule):
     """
 
     code = "RTL206"
-    name = "graph-never-walked"
-    severity = Severity.WARNING
-    on_by_default = False
+    kind = NeverBackpropagated
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, NeverBackpropagated)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, NeverBackpropagated)
+    def report(self, incident: NeverBackpropagated) -> Diagnostic:
         home, built = incident.primary.source, incident.built.span
         trains = re.search(r"\bbackward\(|\.step\(", body(incident.loop)) is not None
         whole = f"run {loop_at(incident.loop, home)} under `torch.no_grad()`"
@@ -41,8 +34,7 @@ class GraphNeverBackpropagated(Rule):
         part = f"compute {code(short(incident.primary.text))} under `torch.no_grad()`"
         if inside:
             part = f"compute {code(short(built.text))} ({place(built, home)}) under `torch.no_grad()`"
-        return warned(
-            self,
+        return self.warning(
             incident,
             f"{code(incident.primary.text)} builds a graph in each turn that nothing walks",
             "saves all that a walk would need",
@@ -51,12 +43,8 @@ class GraphNeverBackpropagated(Rule):
             cures=() if trains or inside else (UnderNoGrad(incident.loop),),
         )
 
-    bad = (
-        Example(
-            "an evaluation loop",
-            """
-              import torch
-
+    fails = {
+        "an evaluation loop": """
               model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
               model.eval()
               right = 0
@@ -68,13 +56,8 @@ class GraphNeverBackpropagated(Rule):
             +         output = model(torch.randn(8, 4))
             +         right += (output > 0).sum().item()
               print(right)
-            """,
-        ),
-        Example(
-            "a validation loop behind the training loop",
-            """
-              import torch
-
+        """,
+        "a validation loop behind the training loop": """
               model = torch.nn.Linear(4, 1)
               for _ in range(20):
                   model(torch.randn(8, 4)).pow(2).mean().backward()
@@ -86,41 +69,25 @@ class GraphNeverBackpropagated(Rule):
             +     for _ in range(20):
             +         output = model(torch.randn(8, 4))
             +         total += output.pow(2).mean().item()
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "under no_grad",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "under no_grad": """
             model = torch.nn.Linear(4, 1)
             with torch.no_grad():
                 for _ in range(20):
                     print(model(torch.randn(8, 4)).mean().item())
-            """,
-        ),
-        Example(
-            "walked behind the loop",
-            """
-            import torch
-
+        """,
+        "walked behind the loop": """
             model, outputs = torch.nn.Linear(4, 1), []
             for _ in range(20):
                 outputs.append(model(torch.randn(8, 4)))
             torch.cat(outputs).pow(2).mean().backward()
-            """,
-        ),
-        Example(
-            "a frozen model",
-            """
-            import torch
-
+        """,
+        "a frozen model": """
             model = torch.nn.Linear(4, 1)
             model.requires_grad_(False)
             for _ in range(20):
                 print(model(torch.randn(8, 4)).mean().item())
-            """,
-        ),
-    )
+        """,
+    }

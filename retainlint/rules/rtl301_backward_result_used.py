@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Cure, Diagnostic, DropAssignment, Label, Severity
-from retainlint.incident import Incident, ResultUsed
-from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import backward_text, warned
+from retainlint.diagnostic import Cure, Diagnostic, DropAssignment, Label
+from retainlint.incident import ResultUsed
+from retainlint.rules.warning_rule import WarningRule, backward_text
 from retainlint.rules.wording import code
 from retainlint.text.source import Span
 
 
-class BackwardResultUsed(Rule):
+class BackwardResultUsed(WarningRule[ResultUsed]):
     """The result of `backward()` is used, but it returns None.
 
     Gradients arrive in the `.grad` of the leaves. `loss = loss.backward()` loses the loss: from there on it is None, and
@@ -18,14 +17,9 @@ class BackwardResultUsed(Rule):
     """
 
     code = "RTL301"
-    name = "backward-result-used"
-    severity = Severity.WARNING
+    kind = ResultUsed
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, ResultUsed)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, ResultUsed)
+    def report(self, incident: ResultUsed) -> Diagnostic:
         backward_pass, target = incident.backward_pass.moment.span, incident.target
         labels: tuple[Label, ...] = ()
         cures: tuple[Cure, ...] = ()
@@ -35,8 +29,7 @@ class BackwardResultUsed(Rule):
             labels = (Label(target, "None from here on"),)
             if target.start < backward_pass.start:
                 cures = (DropAssignment(Span(backward_pass.source, target.start, backward_pass.end), backward_pass),)
-        return warned(
-            self,
+        return self.warning(
             incident,
             message,
             "returns None",
@@ -46,59 +39,35 @@ class BackwardResultUsed(Rule):
             cures=cures,
         )
 
-    bad = (
-        Example(
-            "the loss is overwritten",
-            """
-              import torch
-
+    fails = {
+        "the loss is overwritten": """
               w = torch.ones(3, requires_grad=True)
               loss = (w * w).sum()
             - loss = loss.backward()  #~ misused RTL301
             + loss.backward()
               print(loss)
-            """,
-        ),
-        Example(
-            "taken for the gradient",
-            """
-              import torch
-
+        """,
+        "taken for the gradient": """
               w = torch.ones(3, requires_grad=True)
               loss = (w * w).sum()
             - slope = loss.backward()  #~ misused RTL301
             + (slope,) = torch.autograd.grad(loss, w)
               print(slope)
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "handed through by a helper",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "handed through by a helper": """
             def walk(loss):
                 return loss.backward()
 
             w = torch.ones(3, requires_grad=True)
             walk((w * w).sum())
-            """,
-        ),
-        Example(
-            "thrown away on purpose",
-            """
-            import torch
-
+        """,
+        "thrown away on purpose": """
             w = torch.ones(3, requires_grad=True)
             _ = (w * w).sum().backward()
-            """,
-        ),
-        Example(
-            "a backward of one's own",
-            """
-            import torch
-
+        """,
+        "a backward of one's own": """
             class Layer:
                 def backward(self, upstream=1.0):
                     return upstream * 2.0
@@ -106,6 +75,5 @@ class BackwardResultUsed(Rule):
             upstream = Layer().backward()
             w = torch.ones(3, requires_grad=True)
             (w * upstream).sum().backward()
-            """,
-        ),
-    )
+        """,
+    }

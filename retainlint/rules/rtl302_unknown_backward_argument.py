@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from retainlint.diagnostic import Cure, Diagnostic, Label, RenameArgument, Severity
-from retainlint.incident import Incident, UnknownArgument
-from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import warned
-from retainlint.rules.wording import code, graded, short
+from retainlint.incident import UnknownArgument
+from retainlint.rules.warning_rule import WarningRule
+from retainlint.rules.wording import code, short
 
 _NEW = {
     "retain_variables": "retain_graph", "keep_graph": "retain_graph", "retain": "retain_graph",
@@ -27,7 +24,7 @@ def _meant(function: str, name: str) -> str:
     return new
 
 
-class UnknownBackwardArgument(Rule):
+class UnknownBackwardArgument(WarningRule[UnknownArgument]):
     """A walk is given an argument by a name that torch doesn't have, or no longer has.
 
     `retain_variables` became `retain_graph` in torch 0.2, and today it is a TypeError; `grad_variables` became
@@ -40,14 +37,9 @@ class UnknownBackwardArgument(Rule):
     """
 
     code = "RTL302"
-    name = "unknown-backward-argument"
-    severity = Severity.WARNING
+    kind = UnknownArgument
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, UnknownArgument)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, UnknownArgument)
+    def report(self, incident: UnknownArgument) -> Diagnostic:
         new = _meant(incident.function, incident.name)
         given = short(incident.name)  # behind `**` it may be any text
         fails = f"`{incident.function}()` has no argument `{given}`"
@@ -56,73 +48,47 @@ class UnknownBackwardArgument(Rule):
         cures: tuple[Cure, ...] = ()
         if new or incident.deprecated:
             cures = (RenameArgument(incident.call.span, incident.name, new),)
-        told = warned(
-            self,
+        return self.warning(
             incident,
             f"{code(incident.call.span.text)}: `{given}` is deprecated" if incident.deprecated else fails,
             f"`{given}` is ignored or renamed" if incident.deprecated else f"{says} '{given}'",
             f"it is called `{new}` today" if new else f"leave `{given}` out",
             *labels,
             cures=cures,
+            severity=Severity.ERROR if incident.fails else self.severity,
         )
-        return replace(told, severity=graded(incident.conditions, Severity.ERROR)) if incident.fails else told
 
-    bad = (
-        Example(
-            "an argument of torch 0.1",
-            """
-              import torch
-
+    fails = {
+        "an argument of torch 0.1": """
               w = torch.ones(3, requires_grad=True)
               loss = (w * w).sum()
             - loss.backward(retain_variables=True)  #~ misused RTL302
             + loss.backward(retain_graph=True)
               loss.backward()
-            """,
-        ),
-        Example(
-            "a gradient under its old name",
-            """
-              import torch
-
+        """,
+        "a gradient under its old name": """
               w = torch.ones(3, requires_grad=True)
               y = w * w
             - y.backward(grad_variables=torch.ones(3))  #~ misused RTL302
             + y.backward(gradient=torch.ones(3))
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "all four by name",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "all four by name": """
             w = torch.ones(3, requires_grad=True)
             y = w * w
             y.backward(gradient=torch.ones(3), retain_graph=False, create_graph=False, inputs=[w])
-            """,
-        ),
-        Example(
-            "a backward of one's own",
-            """
-            import torch
-
+        """,
+        "a backward of one's own": """
             class Engine:
                 def backward(self, loss, scale=1.0):
                     (loss * scale).backward()
 
             w = torch.ones(3, requires_grad=True)
             Engine().backward((w * w).sum(), scale=0.5)
-            """,
-        ),
-        Example(
-            "torch.autograd.backward",
-            """
-            import torch
-
+        """,
+        "torch.autograd.backward": """
             w = torch.ones(3, requires_grad=True)
             torch.autograd.backward([w * w], grad_tensors=[torch.ones(3)])
-            """,
-        ),
-    )
+        """,
+    }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, Label, Severity, ZeroFirst
-from retainlint.incident import Incident, NeverZeroed
-from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import loop_at, warned
+from retainlint.diagnostic import Diagnostic, Label, ZeroFirst
+from retainlint.incident import NeverZeroed
+from retainlint.rules.warning_rule import WarningRule, loop_at
 from retainlint.rules.wording import code
 
 
-class GradientsNeverZeroed(Rule):
+class GradientsNeverZeroed(WarningRule[NeverZeroed]):
     """A loop walks and steps, and nothing ever zeroes the gradients.
 
     `backward()` adds to `.grad`. Without `zero_grad()`, each step uses the sum of the gradients of all turns so far,
@@ -20,18 +19,11 @@ class GradientsNeverZeroed(Rule):
     """
 
     code = "RTL303"
-    name = "gradients-never-zeroed"
-    severity = Severity.WARNING
-    on_by_default = False
+    kind = NeverZeroed
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, NeverZeroed)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, NeverZeroed)
+    def report(self, incident: NeverZeroed) -> Diagnostic:
         home, owner = incident.primary.source, incident.owner
-        return warned(
-            self,
+        return self.warning(
             incident,
             f"{code(incident.primary.text)} uses the gradients of all turns so far: nothing zeroes them",
             "uses the sum over all turns",
@@ -41,12 +33,8 @@ class GradientsNeverZeroed(Rule):
             cures=(ZeroFirst(incident.backward_pass, owner),),
         )
 
-    bad = (
-        Example(
-            "zero_grad forgotten",
-            """
-              import torch
-
+    fails = {
+        "zero_grad forgotten": """
               model = torch.nn.Linear(4, 1)
               optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
               for _ in range(20):
@@ -55,13 +43,8 @@ class GradientsNeverZeroed(Rule):
                   loss.backward()  #~ walked
             -     optimizer.step()  #~ misused RTL303
             +     optimizer.step()
-            """,
-        ),
-        Example(
-            "zeroed once, before the loop",
-            """
-              import torch
-
+        """,
+        "zeroed once, before the loop": """
               w = torch.ones(3, requires_grad=True)
               optimizer = torch.optim.Adam([w])
             - optimizer.zero_grad()
@@ -70,15 +53,10 @@ class GradientsNeverZeroed(Rule):
                   (w * w).sum().backward()  #~ walked
             -     optimizer.step()  #~ misused RTL303
             +     optimizer.step()
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "gradients added up over four turns",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "gradients added up over four turns": """
             model = torch.nn.Linear(4, 1)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             for i in range(20):
@@ -86,13 +64,8 @@ class GradientsNeverZeroed(Rule):
                 if i % 4 == 3:
                     optimizer.step()
                     optimizer.zero_grad()
-            """,
-        ),
-        Example(
-            "zeroed in a helper, on the model",
-            """
-            import torch
-
+        """,
+        "zeroed in a helper, on the model": """
             def start(model):
                 model.zero_grad()
 
@@ -102,26 +75,16 @@ class GradientsNeverZeroed(Rule):
                 start(model)
                 model(torch.randn(8, 4)).pow(2).mean().backward()
                 optimizer.step()
-            """,
-        ),
-        Example(
-            "set to None by hand",
-            """
-            import torch
-
+        """,
+        "set to None by hand": """
             w = torch.ones(3, requires_grad=True)
             optimizer = torch.optim.SGD([w], lr=0.1)
             for _ in range(20):
                 (w * w).sum().backward()
                 optimizer.step()
                 w.grad = None
-            """,
-        ),
-        Example(
-            "zeroed in the closure",
-            """
-            import torch
-
+        """,
+        "zeroed in the closure": """
             w = torch.ones(3, requires_grad=True)
             optimizer = torch.optim.LBFGS([w])
 
@@ -133,6 +96,5 @@ class GradientsNeverZeroed(Rule):
 
             for _ in range(20):
                 optimizer.step(closure)
-            """,
-        ),
-    )
+        """,
+    }

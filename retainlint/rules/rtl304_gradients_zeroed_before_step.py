@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, Label, Severity, SwapZeroAndStep
-from retainlint.incident import Incident, ThrownAway
-from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import warned
+from retainlint.diagnostic import Diagnostic, Label, SwapZeroAndStep
+from retainlint.incident import ThrownAway
+from retainlint.rules.warning_rule import WarningRule
 from retainlint.rules.wording import code
 
 
-class GradientsZeroedBeforeStep(Rule):
+class GradientsZeroedBeforeStep(WarningRule[ThrownAway]):
     """The gradients that `backward()` computed are zeroed before `step()` could use them.
 
     `zero_grad()` sets each `.grad` to None, and `step()` skips a parameter whose `.grad` is None: nothing is trained, in
@@ -17,17 +16,11 @@ class GradientsZeroedBeforeStep(Rule):
     """
 
     code = "RTL304"
-    name = "gradients-zeroed-before-step"
-    severity = Severity.WARNING
+    kind = ThrownAway
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, ThrownAway)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, ThrownAway)
+    def report(self, incident: ThrownAway) -> Diagnostic:
         zeroed, step = incident.zeroed.span, incident.step
-        return warned(
-            self,
+        return self.warning(
             incident,
             f"{code(zeroed.text)} throws away the gradients before {code(step.text)} could use them",
             "zeroed here, unused",
@@ -37,12 +30,8 @@ class GradientsZeroedBeforeStep(Rule):
             cures=(SwapZeroAndStep(zeroed, step),),
         )
 
-    bad = (
-        Example(
-            "zero_grad between backward and step",
-            """
-              import torch
-
+    fails = {
+        "zero_grad between backward and step": """
               model = torch.nn.Linear(4, 1)
               optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
               for _ in range(20):
@@ -52,13 +41,8 @@ class GradientsZeroedBeforeStep(Rule):
             +     optimizer.step()
             -     optimizer.step()
             +     optimizer.zero_grad()
-            """,
-        ),
-        Example(
-            "in a helper that steps",
-            """
-              import torch
-
+        """,
+        "in a helper that steps": """
               def update(optimizer):
             -     optimizer.zero_grad()  #~ misused RTL304
                   optimizer.step()
@@ -68,15 +52,10 @@ class GradientsZeroedBeforeStep(Rule):
               optimizer = torch.optim.SGD([w], lr=0.1)
               (w * w).sum().backward()  #~ walked
               update(optimizer)
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "zeroed before the walk",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "zeroed before the walk": """
             w = torch.ones(3, requires_grad=True)
             optimizer = torch.optim.SGD([w], lr=0.1)
             for _ in range(20):
@@ -84,13 +63,8 @@ class GradientsZeroedBeforeStep(Rule):
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
-            """,
-        ),
-        Example(
-            "another optimiser's gradients",
-            """
-            import torch
-
+        """,
+        "another optimiser's gradients": """
             v, w = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
             of_v, of_w = torch.optim.SGD([v], lr=0.1), torch.optim.SGD([w], lr=0.1)
             for _ in range(20):
@@ -98,13 +72,8 @@ class GradientsZeroedBeforeStep(Rule):
                 of_w.zero_grad()
                 of_v.step()
                 of_v.zero_grad()
-            """,
-        ),
-        Example(
-            "gradients set by hand",
-            """
-            import torch
-
+        """,
+        "gradients set by hand": """
             w = torch.ones(3, requires_grad=True)
             optimizer = torch.optim.SGD([w], lr=0.1)
             (w * w).sum().backward()
@@ -112,13 +81,8 @@ class GradientsZeroedBeforeStep(Rule):
             optimizer.zero_grad()
             w.grad = clipped
             optimizer.step()
-            """,
-        ),
-        Example(
-            "a first walk for a measure alone",
-            """
-            import torch
-
+        """,
+        "a first walk for a measure alone": """
             w = torch.ones(3, requires_grad=True)
             optimizer = torch.optim.SGD([w], lr=0.1)
             w.exp().sum().backward()
@@ -126,6 +90,5 @@ class GradientsZeroedBeforeStep(Rule):
             optimizer.zero_grad()
             (w * w).sum().backward()
             optimizer.step()
-            """,
-        ),
-    )
+        """,
+    }

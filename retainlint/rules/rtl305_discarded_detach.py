@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import AssignDetach, Diagnostic, Severity
-from retainlint.incident import Discarded, Incident
-from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import name_of, warned
+from retainlint.diagnostic import AssignDetach, Diagnostic
+from retainlint.incident import Discarded
+from retainlint.rules.warning_rule import WarningRule, name_of
 from retainlint.rules.wording import code
 
 
-class DiscardedDetach(Rule):
+class DiscardedDetach(WarningRule[Discarded]):
     """`h.detach()` alone on a line does nothing.
 
     `detach()` returns a new tensor without the graph; the one that it is called on keeps its graph. Bind the result
@@ -17,17 +16,11 @@ class DiscardedDetach(Rule):
     """
 
     code = "RTL305"
-    name = "discarded-detach"
-    severity = Severity.WARNING
+    kind = Discarded
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, Discarded)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, Discarded)
+    def report(self, incident: Discarded) -> Diagnostic:
         name = name_of(incident.name)
-        return warned(
-            self,
+        return self.warning(
             incident,
             f"the result of {code(incident.primary.text)} is dropped; {code(incident.name)} keeps its graph",
             "does nothing",
@@ -37,25 +30,16 @@ class DiscardedDetach(Rule):
             cures=(AssignDetach(incident.primary, name),) if name else (),
         )
 
-    bad = (
-        Example(
-            "a hidden state that isn't cut",
-            """
-              import torch
-
+    fails = {
+        "a hidden state that isn't cut": """
               cell = torch.nn.RNNCell(4, 8)
               hidden = torch.zeros(2, 8)
               hidden = cell(torch.randn(2, 4), hidden)
             - hidden.detach()  #~ misused RTL305
             + hidden = hidden.detach()
               print(hidden.requires_grad)
-            """,
-        ),
-        Example(
-            "an attribute",
-            """
-              import torch
-
+        """,
+        "an attribute": """
               class Memory:
                   pass
 
@@ -64,34 +48,21 @@ class DiscardedDetach(Rule):
             - memory.state.detach()  #~ misused RTL305
             + memory.state = memory.state.detach()
               print(memory.state.requires_grad)
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "detached in place",
-            """
-            import torch
-
+        """,
+    }
+    runs = {
+        "detached in place": """
             w = torch.ones(3, requires_grad=True)
             hidden = w * 2
             hidden.detach_()
             print(hidden.requires_grad)
-            """,
-        ),
-        Example(
-            "used at once",
-            """
-            import torch
-
+        """,
+        "used at once": """
             w = torch.ones(3, requires_grad=True)
             print((w * 2).detach())
             last = [(w * 3).detach()]
-            """,
-        ),
-        Example(
-            "something that is no tensor",
-            """
+        """,
+        "something that is no tensor": """
             class Probe:
                 def detach(self):
                     self.on = False
@@ -101,6 +72,5 @@ class DiscardedDetach(Rule):
             probe = Probe()
             probe.detach()
             torch.ones(3, requires_grad=True).sum().backward()
-            """,
-        ),
-    )
+        """,
+    }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Cure, Diagnostic, RemoveVariable, Severity
-from retainlint.incident import Incident, OldVariable
-from retainlint.rules.rule import Example, Rule
-from retainlint.rules.warned import warned
+from retainlint.diagnostic import Cure, Diagnostic, RemoveVariable
+from retainlint.incident import OldVariable
+from retainlint.rules.warning_rule import WarningRule
 from retainlint.rules.wording import code
 
 
-class DeprecatedVariable(Rule):
+class DeprecatedVariable(WarningRule[OldVariable]):
     """`Variable(x)` has been `x` itself since torch 0.4.
 
     Its option `volatile` has no effect any more: the forward pass that it was meant to run without a graph builds one,
@@ -19,23 +18,16 @@ class DeprecatedVariable(Rule):
     """
 
     code = "RTL306"
-    name = "deprecated-variable"
-    severity = Severity.WARNING
-    on_by_default = False
+    kind = OldVariable
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, OldVariable)
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, OldVariable)
+    def report(self, incident: OldVariable) -> Diagnostic:
         volatile = "volatile" in incident.options
         argument = incident.argument
         cures: tuple[Cure, ...] = ()
         if argument is not None and not incident.options:
             cures = (RemoveVariable(incident.primary, argument),)
         cure = f"use {code(argument.text)} itself" if argument is not None else "use the tensor itself"
-        return warned(
-            self,
+        return self.warning(
             incident,
             "`volatile` has no effect: the graph is built" if volatile else "`Variable` is the tensor itself",
             "builds a graph all the same" if volatile else "nothing but its argument",
@@ -43,10 +35,8 @@ class DeprecatedVariable(Rule):
             cures=cures,
         )
 
-    bad = (
-        Example(
-            "a wrapped input",
-            """
+    fails = {
+        "a wrapped input": """
               import torch
               from torch.autograd import Variable
 
@@ -54,11 +44,8 @@ class DeprecatedVariable(Rule):
             - x = Variable(torch.randn(3))  #~ misused RTL306
             + x = torch.randn(3)
               (w * x).sum().backward()
-            """,
-        ),
-        Example(
-            "volatile",
-            """
+        """,
+        "volatile": """
               import torch
               from torch.autograd import Variable
 
@@ -67,31 +54,22 @@ class DeprecatedVariable(Rule):
             - print((w * x).sum())
             + with torch.no_grad():
             +     print((w * torch.randn(3)).sum())
-            """,
-        ),
-    )
-    good = (
-        Example(
-            "only imported",
-            """
+        """,
+    }
+    runs = {
+        "only imported": """
             import torch
             from torch.autograd import Variable
 
             w = torch.ones(3, requires_grad=True)
             print(isinstance(w, Variable))
-            """,
-        ),
-        Example(
-            "a Variable of one's own",
-            """
-            import torch
-
+        """,
+        "a Variable of one's own": """
             class Variable:
                 def __init__(self, value):
                     self.value = value
 
             x = Variable(torch.ones(3, requires_grad=True))
             x.value.sum().backward()
-            """,
-        ),
-    )
+        """,
+    }

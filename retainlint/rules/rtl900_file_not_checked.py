@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic
-from retainlint.incident import Incident
 from retainlint.rules.rule import Rule
 
 
@@ -16,11 +14,3 @@ class FileNotChecked(Rule):
     """
 
     code = "RTL900"
-    name = "file-not-checked"
-
-    def matches(self, incident: Incident) -> bool:
-        return False
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        """Never called: the linter itself makes these findings, before there are incidents."""
-        raise ValueError(f"{self.code} explains no incident")

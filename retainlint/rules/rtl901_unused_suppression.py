@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Diagnostic, Label, RemoveSuppression, Severity
-from retainlint.incident import Incident
 from retainlint.rules.rule import Rule
 from retainlint.text.source import Span
 
@@ -22,15 +21,7 @@ class UnusedSuppression(Rule):
     """
 
     code = "RTL901"
-    name = "unused-suppression"
     severity = Severity.WARNING
-
-    def matches(self, incident: Incident) -> bool:
-        return False
-
-    def explain(self, incident: Incident) -> Diagnostic:
-        """Never called: the linter itself makes these findings, after there are incidents."""
-        raise ValueError(f"{self.code} explains no incident")
 
     def tell(
         self,

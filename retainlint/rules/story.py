@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 
 from retainlint.incident import Freed, Moment
-from retainlint.rules.surroundings import carried_name, indent, kept_in, sole_name
+from retainlint.rules.source_hints import carried_name, indent, kept_in, sole_name
 from retainlint.rules.wording import code, place, short
 from retainlint.startup.records import record
 from retainlint.text.source import Source, Span

@@ -6,7 +6,7 @@ import pytest
 
 from retainlint.diagnostic import Severity
 from retainlint.incident import Condition
-from retainlint.rules.modified import rewritten
+from retainlint.rules.modified_rules import rewritten
 from retainlint.rules.story import enclosing_function
 from retainlint.rules.wording import WIDTH, circumstances, graded, keeps, listed, named, place, short
 from retainlint.text.source import Source, Span

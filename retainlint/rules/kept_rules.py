@@ -5,25 +5,23 @@ from __future__ import annotations
 import re
 
 from retainlint.diagnostic import AsNumber, Cure, Detach, Diagnostic, Label
-from retainlint.incident import Incident, Kept
-from retainlint.rules.rule import Rule
-from retainlint.rules.surroundings import carried_name
-from retainlint.rules.warned import loop_at, name_of, warned
+from retainlint.incident import Kept
+from retainlint.rules.source_hints import carried_name
+from retainlint.rules.warning_rule import WarningRule, loop_at, name_of
 from retainlint.rules.wording import code, place, short
 
 
-class KeptRule(Rule):
+class KeptRule(WarningRule[Kept]):
     """A rule for graphs that are kept from turn to turn; `stored`: in a container, not in a total."""
 
+    kind = Kept
     stored: bool
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, Kept) and incident.stored == self.stored
+    def holds(self, incident: Kept) -> bool:
+        return incident.stored == self.stored
 
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, Kept)
-        return warned(
-            self,
+    def report(self, incident: Kept) -> Diagnostic:
+        return self.warning(
             incident,
             self._message(incident),
             "keeps the graph of each turn" if incident.alive else "keeps the nodes of each turn's graph",

@@ -7,10 +7,10 @@ from abc import abstractmethod
 from typing import TypeAlias
 
 from retainlint.diagnostic import ComputeAnew, Cure, Diagnostic, KeepGraph, Label
-from retainlint.incident import Freed, Incident, Moment
-from retainlint.rules.rule import Rule
+from retainlint.incident import Freed, Moment
+from retainlint.rules.rule import IncidentRule
 from retainlint.rules.story import Story, outer_call
-from retainlint.rules.wording import circumstances, code, core_note, graded, keeps
+from retainlint.rules.wording import code, core_note, keeps
 
 Cures: TypeAlias = "tuple[tuple[str, tuple[Cure, ...]], ...]"
 """What a good engineer would try, the best first: each in words, and as data where that can be said."""
@@ -18,13 +18,14 @@ Cures: TypeAlias = "tuple[tuple[str, tuple[Cure, ...]], ...]"
 SENTENCE = "Trying to backward through the graph a second time"
 
 
-class FreedRule(Rule):
-    """A rule about a Freed incident; the subclass says when it holds, and words what is its own."""
+class FreedRule(IncidentRule[Freed]):
+    """The subclass says when it holds, and words what is its own."""
 
+    kind = Freed
     built_text = "built here"
 
     @abstractmethod
-    def holds(self, story: Story) -> bool: ...
+    def fits(self, story: Story) -> bool: ...
 
     @abstractmethod
     def message(self, story: Story) -> str: ...
@@ -36,27 +37,20 @@ class FreedRule(Rule):
         """The first words of the label at the place that built the graph."""
         return self.built_text
 
-    def matches(self, incident: Incident) -> bool:
-        return isinstance(incident, Freed) and self.holds(Story(incident))
+    def holds(self, incident: Freed) -> bool:
+        return self.fits(Story(incident))
 
-    def explain(self, incident: Incident) -> Diagnostic:
-        assert isinstance(incident, Freed)
+    def report(self, incident: Freed) -> Diagnostic:
         story = Story(incident)
         cures = self.cures(story)
-        built = incident.built.span
-        return Diagnostic(
-            code=self.code,
-            name=self.name,
-            severity=graded(incident.conditions, self.severity),
-            message=self.message(story),
-            labels=(*self._built_labels(story), *_backward_labels(story)),
-            notes=(
-                core_note(incident.witness, incident.op, SENTENCE, _when(story), story.at(built)),
-                *circumstances(incident.conditions, incident.assumptions, story.home),
-            ),
-            help="; or ".join(words for words, _ in cures),
+        when = story.iterations[1] if story.again is not None else "the second walk"
+        return self.diagnostic(
+            incident,
+            self.message(story),
+            (*self._built_labels(story), *_backward_labels(story)),
+            "; or ".join(words for words, _ in cures),
             cures=tuple(cure for _, data in cures for cure in data),
-            witness=incident.witness,
+            notes=(core_note(incident.witness, incident.op, SENTENCE, when, story.at(incident.built.span)),),
         )
 
     def _built_labels(self, story: Story) -> tuple[Label, ...]:
@@ -116,7 +110,3 @@ def _way(story: Story) -> tuple[Label, ...]:
             through = story.incident.name or (span.text if re.fullmatch(r"[\w.]+", span.text) else "")
             return (Label(span, f"reached again through {code(through)}" if through else "reached again from here"),)
     return ()
-
-
-def _when(story: Story) -> str:
-    return story.iterations[1] if story.again is not None else "the second walk"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fake_pipeline import span
 
-from retainlint.rules.surroundings import (
+from retainlint.rules.source_hints import (
     assigned,
     body,
     carried_name,

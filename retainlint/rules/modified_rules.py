@@ -1,0 +1,62 @@
+"""What the two rules about a saved tensor that was changed in place have in common."""
+
+from __future__ import annotations
+
+import re
+
+from retainlint.diagnostic import Cure, Diagnostic, Label, Severity
+from retainlint.incident import Modified
+from retainlint.rules.freed_rules import through
+from retainlint.rules.rule import IncidentRule
+from retainlint.rules.story import again
+from retainlint.rules.wording import code, core_note, keeps, named, place
+from retainlint.text.source import Span
+
+SENTENCE = "one of the variables needed for gradient computation has been modified by an inplace operation"
+
+
+class ModifiedRule(IncidentRule[Modified]):
+    """The finding is told in the order saved, changed, needed."""
+
+    kind = Modified
+
+    def modified(self, incident: Modified, message: str, help: str, cures: tuple[Cure, ...]) -> Diagnostic:
+        built, backward_pass = incident.built.span, incident.backward_pass.moment
+        iterations = again(incident.built, incident.modified, backward_pass)
+        before, after = (
+            (f"{iterations.noun} {n} " for n in (iterations.spoilt, iterations.needed)) if iterations else ("", "")
+        )
+        name = named(incident.name or base(incident.modified.span), "the weight" if incident.by_step else "the tensor")
+        is_weight = incident.by_step and not incident.name
+        saves = "saves a weight" if is_weight else keeps(incident.op, (incident.name or incident.saved,), built.text)
+        labels = [Label(built, saves or "saved here"), *through(incident.built, backward_pass)]
+        if incident.earlier is not None and incident.earlier.moment.span != backward_pass.span:
+            labels.append(Label(incident.earlier.moment.span, "this walk kept the graph"))
+        if iterations is not None and not iterations.is_call:
+            labels.append(Label(iterations.loop, ""))
+        labels.append(Label(incident.modified.span, f"{before}changes {name} in place"))
+        labels += [label for label in through(incident.modified, backward_pass) if label not in labels]
+        labels.append(Label(backward_pass.span, f"{after}needs {name} as it was when saved", primary=True))
+        at = place(built, incident.primary.source)
+        note = core_note(incident.witness, incident.op, SENTENCE, after.strip() or "the walk", at)
+        severity = Severity.WARNING if incident.supposed else self.severity
+        return self.diagnostic(incident, message, tuple(labels), help, cures=cures, notes=(note,), severity=severity)
+
+
+def base(change: Span) -> str:
+    """What an assignment to an index changes: `h` of `h[:, 0]`; "" of another change."""
+    match = re.fullmatch(r"(?!return\b)([\w.]+)\s*\[.*\](\s*[-+*/@]?=(?!=).*)?", change.text.strip(), re.DOTALL)
+    return match[1] if match else ""
+
+
+def rewritten(text: str) -> str:
+    """How the in-place change would be written out of place, in backticks, if that can be said."""
+    if augmented := re.fullmatch(r"([\w.]+)\s*(\*\*|//|[-+*/@%])=\s*(.+)", text.strip(), re.DOTALL):
+        target, operator, operand = augmented.groups()
+        return code(f"{target} = {target} {operator} {operand}")
+    text = re.sub(r"(?<=\))\.([a-z]\w*[a-z])_\(", r".\1(", text)  # what follows in the chain
+    if method := re.fullmatch(r"([\w.]+)\.([a-z]\w*[a-z])_(\(.*\))", text.strip(), re.DOTALL):
+        target, name, arguments = method.groups()
+        if name not in ("copy", "zero", "fill", "normal", "uniform"):
+            return code(f"{target} = {target}.{name}{arguments}")
+    return ""
