@@ -29,11 +29,11 @@ from retainlint.numeric.lacking import LackingModule, LackingName
 from retainlint.numeric.layout import Size
 from retainlint.numeric.nn import (
     attention,
+    calling,
     containers,
     functional,
     init,
     layers,
-    losses,
     module,
     parametrizations,
     recurrent,
@@ -44,9 +44,11 @@ from retainlint.numeric.operations import (
     elementwise,
     images,
     indexing,
+    losses,
     ordering,
     pieces,
     places,
+    pooling,
     products,
     reductions,
     shapes,
@@ -106,17 +108,22 @@ def _modules_of(source: Any) -> dict[str, Any]:
     }
 
 
+def _losses() -> dict[str, Any]:
+    return {name: kind for name, kind in _modules_of(calling).items() if issubclass(kind, calling._Loss)}
+
+
 def _nn() -> dict[str, FaceModule]:
     contents: dict[str, Any] = {"Module": module.Module, "Parameter": module.Parameter}
-    for source in (layers, containers, recurrent, losses, attention):
+    for source in (calling, layers, containers, recurrent, attention):
         contents |= _modules_of(source)
     clipping = {name: getattr(extras, name) for name in ("clip_grad_norm_", "clip_grad_value_")}
     vectors = {name: getattr(extras, name) for name in ("parameters_to_vector", "vector_to_parameters")}
     recipes = {
         name: value for name, value in vars(init).items() if name.endswith("_") or name.startswith(("calc", "_calc"))
     }
-    calls = _public(functional) | {name: getattr(functional, name) for name in functional.__all__}
-    calls |= _public(images)
+    calls = _public(functional, losses, pooling, images)
+    calls |= {"linear": products.linear, "bilinear": products.bilinear}
+    calls |= {"layer_norm": layer_operations.layer_norm, "batch_norm": layer_operations.batch_norm}
     norms = {"spectral_norm": parametrizations.spectral_norm, "weight_norm": parametrizations.weight_norm}
     names = ("register_parametrization", "cached", "is_parametrized")
     parametrize = _module("torch.nn.utils.parametrize", **{name: getattr(parametrizations, name) for name in names})
@@ -127,7 +134,9 @@ def _nn() -> dict[str, FaceModule]:
         "torch.nn.parameter": _module("torch.nn.parameter", Parameter=module.Parameter),
         "torch.nn.modules": _module("torch.nn.modules", **contents),
         "torch.nn.modules.module": _module("torch.nn.modules.module", Module=module.Module),
-        "torch.nn.modules.loss": _module("torch.nn.modules.loss", _Loss=losses._Loss, **_modules_of(losses)),
+        "torch.nn.modules.loss": _module(
+            "torch.nn.modules.loss", Module=module.Module, _Loss=calling._Loss, **_losses()
+        ),
         "torch.nn.utils": _module("torch.nn.utils", **utils),
         "torch.nn.utils.parametrize": parametrize,
         "torch.nn.utils.clip_grad": _module("torch.nn.utils.clip_grad", **clipping),
@@ -270,7 +279,7 @@ def _top() -> dict[str, Any]:
     contents |= _linear_algebra() | _public(layer_operations) | _classes(grad_mode) | _dtypes() | _public(random)
     contents |= {name: getattr(arithmetic, name) for name in ("pow", "div", "add", "sub", "mul")}
     contents |= {"dropout": functional.dropout, "prelu": functional.prelu, "selu": functional.selu}
-    contents |= {"cosine_similarity": functional.cosine_similarity, "layer_norm": layer_operations.layer_norm}
+    contents |= {"cosine_similarity": losses.cosine_similarity, "layer_norm": layer_operations.layer_norm}
     contents |= {"Tensor": Tensor, "Size": Size, "dtype": dtypes.dtype, "device": dtypes.device, "finfo": _Finfo}
     contents |= {"Generator": random.Generator, "default_generator": random.DEFAULT, "manual_seed": _seed_both}
     contents |= {
@@ -283,7 +292,7 @@ def _top() -> dict[str, Any]:
     contents |= {name: getattr(Tensor, name) for name in (*questions, *IN_PLACE)}
     contents |= {"set_num_threads": lambda count: None, "get_num_threads": lambda: 1, "autocast": extras.Ignored}
     contents |= {"use_deterministic_algorithms": lambda *args, **kwargs: None, "strided": "torch.strided"}
-    contents |= {name: getattr(functional, name) for name in ("avg_pool1d", "adaptive_avg_pool1d")}
+    contents |= {name: getattr(pooling, name) for name in ("avg_pool1d", "adaptive_avg_pool1d")}
     contents |= {"vmap": transforms.vmap, "pixel_shuffle": images.pixel_shuffle}
     contents |= {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}
     contents |= {"clip": elementwise.clamp, "multiply": arithmetic.mul, "true_divide": arithmetic.true_divide}
@@ -311,7 +320,7 @@ def _rename() -> None:
     """Classes say that they are torch's, as scripts print them."""
     for kind, home in ((Tensor, "torch"), (Size, "torch"), (module.Parameter, "torch.nn.parameter")):
         kind.__module__ = home
-    for kind in _modules_of(layers).values():
+    for kind in (_modules_of(layers) | _modules_of(calling)).values():
         kind.__module__ = "torch.nn.modules"
 
 

@@ -14,6 +14,7 @@ from retainlint.numeric.nn import init
 from retainlint.numeric.nn.containers import ModuleList
 from retainlint.numeric.nn.layers import Dropout, LayerNorm, Linear
 from retainlint.numeric.nn.module import Module, Parameter
+from retainlint.numeric.operations.products import linear
 from retainlint.numeric.tensor import Tensor
 
 
@@ -63,7 +64,7 @@ class MultiheadAttention(Module):
         length, batch, size = query.array.shape
         weights = self.in_proj_weight.chunk(3)
         biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
-        q, k, v = (self._heads(F.linear(t, w, b)) for t, w, b in zip((query, key, value), weights, biases))
+        q, k, v = (self._heads(linear(t, w, b)) for t, w, b in zip((query, key, value), weights, biases))
         scores = q @ k.transpose(-2, -1) * (1 / math.sqrt(size // self.num_heads))
         for mask in (attn_mask, None if key_padding_mask is None else key_padding_mask[:, None, None, :]):
             if mask is not None:

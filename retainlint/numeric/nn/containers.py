@@ -107,47 +107,54 @@ class ModuleList(_Listed):
         return "ModuleList(\n  " + "\n  ".join(lines) + "\n)"
 
 
-class ModuleDict(Module):
+class _Named(Module):
+    """Entries by name, all in one of the module's dictionaries."""
+
+    def _entries(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def __getitem__(self, key: str) -> Any:
+        return self._entries()[key]
+
+    def __delitem__(self, key: str) -> None:
+        del self._entries()[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries()
+
+    def __len__(self) -> int:
+        return len(self._entries())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries())
+
+    def keys(self) -> Any:
+        return self._entries().keys()
+
+    def values(self) -> Any:
+        return self._entries().values()
+
+    def items(self) -> Any:
+        return self._entries().items()
+
+
+class ModuleDict(_Named):
     """Modules by name."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
         self.update(modules or {})
 
+    def _entries(self) -> dict[str, Any]:
+        return self._modules
+
     def update(self, modules: Any) -> None:
         """Add several."""
         for name, module in modules.items() if isinstance(modules, Mapping) else modules:
             self.add_module(name, module)
 
-    def __getitem__(self, key: str) -> Any:
-        return self._modules[key]
-
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
-
-    def __delitem__(self, key: str) -> None:
-        del self._modules[key]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._modules
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def keys(self) -> Any:
-        """The names."""
-        return self._modules.keys()
-
-    def values(self) -> Any:
-        """The modules."""
-        return self._modules.values()
-
-    def items(self) -> Any:
-        """Both."""
-        return self._modules.items()
 
 
 class ParameterList(Module):
@@ -175,7 +182,7 @@ class ParameterList(Module):
         return (self[i] for i in range(self._size))
 
 
-class ParameterDict(Module):
+class ParameterDict(_Named):
     """Parameters by name."""
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
@@ -183,23 +190,8 @@ class ParameterDict(Module):
         for name, value in (values or {}).items():
             self[name] = value
 
-    def __getitem__(self, key: str) -> Any:
-        return self._parameters[key]
+    def _entries(self) -> dict[str, Any]:
+        return self._parameters
 
     def __setitem__(self, key: str, value: Any) -> None:
         setattr(self, key, value if isinstance(value, Parameter) else Parameter(value))
-
-    def __len__(self) -> int:
-        return len(self._parameters)
-
-    def keys(self) -> Any:
-        """The names."""
-        return self._parameters.keys()
-
-    def items(self) -> Any:
-        """Names and parameters."""
-        return self._parameters.items()
-
-    def values(self) -> Any:
-        """The parameters."""
-        return self._parameters.values()

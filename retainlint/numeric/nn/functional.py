@@ -8,70 +8,10 @@ import numpy as np
 
 from retainlint.numeric.lacking import LackingUse
 from retainlint.numeric.operations import elementwise as _f
-from retainlint.numeric.operations.layers import batch_norm, dropout_, embedding_, layer_norm
-from retainlint.numeric.operations.losses import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
-    cosine_similarity,
-    cross_entropy,
-    gaussian_nll_loss,
-    hinge_embedding_loss,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    margin_ranking_loss,
-    mse_loss,
-    nll_loss,
-    pairwise_distance,
-    poisson_nll_loss,
-    smooth_l1_loss,
-    triplet_margin_loss,
-)
-from retainlint.numeric.operations.pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    pad,
-)
-from retainlint.numeric.operations.products import bilinear, linear
+from retainlint.numeric.operations.layers import dropout_, embedding_, layer_norm
 from retainlint.numeric.random import DEFAULT
 from retainlint.numeric.random_tensors import exponential
 from retainlint.numeric.tensor import Tensor
-
-__all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "batch_norm",
-    "bilinear",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "cross_entropy",
-    "gaussian_nll_loss",
-    "hinge_embedding_loss",
-    "huber_loss",
-    "kl_div",
-    "l1_loss",
-    "layer_norm",
-    "linear",
-    "margin_ranking_loss",
-    "mse_loss",
-    "nll_loss",
-    "pad",
-    "pairwise_distance",
-    "poisson_nll_loss",
-    "smooth_l1_loss",
-    "triplet_margin_loss",
-]
 
 
 def relu(input: Tensor, inplace: bool = False) -> Any:

@@ -12,13 +12,14 @@ from retainlint.numeric.nn import functional as F
 from retainlint.numeric.nn import init
 from retainlint.numeric.nn.module import Module, Parameter
 from retainlint.numeric.operations.pieces import cat, flip, stack
+from retainlint.numeric.operations.products import linear
 from retainlint.numeric.tensor import Tensor
 
 Step = Callable[..., Any]
 
 
 def _gates(x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any, b_h: Any) -> Any:
-    return F.linear(h, w_h, b_h) + F.linear(x, w_x, b_x)
+    return linear(h, w_h, b_h) + linear(x, w_x, b_x)
 
 
 def _tanh_step(x: Any, state: Any, *weights: Any) -> Any:
@@ -37,8 +38,8 @@ def _lstm_step(x: Any, state: Any, *weights: Any) -> Any:
 
 
 def _gru_step(x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any, b_h: Any) -> Any:
-    reset_x, update_x, new_x = F.linear(x, w_x, b_x).chunk(3, 1)
-    reset_h, update_h, new_h = F.linear(h, w_h, b_h).chunk(3, 1)
+    reset_x, update_x, new_x = linear(x, w_x, b_x).chunk(3, 1)
+    reset_h, update_h, new_h = linear(h, w_h, b_h).chunk(3, 1)
     reset, update = (reset_x + reset_h).sigmoid(), (update_x + update_h).sigmoid()
     new = (new_x + reset * new_h).tanh()
     return (h - new) * update + new
@@ -49,6 +50,7 @@ class _Cell(Module):
 
     gates = 1
     step: Step = staticmethod(_tanh_step)
+    has_cell = False
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         super().__init__()
@@ -61,16 +63,19 @@ class _Cell(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _run(self, input: Tensor, state: Any) -> Any:
-        return self.step(input, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         alone = input.array.ndim == 1
         x = input.unsqueeze(0) if alone else input
-        state = zeros(x.array.shape[0], self.hidden_size, dtype=x.dtype) if hx is None else hx
-        state = state.unsqueeze(0) if alone and hx is not None else state
-        found = self._run(x, state)
-        return found.squeeze(0) if alone else found
+        if hx is None:
+            zero = zeros(x.array.shape[0], self.hidden_size, dtype=x.dtype)
+            hx = (zero, zero) if self.has_cell else zero
+        elif alone:
+            hx = tuple(part.unsqueeze(0) for part in hx) if self.has_cell else hx.unsqueeze(0)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        found = self.step(x, tuple(hx) if self.has_cell else hx, *weights)
+        if not alone:
+            return found
+        return tuple(part.squeeze(0) for part in found) if self.has_cell else found.squeeze(0)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
@@ -97,17 +102,7 @@ class LSTMCell(_Cell):
 
     gates = 4
     step = staticmethod(_lstm_step)
-
-    def forward(self, input: Tensor, hx: Any = None) -> Any:
-        alone = input.array.ndim == 1
-        x = input.unsqueeze(0) if alone else input
-        if hx is None:
-            zero = zeros(x.array.shape[0], self.hidden_size, dtype=x.dtype)
-            hx = (zero, zero)
-        elif alone:
-            hx = tuple(part.unsqueeze(0) for part in hx)
-        found = self._run(x, tuple(hx))
-        return tuple(part.squeeze(0) for part in found) if alone else found
+    has_cell = True
 
 
 class _Recurrent(Module):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from retainlint.numeric.arguments import REQUIRED, bound, row
 from retainlint.numeric.optim.optimizers import Optimizer
 
 
@@ -20,10 +21,6 @@ class LRScheduler:
         self._last_lr = [group["lr"] for group in optimizer.param_groups]
         self.step()
 
-    def rates(self) -> list[Any]:
-        """The rates now."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
     def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         raise NotImplementedError
@@ -37,7 +34,7 @@ class LRScheduler:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         for group, lr in zip(self.optimizer.param_groups, self.get_lr()):
             group["lr"] = lr
-        self._last_lr = self.rates()
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
         """All but the optimiser."""
@@ -46,6 +43,94 @@ class LRScheduler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` gave."""
         self.__dict__.update(state_dict)
+
+
+class _Schedule(LRScheduler):
+    """A schedule by its `options`, and its `rate`: of one group, from its first rate and the last one."""
+
+    options: Mapping[str, Any] = row()
+    rate: Any
+
+    def __init__(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
+        given = bound(type(self).__name__, {**self.options, "last_epoch": -1}, args, kwargs)
+        last_epoch = given.pop("last_epoch")
+        self.__dict__.update(given)
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        return [self.rate(base, group["lr"]) for base, group in zip(self.base_lrs, self.optimizer.param_groups)]
+
+
+def _schedule(name: str, doc: str, rate: Callable[[Any, Any, Any], Any], **options: Any) -> type[_Schedule]:
+    return type(name, (_Schedule,), {"__doc__": doc, "rate": rate, "options": options})
+
+
+def _stepped(s: Any, base: Any, lr: Any) -> Any:
+    return lr * s.gamma if s.last_epoch and s.last_epoch % s.step_size == 0 else lr
+
+
+def _on_a_line(s: Any, base: Any, lr: Any) -> Any:
+    part = min(s.last_epoch, s.total_iters) / s.total_iters
+    return base * (s.start_factor + (s.end_factor - s.start_factor) * part)
+
+
+def _cosine(s: Any, base: Any, at: int, length: int) -> Any:
+    return s.eta_min + (base - s.eta_min) * ((1 + math.cos(math.pi * at / length)) / 2)
+
+
+def _restarted(s: Any, base: Any, lr: Any) -> Any:
+    at, length = s.last_epoch, s.T_0
+    while at >= length:
+        at, length = at - length, length * s.T_mult
+    return _cosine(s, base, at, length)
+
+
+StepLR = _schedule("StepLR", "Times `gamma` every `step_size` epochs.", _stepped, step_size=REQUIRED, gamma=0.1)
+MultiStepLR = _schedule(
+    "MultiStepLR",
+    "Times `gamma` at the milestones.",
+    lambda s, base, lr: lr * s.gamma ** list(s.milestones).count(s.last_epoch),
+    milestones=REQUIRED,
+    gamma=0.1,
+)
+ExponentialLR = _schedule(
+    "ExponentialLR",
+    "Times `gamma` each epoch.",
+    lambda s, base, lr: lr * s.gamma if s.last_epoch else lr,
+    gamma=REQUIRED,
+)
+ConstantLR = _schedule(
+    "ConstantLR",
+    "A smaller rate for the first epochs.",
+    lambda s, base, lr: base * (s.factor if s.last_epoch < s.total_iters else 1),
+    factor=1 / 3,
+    total_iters=5,
+)
+LinearLR = _schedule(
+    "LinearLR",
+    "A rate that grows, or falls, on a line.",
+    _on_a_line,
+    start_factor=1 / 3,
+    end_factor=1.0,
+    total_iters=5,
+)
+CosineAnnealingLR = _schedule(
+    "CosineAnnealingLR",
+    "Half a cosine down to `eta_min`.",
+    lambda s, base, lr: _cosine(s, base, s.last_epoch, s.T_max),
+    T_max=REQUIRED,
+    eta_min=0.0,
+)
+CosineAnnealingWarmRestarts = _schedule(
+    "CosineAnnealingWarmRestarts", "Half cosines, one after another.", _restarted, T_0=REQUIRED, T_mult=1, eta_min=0.0
+)
+PolynomialLR = _schedule(
+    "PolynomialLR",
+    "Down to 0 as a power of what is left.",
+    lambda s, base, lr: base * max(0.0, 1 - s.last_epoch / s.total_iters) ** s.power,
+    total_iters=5,
+    power=1.0,
+)
 
 
 class LambdaLR(LRScheduler):
@@ -64,121 +149,10 @@ class MultiplicativeLR(LambdaLR):
     """Each rate times a function of the epoch."""
 
     def get_lr(self) -> list[Any]:
+        rates = [group["lr"] for group in self.optimizer.param_groups]
         if self.last_epoch == 0:
-            return self.rates()
-        return [lr * scale(self.last_epoch) for lr, scale in zip(self.rates(), self.lr_lambdas)]
-
-
-class StepLR(LRScheduler):
-    """Times `gamma` every `step_size` epochs."""
-
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.step_size, self.gamma = step_size, gamma
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        due = self.last_epoch and self.last_epoch % self.step_size == 0
-        return [lr * self.gamma if due else lr for lr in self.rates()]
-
-
-class MultiStepLR(LRScheduler):
-    """Times `gamma` at the milestones."""
-
-    def __init__(
-        self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1
-    ) -> None:
-        self.milestones, self.gamma = list(milestones), gamma
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        return [lr * self.gamma ** self.milestones.count(self.last_epoch) for lr in self.rates()]
-
-
-class ExponentialLR(LRScheduler):
-    """Times `gamma` each epoch."""
-
-    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = gamma
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        return [lr * self.gamma if self.last_epoch else lr for lr in self.rates()]
-
-
-class ConstantLR(LRScheduler):
-    """A smaller rate for the first epochs."""
-
-    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
-        self.factor, self.total_iters = factor, total_iters
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        return [base * (self.factor if self.last_epoch < self.total_iters else 1) for base in self.base_lrs]
-
-
-class LinearLR(LRScheduler):
-    """A rate that grows, or falls, on a line."""
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        start_factor: float = 1 / 3,
-        end_factor: float = 1.0,
-        total_iters: int = 5,
-        last_epoch: int = -1,
-    ) -> None:
-        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        part = min(self.last_epoch, self.total_iters) / self.total_iters
-        return [base * (self.start_factor + (self.end_factor - self.start_factor) * part) for base in self.base_lrs]
-
-
-class CosineAnnealingLR(LRScheduler):
-    """Half a cosine down to `eta_min`."""
-
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
-        self.T_max, self.eta_min = T_max, eta_min
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        part = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
-        return [self.eta_min + (base - self.eta_min) * part for base in self.base_lrs]
-
-
-class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half cosines, one after another."""
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        T_0: int,
-        T_mult: int = 1,
-        eta_min: float = 0.0,
-        last_epoch: int = -1,
-    ) -> None:
-        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        at, length = self.last_epoch, self.T_0
-        while at >= length:
-            at, length = at - length, length * self.T_mult
-        part = (1 + math.cos(math.pi * at / length)) / 2
-        return [self.eta_min + (base - self.eta_min) * part for base in self.base_lrs]
-
-
-class PolynomialLR(LRScheduler):
-    """Down to 0 as a power of what is left."""
-
-    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
-        self.total_iters, self.power = total_iters, power
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self) -> list[Any]:
-        left = max(0.0, 1 - self.last_epoch / self.total_iters)
-        return [base * left**self.power for base in self.base_lrs]
+            return rates
+        return [lr * scale(self.last_epoch) for lr, scale in zip(rates, self.lr_lambdas)]
 
 
 class ReduceLROnPlateau:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any
 
-from retainlint.numeric.creation import full_like, zeros_like
+from retainlint.numeric.arguments import bound, row
+from retainlint.numeric.creation import zeros_like
 from retainlint.numeric.grad_mode import enable_grad, no_grad
 from retainlint.numeric.hooks import Handle, registered
 from retainlint.numeric.tensor import Tensor
@@ -124,40 +125,61 @@ class Optimizer:
         return text + ")"
 
 
-def check_rate(lr: Any) -> None:
-    """ValueError for a learning rate below 0."""
-    if lr < 0:
-        raise ValueError(f"Invalid learning rate: {lr}")
+class _Rule(Optimizer):
+    """An optimiser whose step looks at one parameter's gradient: its `options`, and how a parameter moves in `move`.
 
+    `memory` names what it keeps of each parameter, zeros at first.
+    """
 
-class SGD(Optimizer):
-    """Gradient descent, with momentum if wanted."""
+    options: Mapping[str, Any] = row()
+    memory: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-3,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float = 0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        check_rate(lr)
-        if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        options = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
-        options |= {"nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable}
-        super().__init__(params, {**options, "fused": fused})
+    def __init__(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(params, self.checked(bound(type(self).__name__, self.options, args, kwargs)))
+
+    def checked(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The options; ValueError for one that makes no sense."""
+        if given["lr"] < 0:
+            raise ValueError(f"Invalid learning rate: {given['lr']}")
+        for number, beta in enumerate(given.get("betas", ())):
+            if not 0 <= beta < 1:
+                raise ValueError(f"Invalid beta parameter at index {number}: {beta}")
+        return given
 
     def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
-        grad = -grad if group["maximize"] else grad
-        if group["weight_decay"]:
+        if self.memory:
+            if not state:
+                state.update({"step": 0} | {name: zeros_like(param) for name in self.memory})
+            state["step"] += 1
+        grad = -grad if group.get("maximize") else grad
+        if group["weight_decay"] and not group.get("decoupled_weight_decay"):
             grad = grad.add(param, alpha=group["weight_decay"])
+        self.move(param, grad, group, state)
+
+    def move(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+        """Move one parameter along its gradient, with weight decay and sign applied."""
+        raise NotImplementedError
+
+
+_KERNEL = row(foreach=None, differentiable=False)
+_COMMON = row(maximize=False, capturable=False, **_KERNEL)
+_BETAS = row(betas=(0.9, 0.999), eps=1e-8, weight_decay=0)
+
+
+class SGD(_Rule):
+    """Gradient descent, with momentum if wanted."""
+
+    options = row(
+        lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False, **_KERNEL, fused=None
+    )
+
+    def checked(self, given: dict[str, Any]) -> dict[str, Any]:
+        made = super().checked(given)
+        if given["nesterov"] and (given["momentum"] <= 0 or given["dampening"] != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        return made
+
+    def move(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
         if group["momentum"]:
             known = state.get("momentum_buffer")
             if known is None:
@@ -168,53 +190,22 @@ class SGD(Optimizer):
         param.add_(grad, alpha=-float(group["lr"]))
 
 
-class Adam(Optimizer):
+class Adam(_Rule):
     """Steps of about the same size for all parameters."""
 
-    decoupled = False
-    decay = 0.0
+    options = row(lr=1e-3, **_BETAS, amsgrad=False, **_COMMON, fused=None, decoupled_weight_decay=False)
+    memory = ("exp_avg", "exp_avg_sq")
 
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float | None = None,
-        amsgrad: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        check_rate(lr)
-        for number, beta in enumerate(betas):
-            if not 0 <= beta < 1:
-                raise ValueError(f"Invalid beta parameter at index {number}: {beta}")
-        decay = self.decay if weight_decay is None else weight_decay
-        options = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": decay, "amsgrad": amsgrad}
-        options |= {"maximize": maximize, "foreach": foreach, "capturable": capturable}
-        super().__init__(params, {**options, "differentiable": differentiable, "fused": fused})
-
-    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+    def move(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
         (beta1, beta2), lr = group["betas"], float(group["lr"])
-        grad = -grad if group["maximize"] else grad
-        if not state:
-            state.update(step=0, exp_avg=zeros_like(param), exp_avg_sq=zeros_like(param))
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros_like(param)
-        state["step"] += 1
-        if group["weight_decay"] and self.decoupled:
+        if group["weight_decay"] and group["decoupled_weight_decay"]:
             param.mul_(1 - lr * group["weight_decay"])
-        elif group["weight_decay"]:
-            grad = grad.add(param, alpha=group["weight_decay"])
         state["exp_avg"].lerp_(grad, 1 - beta1)
         state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         spread = state["exp_avg_sq"]
         if group["amsgrad"]:
-            spread = state["max_exp_avg_sq"] = state["max_exp_avg_sq"].maximum(spread)
+            largest = state.setdefault("max_exp_avg_sq", zeros_like(param))
+            spread = state["max_exp_avg_sq"] = largest.maximum(spread)
         first, second = 1 - beta1 ** state["step"], 1 - beta2 ** state["step"]
         below = (spread.sqrt() / math.sqrt(second)).add_(group["eps"])
         param.addcdiv_(state["exp_avg"], below, value=-lr / first)
@@ -223,60 +214,29 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam whose weight decay isn't part of the gradient."""
 
-    decoupled = True
-    decay = 1e-2
+    options = row(**{**Adam.options, "weight_decay": 1e-2, "decoupled_weight_decay": True})
 
 
-class Adamax(Optimizer):
+class Adamax(_Rule):
     """Adam by the largest gradient."""
 
-    def __init__(
-        self,
-        params: Any,
-        lr: float = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-    ) -> None:
-        check_rate(lr)
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+    options = row(lr=2e-3, **_BETAS, **_COMMON)
+    memory = ("exp_avg", "exp_inf")
 
-    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+    def move(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]
-        if not state:
-            state.update(step=0, exp_avg=zeros_like(param), exp_inf=zeros_like(param))
-        state["step"] += 1
-        if group["weight_decay"]:
-            grad = grad.add(param, alpha=group["weight_decay"])
         state["exp_avg"].lerp_(grad, 1 - beta1)
         state["exp_inf"].copy_((state["exp_inf"] * beta2).maximum(grad.abs() + group["eps"]))
         param.addcdiv_(state["exp_avg"], state["exp_inf"], value=-group["lr"] / (1 - beta1 ** state["step"]))
 
 
-class RMSprop(Optimizer):
+class RMSprop(_Rule):
     """Steps divided by the running size of the gradient."""
 
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum: float = 0,
-        centered: bool = False,
-        **others: Any,
-    ) -> None:
-        check_rate(lr)
-        options = {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered}
-        super().__init__(params, {**options, "weight_decay": weight_decay, **others})
+    options = row(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, **_COMMON)
+    memory = ("square_avg",)
 
-    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
-        if not state:
-            state.update(step=0, square_avg=zeros_like(param))
-        state["step"] += 1
-        if group["weight_decay"]:
-            grad = grad.add(param, alpha=group["weight_decay"])
+    def move(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
         state["square_avg"].mul_(group["alpha"]).addcmul_(grad, grad, value=1 - group["alpha"])
         below = state["square_avg"]
         if group["centered"]:
@@ -292,48 +252,36 @@ class RMSprop(Optimizer):
             param.addcdiv_(grad, below, value=-float(group["lr"]))
 
 
-class Adagrad(Optimizer):
+class Adagrad(_Rule):
     """Steps divided by the size of all gradients so far."""
 
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-2,
-        lr_decay: float = 0,
-        weight_decay: float = 0,
-        initial_accumulator_value: float = 0,
-        eps: float = 1e-10,
-        **others: Any,
-    ) -> None:
-        check_rate(lr)
-        options = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {**options, "initial_accumulator_value": initial_accumulator_value, **others})
+    options = row(
+        lr=1e-2,
+        lr_decay=0,
+        weight_decay=0,
+        initial_accumulator_value=0,
+        eps=1e-10,
+        maximize=False,
+        **_KERNEL,
+        fused=None,
+    )
+    memory = ("sum",)
 
-    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
-        if not state:
-            state.update(step=0, sum=full_like(param, group["initial_accumulator_value"]))
-        state["step"] += 1
-        if group["weight_decay"]:
-            grad = grad.add(param, alpha=group["weight_decay"])
+    def move(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+        if state["step"] == 1:
+            state["sum"].add_(group["initial_accumulator_value"])
         lr = float(group["lr"]) / (1 + (state["step"] - 1) * group["lr_decay"])
         state["sum"].addcmul_(grad, grad, value=1)
         param.addcdiv_(grad, state["sum"].sqrt().add_(group["eps"]), value=-lr)
 
 
-class Adadelta(Optimizer):
+class Adadelta(_Rule):
     """Steps of the size of earlier steps."""
 
-    def __init__(
-        self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0, **others: Any
-    ) -> None:
-        check_rate(lr)
-        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, **others})
+    options = row(lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, **_COMMON)
+    memory = ("square_avg", "acc_delta")
 
-    def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
-        if not state:
-            state.update(square_avg=zeros_like(param), acc_delta=zeros_like(param))
-        if group["weight_decay"]:
-            grad = grad.add(param, alpha=group["weight_decay"])
+    def move(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
         rho, eps = group["rho"], group["eps"]
         state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
         delta = state["acc_delta"].add(eps).sqrt() / state["square_avg"].add(eps).sqrt() * grad
