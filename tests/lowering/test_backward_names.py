@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from machine import Machine
 
-from retainlint.lowering import lower, outline
-from retainlint.symbolic import explore
+from retainlint.lowering import outline
 from retainlint.text.source import Source
 
 
@@ -60,6 +60,6 @@ LOOP = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum(
 
 
 @pytest.mark.parametrize("name", ["my_backward", "set_backward", "run_in_backward"])
-def test_a_walk_is_found_in_a_function_of_any_name(name: str) -> None:
+def test_a_walk_is_found_in_a_function_of_any_name(machine: Machine, name: str) -> None:
     text = f"{LOOP}def {name}(loss):\n    loss.backward()\nfor _ in range(2):\n    {name}(loss)\n"
-    assert len(explore(lower(Source("t.py", text))).incidents) == 1
+    assert len(machine(text).incidents) == 1

@@ -1,4 +1,4 @@
-"""The lowering keeps the meaning: programs run as ir print what they print in Python."""
+"""The lowering keeps the meaning: programs, some written at random, run as ir print what they print in Python."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from contextlib import redirect_stdout
 from io import StringIO
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lowering.ir_interpreter import execute
 from lowering.python_programs import EXCEPTION_GROUPS, GROUPS_THAT_RAISE, PROGRAMS, STARRED_INDEX, TYPE_PARAMETERS
+from lowering.random_programs import Writer
 
 
 def in_python(text: str) -> str:
@@ -48,3 +51,18 @@ def test_exception_groups_are_read_by_any_python() -> None:
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exception groups are there since 3.11")
 def test_exception_groups() -> None:
     assert as_ir(GROUPS_THAT_RAISE) == in_python(GROUPS_THAT_RAISE)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    return Writer(lambda count: draw(st.integers(0, count - 1))).program()
+
+
+@given(programs())
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_what_is_written_at_random_prints_what_python_prints(text: str) -> None:
+    try:
+        compile(text, "program.py", "exec")
+    except SyntaxError:  # a name is used before it is declared nonlocal, or a pattern hides those behind it
+        return
+    assert as_ir(text) == in_python(text)

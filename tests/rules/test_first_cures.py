@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from machine import Machine
 
 from retainlint.diagnostic import Diagnostic
 from retainlint.lowering import lower
@@ -90,9 +91,9 @@ for _ in range(3):
 
 
 @pytest.mark.parametrize("text", SMALL)
-def test_a_state_is_told_from_a_total(text: str) -> None:
-    (found,) = explore(lower(Source("program.py", f"import torch\n{text}"))).incidents
-    assert diagnose(found).help.split("; or ")[0] == SMALL[text]
+def test_a_state_is_told_from_a_total(machine: Machine, text: str) -> None:
+    (found,) = machine(f"import torch\n{text}").diagnostics
+    assert found.help.split("; or ")[0] == SMALL[text]
 
 
 @cache

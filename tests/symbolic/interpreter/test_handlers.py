@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from retainlint.lowering import lower
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from machine import Machine
 
 PROGRAM = """
 import sys, os, torch
@@ -55,19 +52,18 @@ GOES_ON = [
 ]
 
 
-def _found(kind: str, body: str, before: str = "") -> int:
-    text = PROGRAM.format(kind=kind, body="    " + body, before=before).replace("except :", "except:")
-    return len(explore(lower(Source("handlers.py", text))).incidents)
+def handled(kind: str, body: str, before: str = "") -> str:
+    return PROGRAM.format(kind=kind, body="    " + body, before=before).replace("except :", "except:")
 
 
 @pytest.mark.parametrize(("kind", "body"), GIVES_UP)
-def test_a_handler_that_gives_up_expects_nothing(kind: str, body: str) -> None:
-    assert _found(kind, body) == 1
+def test_a_handler_that_gives_up_expects_nothing(machine: Machine, kind: str, body: str) -> None:
+    assert len(machine(handled(kind, body)).incidents) == 1
 
 
 @pytest.mark.parametrize(("kind", "body"), GOES_ON)
-def test_a_handler_that_goes_on_expects_the_failure(kind: str, body: str) -> None:
-    assert _found(kind, body) == 0
+def test_a_handler_that_goes_on_expects_the_failure(machine: Machine, kind: str, body: str) -> None:
+    assert len(machine(handled(kind, body)).incidents) == 0
 
 
 NESTED = """
@@ -98,6 +94,8 @@ except {outer}:
         ("Failed", "Exception", "print(); raise SystemExit(3)", 1),
     ],
 )
-def test_what_is_raised_instead_may_be_waited_for(inner: str, outer: str, body: str, count: int) -> None:
+def test_what_is_raised_instead_may_be_waited_for(
+    machine: Machine, inner: str, outer: str, body: str, count: int
+) -> None:
     text = NESTED.format(inner=inner, outer=outer, body=body)
-    assert len(explore(lower(Source("nested.py", text))).incidents) == count
+    assert len(machine(text).incidents) == count
