@@ -15,7 +15,7 @@ from retainlint.project.import_resolution import Modules
 from retainlint.project.module_loading import Project
 from retainlint.rules import diagnose
 from retainlint.symbolic import explore
-from retainlint.symbolic.exploration.explorer import BUDGET
+from retainlint.symbolic.state import limits
 from retainlint.text.files import Held
 from retainlint.text.source import Source
 
@@ -98,7 +98,7 @@ class Explored:
 class Machine:
     """Called with the text of `main.py`, it explores it as the linter would."""
 
-    budget: int = BUDGET
+    budget: int = limits.ENTRY_STEPS
     lowered: Callable[[Source], Program] = lower_partly
     """How modules are lowered."""
 

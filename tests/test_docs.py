@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
-from write_docs import DOCS, PAGES, ROOT, filled, generated, printed
+from write_docs import DOCS, PAGES, ROOT, filled, generated, printed, tables
 
 from retainlint import cli
 from retainlint.rules import RULES
@@ -24,6 +24,11 @@ def name_of(path: Path) -> str:
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_page_is_what_is_printed(name: str) -> None:
     assert (ROOT / name).read_text(encoding="utf-8") == printed(WRITTEN[name]), AGAIN
+
+
+def test_a_page_of_a_table_says_what_stands_in_it() -> None:
+    for path, page in tables():
+        assert path.read_text(encoding="utf-8") == page, AGAIN
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import os
@@ -50,6 +51,52 @@ def generated() -> Iterator[tuple[Path, list[str]]]:
     yield DOCS / "retainlint.schema.json", ["config", "--schema"]
 
 
+LIMITS = ("retainlint/symbolic/state/limits.py", "retainlint/lowering/limits.py")
+"""The tables of limits: assignments with a text behind each, under comments that are headings."""
+
+_LIMITS = """\
+# Limits
+
+Retainlint executes a program's paths one instruction at a time (a *step* is one instruction), and has to come to an end.
+These numbers bound how far it goes. Beyond most of them something becomes unknown, or a path is left unseen, so that a
+failure may be missed; `--show-unknown` tells where that happened to calls, loops and whole files. They count steps and
+things, never seconds, so that a program's findings don't depend on the machine. They are no settings.
+
+This page is written from {tables}.
+"""
+
+
+def limits(table: str) -> Iterator[tuple[str, str, str, str]]:
+    """Heading, name, value as it is written, and meaning of each row of a table."""
+    text = (ROOT / table).read_text(encoding="utf-8")
+    body = ast.parse(text).body
+    headings = {number: row[2:] for number, row in enumerate(text.splitlines(), 1) if row.startswith("# ")}
+    for row, meaning in zip(body, body[1:]):
+        if isinstance(row, ast.Assign) and isinstance(meaning, ast.Expr):
+            heading = headings[max(number for number in headings if number < row.lineno)]
+            words = " ".join(str(ast.literal_eval(meaning.value)).split())
+            yield heading, ast.unparse(row.targets[0]), str(ast.get_source_segment(text, row.value)), words
+
+
+def limits_page() -> str:
+    """docs/limits.md."""
+    parts = [
+        _LIMITS.format(tables=" and ".join(f"[{Path(table).parent.name}/limits.py](../{table})" for table in LIMITS))
+    ]
+    before = None
+    for heading, name, value, meaning in (row for table in LIMITS for row in limits(table)):
+        if heading != before:
+            parts.append(f"\n## {heading}\n\n| limit | value | what it bounds |\n| --- | --- | --- |\n")
+        before = heading
+        parts.append(f"| `{name}` | {value.replace('_', ',')} | {meaning} |\n")
+    return "".join(parts)
+
+
+def tables() -> Iterator[tuple[Path, str]]:
+    """The pages that are written from a table in the code, and what they say."""
+    yield DOCS / "limits.md", limits_page()
+
+
 def filled(page: str) -> str:
     """The page with what its commands print, run where its programs are."""
     with tempfile.TemporaryDirectory() as room:
@@ -71,6 +118,8 @@ def main() -> None:
     (DOCS / "rules").mkdir(exist_ok=True)
     for path, command in generated():
         path.write_text(printed(command), encoding="utf-8")
+    for path, page in tables():
+        path.write_text(page, encoding="utf-8")
     for name in PAGES:
         path = DOCS / name
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from retainlint.lowering import limits
 from retainlint.lowering.guards import LoweringError
 from retainlint.lowering.outline import Outline, outline
 from retainlint.startup.libcst_import import import_libcst
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from retainlint.program import Program
 
 __all__ = ["LoweringError", "Outline", "lower", "lower_body", "lower_partly", "outline", "prepare"]
-
-LONGEST = 30_000
-"""Rows of the longest text that is read: beyond, libcst takes minutes and gigabytes."""
 
 
 def lower(source: Source, found: Outline | None = None, *, whole: bool = False) -> Program:
@@ -46,9 +44,11 @@ def lower_partly(source: Source) -> Program:
 
 
 def _check_length(source: Source) -> None:
-    if len(source.row_starts) > LONGEST:
+    if len(source.row_starts) > limits.TEXT_ROWS:
         rows = len(source.row_starts)
-        raise LoweringError(source, f"the file is too long to be checked: {rows:,} lines, more than {LONGEST:,}", 0)
+        raise LoweringError(
+            source, f"the file is too long to be checked: {rows:,} lines, more than {limits.TEXT_ROWS:,}", 0
+        )
 
 
 def prepare() -> None:

@@ -4,23 +4,8 @@ from __future__ import annotations
 
 import re
 
+from retainlint.lowering import limits
 from retainlint.text.source import Source
-
-BRACKETS = 200
-"""Python's own parser goes no deeper; libcst crashes the process at 1,200."""
-
-
-LINKS = 1_000
-"""Operators, calls and strings that may hang on each other; libcst crashes at 4,000, and is slow long before."""
-
-
-QUOTES = 20
-"""F-strings that may stand within each other in different quotes."""
-
-
-ARMS = 1_000
-"""`elif`s, which nest, behind an `if` and those around it; libcst crashes somewhere below 30,000."""
-
 
 _ARM = re.compile(r"^([ \t]*)(if|elif)\b", re.MULTILINE)
 
@@ -43,14 +28,18 @@ _TOKEN = re.compile(
 
 def too_deep(text: str) -> int | None:
     """The offset at which `text` gets deeper than a parser can bear, if it does."""
-    if len(text) <= LINKS and sum(map(text.count, "([{")) < BRACKETS and sum(map(text.count, "\"'")) <= QUOTES:
+    if (
+        len(text) <= limits.CHAINED_LINKS
+        and sum(map(text.count, "([{")) < limits.BRACKET_DEPTH
+        and sum(map(text.count, "\"'")) <= limits.NESTED_QUOTES
+    ):
         return None  # there is no room for more
     deep = _deep_statement(text)
     return _deep_expression(text, 0, 0) if deep is None else deep
 
 
 def _deep_statement(text: str) -> int | None:
-    if text.count("elif") <= ARMS:
+    if text.count("elif") <= limits.NESTED_ARMS:
         return None
     arms: dict[int, int] = {}  # how many at each indent
     for found in _ARM.finditer(text):
@@ -58,7 +47,7 @@ def _deep_statement(text: str) -> int | None:
         arms = {other: count for other, count in arms.items() if other < indent or (other == indent and goes_on)}
         if goes_on:
             arms[indent] = arms.get(indent, 0) + 1
-            if sum(arms.values()) > ARMS:
+            if sum(arms.values()) > limits.NESTED_ARMS:
                 return found.start()
     return None
 
@@ -86,10 +75,10 @@ def _deep_expression(text: str, offset: int, quotes: int) -> int | None:
             links.append(0)
         elif kind == "string" and (inner := _interpolated(found[0])) is not None:
             at = offset + found.start() + inner
-            deep = at if quotes == QUOTES else _deep_expression(found[0][inner:-1], at, quotes + 1)
+            deep = at if quotes == limits.NESTED_QUOTES else _deep_expression(found[0][inner:-1], at, quotes + 1)
             if deep is not None:
                 return deep
-        if len(links) > BRACKETS or total > LINKS:
+        if len(links) > limits.BRACKET_DEPTH or total > limits.CHAINED_LINKS:
             return offset + found.start()
     return None
 

@@ -10,7 +10,7 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from retainlint.lowering import bindings
+from retainlint.lowering import bindings, limits
 from retainlint.lowering.bindings import Kinds, kinds_of
 from retainlint.lowering.effects import Facts, look, look_into
 from retainlint.lowering.guards import too_deep
@@ -27,10 +27,6 @@ from retainlint.text.prefilter import (
     only_speaks,
 )
 from retainlint.text.source import Source
-
-DEEPEST = 40
-"""So many functions are looked into on behalf of one name: beyond, anything may be changed."""
-
 
 _DEFINES = re.compile(r"(?:@|(?:async[ \t]+)?def\b|class\b)")
 
@@ -56,7 +52,7 @@ class Known:
             if asked in done:
                 continue
             done.add(asked)
-            if len(done) > DEEPEST:
+            if len(done) > limits.FUNCTIONS_FOLLOWED:
                 facts.outside = True
                 return
             inner = self._facts(*asked)
@@ -216,10 +212,6 @@ def _extent(source: Source, first: int, last: int, nodes: list[ast.stmt]) -> Ext
     start = source.row_starts[first - 1]
     end = source.row_starts[last] if last < len(source.row_starts) else len(source.text)
     return Extent(start, end, tuple(nodes))
-
-
-SHORTEST = 20
-"""Characters of a body that is worth a parse of its own."""
 
 
 _CRASHES = sys.version_info < (3, 11)
@@ -408,7 +400,7 @@ class _Places:
             return None
         start = row + len(before.rstrip("@")) if decorators else start
         end = self.end(function.body[-1])
-        return (start, end) if end - start >= SHORTEST else None
+        return (start, end) if end - start >= limits.PARTIAL_BODY else None
 
     def type(self, node: ast.expr) -> tuple[int, int] | None:
         """Where an annotation starts and ends; None for one that binds a name."""

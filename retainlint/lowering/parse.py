@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import libcst as cst
 
+from retainlint.lowering import limits
 from retainlint.lowering.guards import LoweringError, too_deep
 from retainlint.lowering.positions import Offsets, align, measure
 from retainlint.startup.libcst_import import parse_module
@@ -34,10 +35,6 @@ UNPACKING_DICT_COMPREHENSIONS = _present("StarredDictComp")
 IMPORTS = _present("Import", "LazyImport")
 
 IMPORTS_FROM = _present("ImportFrom", "LazyImportFrom")
-
-
-FRAMES = 12_000
-"""Python frames that the deepest text which `too_deep` lets through may need."""
 
 
 _LONE_CARRIAGE = re.compile(r"\r(?!\n)")
@@ -155,7 +152,7 @@ def no_collection() -> Iterator[None]:
 def room_to_recurse() -> Iterator[None]:
     """Lift the recursion limit while a tree is walked, so that what is checked doesn't depend on who asks."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, FRAMES))
+    sys.setrecursionlimit(max(limit, limits.PARSER_FRAMES))
     try:
         yield
     finally:

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from retainlint.lowering import LoweringError, lower
-from retainlint.lowering.guards import ARMS, BRACKETS, LINKS, too_deep
+from retainlint.lowering import LoweringError, limits, lower
+from retainlint.lowering.guards import too_deep
 from retainlint.text.source import Source
 
 LOWER = """
@@ -77,13 +77,13 @@ def test_wide_is_read(name: str) -> None:
 
 
 def test_the_limits_are_where_they_say() -> None:
-    assert too_deep("(" * BRACKETS + ")" * BRACKETS) == BRACKETS - 1
-    assert too_deep("(" * (BRACKETS - 1) + ")" * (BRACKETS - 1)) is None
-    assert too_deep("a" + "+a" * LINKS) is None
-    assert too_deep("a" + "+a" * (LINKS + 1)) == 2 * LINKS + 1
-    assert too_deep("if a: b\n" + "elif c: d\n" * ARMS) is None
-    assert too_deep("if a: b\n" + "elif c: d\n" * (ARMS + 1)) is not None
-    assert too_deep(("if a: b\n" + "elif c: d\n" * ARMS) * 3) is None
+    assert too_deep("(" * limits.BRACKET_DEPTH + ")" * limits.BRACKET_DEPTH) == limits.BRACKET_DEPTH - 1
+    assert too_deep("(" * (limits.BRACKET_DEPTH - 1) + ")" * (limits.BRACKET_DEPTH - 1)) is None
+    assert too_deep("a" + "+a" * limits.CHAINED_LINKS) is None
+    assert too_deep("a" + "+a" * (limits.CHAINED_LINKS + 1)) == 2 * limits.CHAINED_LINKS + 1
+    assert too_deep("if a: b\n" + "elif c: d\n" * limits.NESTED_ARMS) is None
+    assert too_deep("if a: b\n" + "elif c: d\n" * (limits.NESTED_ARMS + 1)) is not None
+    assert too_deep(("if a: b\n" + "elif c: d\n" * limits.NESTED_ARMS) * 3) is None
 
 
 @pytest.mark.parametrize(

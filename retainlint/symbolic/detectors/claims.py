@@ -22,7 +22,7 @@ from retainlint.incident import (
     Waste,
 )
 from retainlint.startup.records import record
-from retainlint.symbolic.state import reachability
+from retainlint.symbolic.state import limits, reachability
 from retainlint.symbolic.state.coverage import BACKWARD_NAMES, Arms, count, names_leading_to_backward
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, Graphs
 from retainlint.symbolic.state.state import BackwardRecord, Flow, State
@@ -355,7 +355,9 @@ def conditions(state: State) -> tuple[Condition, ...]:
 
 def assumptions(graphs: Graphs, nodes: Iterable[Node]) -> tuple[str, ...]:
     """What a claim over these nodes takes for granted, in words."""
-    return tuple(dict.fromkeys(text for node in nodes if (text := graphs.births[node].assumed)))[:3]
+    return tuple(dict.fromkeys(text for node in nodes if (text := graphs.births[node].assumed)))[
+        : limits.ASSUMPTIONS_SHOWN
+    ]
 
 
 def is_foreign(graphs: Graphs, node: Node) -> bool:

@@ -18,6 +18,7 @@ from retainlint.symbolic.detectors.claims import (
     roots_of,
     saving,
 )
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.graphs import Birth
 from retainlint.symbolic.state.state import BackwardRecord, State
 from retainlint.symbolic.state.values import (
@@ -33,14 +34,8 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-MOST = 8
-"""Of one place, so many stored graphs are remembered."""
 SCALINGS = frozenset(("mul", "div", "neg", "clone", "to", "alias", "view", "unsqueeze", "squeeze"))
-NESTED = 3
-"""So many containers may stand one inside the other."""
-DEEP = 5
 Places: TypeAlias = Sequence[Span | None]
-"""So many operations may stand between a total and the next turn's."""
 
 
 def added(claims: Claims, state: State, total: Value, span: Span, places: Sequence[Span | None]) -> None:
@@ -90,7 +85,7 @@ def _earlier(births: Mapping[Node, Birth], node: Node, span: Span) -> tuple[Node
     """The sum made at `span` of which `node` is a multiple, as in moving averages; and where that sum stands if it
     isn't `node` itself."""
     name: Span | None = None
-    for _ in range(DEEP):
+    for _ in range(limits.TOTAL_OPERATIONS):
         if node.is_leaf:
             return None
         if births[node].moment.span == span:
@@ -143,12 +138,12 @@ def put(
 ) -> None:
     """A value is put to what `held` has; `container` is None if that makes a new list each time."""
     now = state.moment(span)
-    roots = roots_of(state, value, NESTED)
+    roots = roots_of(state, value, limits.STORED_DEPTH)
     if not roots:
         return
     stack = claims.stored.setdefault((container, span), [])
     there = held.items if isinstance(held, ListObj) else tuple(held.items.values())
-    inside = {edge.node for each in there for edge in roots_of(state, each, NESTED)}
+    inside = {edge.node for each in there for edge in roots_of(state, each, limits.STORED_DEPTH)}
     for root in roots:
         for iterations, before, at in stack:
             iteration = later_iteration(iterations, now.iterations)
@@ -162,7 +157,7 @@ def put(
             _claim(claims, state, incident, (Edge(before),), (before,), since=at, container=container)
             break
         stack.append((now.iterations, root.node, claims.tick()))
-    del stack[:-MOST]
+    del stack[: -limits.STORED_GRAPHS]
 
 
 def _claim(
@@ -217,7 +212,7 @@ def called(claims: Claims, state: State, value: Value, span: Span) -> None:
     ):
         return
     seen = claims.called.setdefault(span, [])
-    if len(seen) >= MOST:
+    if len(seen) >= limits.STORED_GRAPHS:
         return
     now = state.moment(span)
     edges = roots_of(state, value)

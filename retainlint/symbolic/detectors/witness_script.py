@@ -13,10 +13,8 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from unicodedata import normalize
 
-LONGEST = 60
-"""Characters of the checked program that a part of a comment shows."""
-MOST_TERMS = 50
-"""Terms that a sum is written with: Python's parser, and those that walk trees, go down into each."""
+from retainlint.symbolic.state import limits
+
 _NO_GRAD = "with torch.no_grad():"
 _COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)
 """What would begin a build server's command, in whose log a script may be printed."""
@@ -102,7 +100,7 @@ class Straight:
         return call(function, arguments)
 
     def sum(self, terms: Sequence[str | ast.expr]) -> ast.expr:
-        if len(terms) > MOST_TERMS:
+        if len(terms) > limits.WITNESS_TERMS:
             return self.stand_in("passing", terms)
         total = expression("_0", terms[0])
         for term in terms[1:]:
@@ -146,7 +144,7 @@ def _lines(made: ast.stmt, comment: str, under_no_grad: bool) -> list[str]:
 def one_line(text: str) -> str:
     """The checked program's text as a comment shows it: on one line, escaped, and not too long."""
     flat = escaped(" ".join(text.split()))
-    return flat if len(flat) <= LONGEST else flat[: LONGEST - 3] + "..."
+    return flat if len(flat) <= limits.WITNESS_TEXT else flat[: limits.WITNESS_TEXT - 3] + "..."
 
 
 def escaped(text: str) -> str:

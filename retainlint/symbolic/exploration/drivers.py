@@ -16,9 +16,17 @@ from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.frameworks import lightning
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import code_text, coverage, events, gradient_events, havoc, path_choice, reachability
+from retainlint.symbolic.state import (
+    code_text,
+    coverage,
+    events,
+    gradient_events,
+    havoc,
+    limits,
+    path_choice,
+    reachability,
+)
 from retainlint.symbolic.state.classes import ancestry, class_of, find
-from retainlint.symbolic.state.imports import CHEAP
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -187,10 +195,6 @@ def _is_guess(machine: Machine, held: UnknownObj) -> bool:
     return machine.graphs.exists(held.edge) >= GUESS
 
 
-TWICE = 2
-"""A method that a trainer calls again and again is run so often on one object."""
-
-
 _OFF_AGAIN = re.compile(r"^ *[\w.]*set_grad_enabled\(True\)[\s\S]*^ *[\w.]*set_grad_enabled\(False\)", re.MULTILINE)
 
 
@@ -253,7 +257,7 @@ def _method(
     if method is None:
         return []
     results: Results = []
-    for number in range(1, TWICE + 1):
+    for number in range(1, limits.METHOD_RUNS + 1):
         for each in states:
             each.iterations = (Iteration(code.span, number, is_call=True),)
             _forget_unset(machine, each, receiver)
@@ -268,10 +272,10 @@ def _method(
         with machine.chooser.shared(len(states)):
             results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number, given)]
         machine.events.emit(events.EntryEnded(results, (receiver,)))
-        states = [s for s, _ in results if s.flow is None][:6]
+        states = [s for s, _ in results if s.flow is None][: limits.STATES_BETWEEN_RUNS]
         hurried = machine.program.module.backward_passes and len(machine.imports.told) > given_up
         if (
-            number < TWICE and before is not None and not hurried
+            number < limits.METHOD_RUNS and before is not None and not hurried
         ):  # else the next call leaves at once what took too long, and comes further
             states = changed(machine, before, states)
             if not states:
@@ -294,7 +298,7 @@ def prepare(machine: Interpreter, start: State, owner: ir.Code, objects: Objects
     if cls is not None and owner not in objects:
         state.choices, state.gradient_events, machine.running = (), (), owner
         machine.events.emit(events.EntryBegun())
-        allowance, imports.allowance = imports.allowance, CHEAP
+        allowance, imports.allowance = imports.allowance, limits.CHEAP_FUNCTION_STEPS
         try:
             _make(machine, state, cls, owner, objects)
         finally:

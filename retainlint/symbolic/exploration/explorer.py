@@ -13,9 +13,8 @@ from retainlint.symbolic.detectors import Detectors, claims_of
 from retainlint.symbolic.exploration import findings, script_entry
 from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
 from retainlint.symbolic.exploration.entry_points import callers, entries, inherited, no_leads
-from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
-from retainlint.symbolic.state import coverage, events, path_choice
+from retainlint.symbolic.state import coverage, events, limits, path_choice
 from retainlint.symbolic.state.imports import Project
 from retainlint.symbolic.state.protocol import OutOfSteps
 from retainlint.symbolic.state.state import State
@@ -23,17 +22,13 @@ from retainlint.symbolic.state.values import Const
 
 Result = TypeVar("Result")
 
-BUDGET = 80_000
-"""Steps an entry may take: the same on any machine."""
-BUDGET_BEYOND = 40_000
-"""The same where the program holds no walk itself, and only leads to those of the modules that it imports."""
-QUIET = 4_000
-"""Behind so many steps of callers that came to no walk, and to no finding, that wasn't known, those that are left aren't run."""
-FRAMES = 3_000
-
 
 def explore(
-    program: program.Program, budget: int = BUDGET, project: Project | None = None, *, tells_caught: bool = False
+    program: program.Program,
+    budget: int = limits.ENTRY_STEPS,
+    project: Project | None = None,
+    *,
+    tells_caught: bool = False,
 ) -> Exploration:
     """Run a module and every function in it that may walk and wasn't reached from elsewhere.
 
@@ -48,7 +43,7 @@ def explore(
 def _room_to_recurse() -> Iterator[None]:
     """Lift the recursion limit for a while: a call of the program takes a dozen of ours."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, FRAMES))
+    sys.setrecursionlimit(max(limit, limits.INTERPRETER_FRAMES))
     try:
         yield
     finally:
@@ -60,10 +55,10 @@ def _explore(machine: Interpreter) -> Exploration:
     for gap in program.gaps:
         machine.gap(gap.span, gap.reason)
     imports = machine.imports
-    imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
+    imports.allowance, imports.share = limits.IMPORTED_CALL_STEPS, limits.IMPORTED_STEPS_OF_ENTRY
     if not program.module.backward_passes:
-        machine.full = machine.budget = min(machine.full, BUDGET_BEYOND)
-        imports.allowance, imports.share = calls.ALLOWANCE_BEYOND, calls.SHARE_BEYOND
+        machine.full = machine.budget = min(machine.full, limits.ENTRY_STEPS_BEYOND)
+        imports.allowance, imports.share = limits.IMPORTED_CALL_STEPS_BEYOND, limits.IMPORTED_STEPS_OF_ENTRY_BEYOND
         machine.chooser.breadth = path_choice.BEYOND
     claims_of(machine).spoilt.clear()  # what can't be expressed spoils the entries that come there
     start, left = _module(machine)
@@ -101,13 +96,18 @@ def _explore(machine: Interpreter) -> Exploration:
 def _callers(machine: Interpreter, start: State, objects: Objects, owners: Container[ir.Code | None] | None) -> int:
     """Run those who call what walks, or of them only the methods of some classes; the steps that it took."""
     imports, steps = machine.imports, 0
-    imports.allowance, imports.share = calls.ALLOWANCE, calls.SHARE
+    imports.allowance, imports.share = limits.IMPORTED_CALL_STEPS, limits.IMPORTED_STEPS_OF_ENTRY
     leads = imports.project.leads if imports.project is not None and not owners else no_leads
-    machine.full, machine.chooser.breadth = min(machine.full, BUDGET_BEYOND), path_choice.BEYOND
+    machine.full, machine.chooser.breadth = min(machine.full, limits.ENTRY_STEPS_BEYOND), path_choice.BEYOND
     quiet = 0
     for code, owner in callers(list(entries(machine.program.module, None)), leads, machine.leading):
         wanted = owners is None or owner in owners
-        if wanted and code not in machine.entered and steps < BUDGET_BEYOND and quiet < QUIET:
+        if (
+            wanted
+            and code not in machine.entered
+            and steps < limits.CALLERS_STEPS
+            and quiet < limits.QUIET_CALLERS_STEPS
+        ):
             machine.steps, machine.budget = 0, machine.full
             known = len(machine.reports), len(machine.backpropagated)
             _entry(machine, start, code, owner, objects)
@@ -186,7 +186,9 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
             not ended and coverage.makes_backward(code, machine.entered)
         ):
             machine.forced = True
-            with machine.chooser.narrowed(path_choice.BEYOND if machine.steps > calls.LEAST else path_choice.OWN):
+            with machine.chooser.narrowed(
+                path_choice.BEYOND if machine.steps > limits.FORCED_ENTRY_STEPS else path_choice.OWN
+            ):
                 enter(machine, start, code, owner, objects, forced=True)
     except OutOfSteps:
         machine.events.emit(events.NotFollowed())

@@ -24,6 +24,7 @@ from retainlint.incident import (
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, witness
 from retainlint.symbolic.interpreter.machine import Interpreter, Report
+from retainlint.symbolic.state import limits
 from retainlint.text.source import Source, Span
 
 Occasion: TypeAlias = "tuple[Span, tuple[tuple[Span, int], ...]]"
@@ -85,13 +86,6 @@ def _occasion(condition: Condition, failed: Moment | None) -> Occasion | None:
     if len(pairs) < len(condition.iterations) or any(a.loop != b.loop for a, b in pairs):
         return None
     return condition.span, tuple((a.loop, b.number - a.number) for a, b in pairs)
-
-
-CLAUSES = 200
-"""So many combinations of conditions are looked at."""
-
-LIKELY = 3
-"""A walk that lacks a graph only where more conditions hold than these isn't told."""
 
 
 def told(machine: Interpreter, steps: int) -> Exploration:
@@ -178,7 +172,7 @@ def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
     if not isinstance(incident, NoGraph):
         return False
     calls, asked = len(incident.backward_pass.moment.frames), incident.conditions
-    return len(asked) > LIKELY or (
+    return len(asked) > limits.UNLIKELY_CONDITIONS or (
         any(each.depth > calls for each in asked) and _is_backpropagated(machine, incident.primary)
     )
 
@@ -207,7 +201,7 @@ def _clauses(asked: list[frozenset[Condition]]) -> list[frozenset[Condition]]:
     opposite do, other things being equal; the fewest first."""
     found = dict.fromkeys(asked)
     waiting = list(found)
-    while waiting and len(found) < CLAUSES:
+    while waiting and len(found) < limits.CONDITION_SETS:
         clause = waiting.pop()
         for condition in sorted(clause, key=_place):
             rest, opposite = clause - {condition}, _opposite(condition)

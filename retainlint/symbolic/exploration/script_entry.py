@@ -10,7 +10,7 @@ from retainlint import ir
 from retainlint.symbolic.exploration.entry_points import class_made_by, driven, entries, inherited
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import code_text, events
+from retainlint.symbolic.state import code_text, events, limits
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.code_text import WORD, text_of
 from retainlint.symbolic.state.protocol import OutOfSteps
@@ -66,11 +66,6 @@ def _backpropagating(own: Iterable[ir.Code]) -> set[str]:
     return found
 
 
-PATIENCE = 200
-"""A script that has come to no walk after so many steps is left, if its classes show what it leads to: what it prepares
-is files, options and logs, and in the middle of that nobody can say any more what a trainer finds."""
-
-
 Subclasses: TypeAlias = "frozenset[ir.Code]"
 
 NO_SUBCLASSES: Subclasses = frozenset()
@@ -106,7 +101,7 @@ def run(machine: Interpreter, begun: State, *, whole: bool = False) -> tuple[lis
 
 def _script(machine: Interpreter, states: list[State], block: ir.Block) -> list[State] | None:
     """Run the last block of a module; None if it is left, since what its heirs do shows what it leads to."""
-    known, machine.budget = machine.backward_count, machine.steps + PATIENCE
+    known, machine.budget = machine.backward_count, machine.steps + limits.SCRIPT_START_STEPS
     try:
         return machine.run(block, [each.fork() for each in states])
     except OutOfSteps:
@@ -118,7 +113,7 @@ def _script(machine: Interpreter, states: list[State], block: ir.Block) -> list[
     machine.events.emit(events.NotFollowed())
     machine.gap(
         block[0].span,
-        f"the script was left: no walk within {PATIENCE} steps, so what its classes inherit was run",
+        f"the script was left: no walk within {limits.SCRIPT_START_STEPS} steps, so what its classes inherit was run",
         spoils=False,
     )
     for each in states:

@@ -16,7 +16,7 @@ from retainlint.symbolic.models.python import dataclasses, iteration
 from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver.constants import STUMBLES
-from retainlint.symbolic.state import classes, events
+from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.classes import find, is_module
 from retainlint.symbolic.state.code_text import OWN, said
 from retainlint.symbolic.state.protocol import Args, Machine, OutOfSteps, Results
@@ -45,30 +45,6 @@ from retainlint.symbolic.state.values import (
     Wrapped,
 )
 from retainlint.text.source import Span
-
-ALLOWANCE = 8_000
-"""Steps that a call of another module may take before it is given up, unless it walks."""
-
-
-LEAST = 1_000
-"""A function that takes more is not tried again."""
-
-
-SHARE, SHARE_OF_FILE = 12_000, 50_000
-"""Steps that an entry, and all entries before it, may spend on calls of functions of other modules that hold no walk (an
-entry twice as many where the module holds one); those behind are not followed."""
-
-
-SHARE_OF_PLAIN = 6_000
-"""The same of an entry's calls of functions that are no network's: most read files, parse options, write logs."""
-
-
-BUDGET_WITH_IMPORTS = 40_000
-"""Steps that an entry may take once it has called such a function; it is run again without them if it takes more."""
-
-
-ALLOWANCE_BEYOND, SHARE_BEYOND = 1_000, 1_500
-"""The same where the program holds no walk itself: what counts are the calls that lead to one."""
 
 
 def crosses(machine: Machine, state: State, code: ir.Code) -> bool:
@@ -111,13 +87,13 @@ def followed(
         if machine.steps > budget:
             raise
     finally:
-        machine.budget, imports.crossing = budget if outer else min(budget, BUDGET_WITH_IMPORTS), outer
+        machine.budget, imports.crossing = budget if outer else min(budget, limits.ENTRY_STEPS_WITH_IMPORTS), outer
         if not (outer or imports.loading):
             imports.spend(machine.steps - start, plain=plain)
         imports.note(code, machine.steps - start, machine.running if spent else None)
     if machine.backward_count > known:
         return enter(before)
-    if allowance >= LEAST:
+    if allowance >= limits.LAST_TRY_STEPS:
         imports.endless.add(code)
     if entered is not None:
         machine.entered.intersection_update(entered)  # what was left unseen covers nothing
@@ -129,10 +105,13 @@ def followed(
 def _is_spent(machine: Machine, state: State, code: ir.Code, *, plain: bool) -> bool:
     """Whether an entry, and all before it, have spent their steps in functions of other modules."""
     imports = machine.imports
-    if plain and imports.spent_on_plain > SHARE_OF_PLAIN:
+    if plain and imports.spent_on_plain > limits.IMPORTED_STEPS_OF_PLAIN:
         return True
     module = state.frames[imports.of[code.span.source]].code
-    return imports.spent > imports.share * (1 + module.backward_passes) or imports.spent_before > SHARE_OF_FILE
+    return (
+        imports.spent > imports.share * (1 + module.backward_passes)
+        or imports.spent_before > limits.IMPORTED_STEPS_OF_FILE
+    )
 
 
 def _leads_to_backward(machine: Machine, code: ir.Code) -> bool:
@@ -167,40 +146,23 @@ def may_cut(state: State, obj: Value, forward: ir.Code) -> bool:
     return False
 
 
-DEEPEST = 24
-"""So many different functions may stand on the stack."""
-
-
-RECURSION = 2
-"""So many calls of one function may stand on the stack; the next one is cut, unless it counts down (or up)."""
-
-
-COUNTED, COUNTED_CALLS = 50, 256
-"""A function whose numbers decide how deep it goes may call itself so deeply, and so often in all."""
-
-
-TIRESOME = 8_000
-"""A function that has called itself, leads to no walk, and has taken more steps in an entry is run along one way from then
-on, and not into itself, unless it counts its way: it walks through what it is given, and what that is nobody knows."""
-
-
 Size: TypeAlias = "tuple[str, int] | None"
 
 
 def too_deep(machine: Machine, state: State, code: ir.Code, sizes: tuple[Size, ...]) -> bool:
     """Whether to cut a call: one of a function that calls itself, unless its own numbers bring that to an end."""
     frames = [state.frames[id] for id in state.stack]
-    if len(frames) >= DEEPEST and len({frame.code for frame in frames}) >= DEEPEST:
+    if len(frames) >= limits.FUNCTIONS_ON_STACK and len({frame.code for frame in frames}) >= limits.FUNCTIONS_ON_STACK:
         return True
     outer = [frame for frame in frames if frame.code is code]
     if not outer:
         return False
     machine.efforts.setdefault(code, 0)
     counts = sizes != outer[-1].sizes and state.choices == outer[-1].assumed
-    if len(outer) < RECURSION:
+    if len(outer) < limits.RECURSIVE_CALLS:
         return not counts and _is_tiresome(machine, code)
     machine.deep[code] = machine.deep.get(code, 0) + 1
-    return not counts or len(outer) >= COUNTED or machine.deep[code] > COUNTED_CALLS
+    return not counts or len(outer) >= limits.COUNTED_DEPTH or machine.deep[code] > limits.COUNTED_CALLS
 
 
 @contextmanager
@@ -218,7 +180,11 @@ def paced(machine: Machine, code: ir.Code) -> Iterator[None]:
 
 
 def _is_tiresome(machine: Machine, code: ir.Code) -> bool:
-    return machine.efforts.get(code, 0) > TIRESOME and not code.backward_passes and code not in machine.leading
+    return (
+        machine.efforts.get(code, 0) > limits.RECURSIVE_STEPS
+        and not code.backward_passes
+        and code not in machine.leading
+    )
 
 
 def size(state: State, value: Value) -> Size:

@@ -12,6 +12,7 @@ from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, se
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
@@ -113,7 +114,7 @@ def within(machine: Machine, state: State, iterable: Value, span: Span) -> tuple
     def around(state: State, number: int, value: Value) -> Results | None:
         if any(source.length is not None and source.length < number for source in beside.values()):
             return None
-        index = Const(number - 1) if number <= iteration.EXACT else Symbol(ticket(), iteration.EXACT)
+        index = Const(number - 1) if number <= limits.EXACT_ITERATIONS else Symbol(ticket(), limits.EXACT_ITERATIONS)
         counted = (terms.sum_of("+", index, held.start),) if held.kind == "enumerate" else ()
         rows: list[tuple[State, tuple[Value, ...]]] = [(state, counted)]
         for at in range(len(held.parts)):

@@ -26,7 +26,7 @@ from retainlint.symbolic.models.python import containers
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, loop_periods
-from retainlint.symbolic.state import classes, code_text, events
+from retainlint.symbolic.state import classes, code_text, events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, Frame, State
 from retainlint.symbolic.state.values import (
@@ -119,10 +119,6 @@ def is_assertion(block: ir.Block) -> bool:
     return only_raises(block) and block[-1].span.text.startswith("assert")
 
 
-ALLOWANCE = 1_000
-"""Steps that a decorator of another module may take before it is given up, unless it walks: what takes more writes docs."""
-
-
 def make_function(state: State, code: ir.Code) -> Closure:
     registers = state.frame.registers
     defaults = tuple((p.name, registers[p.default]) for p in code.params if p.default is not None)
@@ -160,7 +156,7 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
         return [(state, target)]
     if isinstance(decorator, Closure | Bound | Partial) or isinstance(obj, Instance | ClassObj):
         imports, allowance = machine.imports, machine.imports.allowance
-        imports.allowance = min(allowance, ALLOWANCE)
+        imports.allowance = min(allowance, limits.DECORATOR_STEPS)
         try:
             return call(machine, state, decorator, Args((target,), spans=(span,)), span)
         finally:

@@ -15,17 +15,11 @@ from retainlint.symbolic.interpreter import loop_plan
 from retainlint.symbolic.interpreter.loop_plan import Plan
 from retainlint.symbolic.merging.merge_states import forget_dead, sort_iteration
 from retainlint.symbolic.solver import terms
-from retainlint.symbolic.state import reachability
+from retainlint.symbolic.state import limits, reachability
 from retainlint.symbolic.state.protocol import Machine, OutOfSteps
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Symbol, Term, Value, symbols
 from retainlint.text.source import Span
-
-STEPS = 8_000
-"""So many steps may be spent on it."""
-
-ATTEMPTS = 2
-"""A counter that not every turn moves has grown later than others."""
 
 _COUNTED = re.compile(r"\b([^\W\d]\w*) *%|^([^\W\d]\w*) *(?:==|[<>]=?)|\blen\(([^\W\d]\w*)\) *(?:%|==|[<>]=?)")
 
@@ -38,7 +32,7 @@ class Counting:
         self.names: loop_plan.Sizes = {}
         self.objects: loop_plan.Sizes | None = None
         self.tried: set[loop_plan.Place] = set()
-        self.left = 0 if machine.trying else ATTEMPTS
+        self.left = 0 if machine.trying else limits.ACCELERATIONS
 
     def iteration(self, number: int, begun: list[State], again: Callable[[State], list[State]]) -> None:
         """A turn begins in each of these states; `again` begins another one behind it."""
@@ -91,7 +85,7 @@ def _attempt(
     loop_plan.widen(tried, places)
     known = frozenset(choice.condition.span for choice in state.choices)
     budget = machine.budget
-    machine.budget = min(budget, machine.steps + STEPS)
+    machine.budget = min(budget, machine.steps + limits.ACCELERATION_STEPS)
 
     def run(begun: list[State], *, backpropagating: bool) -> list[State]:
         """Run a turn, and begin another one behind those paths that walked in it, or behind the others."""
@@ -141,16 +135,6 @@ def _iteration(moment: Moment, loop: Span) -> int:
     return next((iteration.number for iteration in moment.iterations if iteration.loop == loop), 0)
 
 
-NEAR = 8
-"""A path that may not leap takes so many turns more, one after the other, until it may."""
-
-BETWEEN = 2
-"""So many turns are tried in place of all that lie between: one that drops a graph may do it for the next one only."""
-
-
-DEAR = 160
-"""A second one is tried only where the first took less than such a share of the budget."""
-
 _REMOVING = {"pop", "popleft", "remove"}
 
 
@@ -175,14 +159,14 @@ def cross(
     ready: list[State] = []
     done: list[State] = []
     waiting = states
-    for step in range(1, NEAR + 1):
+    for step in range(1, limits.SKIP_ITERATIONS + 1):
         following: list[State] = []
         index = terms.binary("+", at, Const(step)) or at
         for each in waiting:
             most = plan.most(each)
             if (most is not None and most < 4) or not (lost := _lost(machine, instr, plan, each, first)):
                 ready.append(each)
-            elif step == NEAR or _is_stuck(machine, plan, each, number + step, number):
+            elif step == limits.SKIP_ITERATIONS or _is_stuck(machine, plan, each, number + step, number):
                 each.reported |= _with_all_below(each, lost)
                 ready.append(each)
             else:
@@ -207,12 +191,12 @@ def _lost(machine: Machine, instr: ir.For, plan: Plan, state: State, first: Stat
     spoilt = _spoilt(state)
     if not spoilt:
         return set()
-    begun, steps = machine.steps, machine.budget // DEAR
+    begun, steps = machine.steps, machine.budget // limits.SECOND_TRY_DIVISOR
     states, unknowns = [state.fork()], set[int]()
     passing = _passing(state, first, any(map(_removes, ir.walk(instr.body))))
     lost: set[Node] = set()
     with machine.trial(lambda _: False) as failed:
-        for _ in range(BETWEEN):
+        for _ in range(limits.SKIPPED_ITERATIONS_TRIED):
             states = _iteration_between(machine, instr, plan, states, first, unknowns)
             held, missing = _shares(states, spoilt, unknowns, passing, failed=failed())
             lost |= held & missing

@@ -9,18 +9,13 @@ from typing import TypeAlias
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.solver import congruences, decisions, intervals, terms
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.protocol import Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Symbol, Term, Value
 from retainlint.text.source import Span
-
-ITERATIONS = 4
-
-PARTS = 2_000
-"""A loop over layers, objects or weights takes every one of them in turn, as long as it takes no more steps than this
-without those of its calls: each turn may change another of them."""
 
 
 @record
@@ -136,7 +131,9 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int 
     source = iteration.source_of(machine, state, iterable, span)
     length = source.length
     loop = ticket()
-    if length is not None and (length <= iteration.EXACT or (source.parts and length * body <= PARTS)):
+    if length is not None and (
+        length <= limits.EXACT_ITERATIONS or (source.parts and length * body <= limits.EXACT_LOOP_STEPS)
+    ):
         whole = None if source.whole is None else decisions.compare(state, "==", source.whole, Const(length))
         return Plan(length, True, source.at, loop, source.indexed, whole=whole)
     size: Value = Const(length) if length is not None else source.size or Term("len", (iterable,))
@@ -144,7 +141,17 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int 
     last = terms.sum_of("-", size, Const(1))
     sure = length is not None or not source.counted
     return Plan(
-        ITERATIONS, False, source.at, loop, source.indexed, sure, size, middle, last, source.span, sizes=source.sizes
+        limits.LOOP_ITERATIONS,
+        False,
+        source.at,
+        loop,
+        source.indexed,
+        sure,
+        size,
+        middle,
+        last,
+        source.span,
+        sizes=source.sizes,
     )
 
 

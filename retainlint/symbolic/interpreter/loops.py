@@ -12,22 +12,13 @@ from retainlint.symbolic.interpreter.generators import over_generator, within
 from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, new_states, settled, sort_iteration
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.reachability import sweep
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import Bound, GeneratorObj, Instance, Value
 from retainlint.text.source import Span
-
-KNOWN_ITERATIONS = 12
-"""While its condition is known, a `while` runs so many turns at most."""
-
-
-UNKNOWN_ITERATIONS = 4
-
-
-COUNTERS = 3
-"""From this turn on, a state that differs from an earlier one only by numbers and texts counts as repeated."""
 
 
 def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
@@ -133,7 +124,11 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
         live = skipping + iterations.run(begun, plan.index(number) if number < plan.iterations else None)
         if live and plan.may_end(live[0], number):
             live, repeated = new_states(
-                machine, live, seen, lenient=number >= COUNTERS and not plan.exact, grown=not plan.exact
+                machine,
+                live,
+                seen,
+                lenient=number >= limits.LENIENT_FROM_ITERATION and not plan.exact,
+                grown=not plan.exact,
             )
             exhausted += repeated
         if not live or (deep and number >= 2 and not plan.exact and plan.loop not in live[0].deciding):
@@ -154,10 +149,10 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
     live = [state]
     decided = True
     number = 0
-    unknown_iterations = 2 if _is_deep(machine, outer) else UNKNOWN_ITERATIONS
+    unknown_iterations = limits.WHILE_ITERATIONS_NESTED if _is_deep(machine, outer) else limits.WHILE_ITERATIONS_UNKNOWN
     is_endless = all(isinstance(each, ir.Const) for each in instr.test)
     counting = loop_acceleration.Counting(machine, instr)
-    while live and number < (KNOWN_ITERATIONS if decided else unknown_iterations):
+    while live and number < (limits.WHILE_ITERATIONS_KNOWN if decided else unknown_iterations):
         number += 1
         begun: list[State] = []
         for each in live:
@@ -174,7 +169,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
                 truth = True
                 presumed |= decisions.presume(tested, tested.read(instr.cond))
             (begun if truth else finished).append(tested)
-        if number == 1 or not decided or is_endless or number == KNOWN_ITERATIONS:
+        if number == 1 or not decided or is_endless or number == limits.WHILE_ITERATIONS_KNOWN:
             counting.iteration(number, begun, partial(_again, machine, instr, outer))
         live, left = sort_iteration(machine.run(instr.body, begun))
         ended += left

@@ -15,7 +15,7 @@ from retainlint.symbolic.merging.dead_registers import spent
 from retainlint.symbolic.merging.equivalence import Hint
 from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_registers, join
 from retainlint.symbolic.solver import decisions
-from retainlint.symbolic.state import events
+from retainlint.symbolic.state import events, limits
 from retainlint.symbolic.state.coverage import Sites
 from retainlint.symbolic.state.events import Events
 from retainlint.symbolic.state.graphs import Graphs
@@ -28,9 +28,6 @@ from retainlint.text.source import Span
 
 BRANCHING = (ir.If, ir.For, ir.While, ir.With, ir.Try)
 """Instructions that tell what is alive behind them."""
-
-DEFINING = 8_000
-"""A module's body that has taken more steps and walked nothing only defines things: few ways through it are followed."""
 
 
 @record
@@ -229,7 +226,7 @@ class Interpreter:
     def room(self) -> int:
         """How many states may run side by side in the block that is being run."""
         room = self.chooser.room(self.steps / self.full)
-        defines = self.running is self.program.module and self.steps > DEFINING and not self.backpropagated
+        defines = self.running is self.program.module and self.steps > limits.DEFINING_STEPS and not self.backpropagated
         return min(room, BEYOND.widest) if defines else room
 
     def prune(self, states: list[State], span: Span) -> list[State]:

@@ -9,8 +9,8 @@ from retainlint import ir, program
 from retainlint.program import Effect, Origin, Part, Parts, Use
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import events
-from retainlint.symbolic.state.imports import MODULES, ROWS, STEPS, Imports, Loaded, Project, Waiting
+from retainlint.symbolic.state import events, limits
+from retainlint.symbolic.state.imports import Imports, Loaded, Project, Waiting
 from retainlint.symbolic.state.protocol import Args, Machine, OutOfSteps
 from retainlint.symbolic.state.state import Base, Frame, State, ticket
 from retainlint.symbolic.state.values import Closure, Const, External, Imported, Module, TensorObj, UnknownObj, Value
@@ -91,7 +91,7 @@ def _pay(machine: Machine, state: State, module: Loaded, name: str) -> bool:
 def _program(machine: Machine, place: str, span: Span) -> program.Program | None:
     imports = machine.imports
     assert imports.project is not None
-    if imports.read >= MODULES or imports.rows >= ROWS:
+    if imports.read >= limits.MODULES_READ or imports.rows >= limits.ROWS_READ:
         machine.gap(
             span, f"`{imports.project.dotted(place)}` was not read: this file's imports lead to too many modules"
         )
@@ -228,7 +228,7 @@ def _aside(machine: Machine, state: State, module: Loaded, run: Callable[[State]
     steps, budget = machine.steps, machine.budget
     machine.events.emit(events.ModulePartBegun())
     running = len(module.running)
-    machine.steps, machine.budget = module.steps, STEPS
+    machine.steps, machine.budget = module.steps, limits.MODULE_BODY_STEPS
     try:
         for after in run(own):
             own = after

@@ -11,7 +11,7 @@ from retainlint.symbolic.models.torch import data, operations, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
-from retainlint.symbolic.state import classes, events
+from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
@@ -37,8 +37,6 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-_MOST = 8
-"""Of so many places of a list it is remembered what was put there."""
 _MODULES = External("sys.modules")
 """A module that is asked for by its name is anything."""
 
@@ -196,7 +194,7 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
                 state.set(obj, ListObj(tuple(known or ()), known is None, kind, limit))
             else:
                 places = (*(each for each in held.places if each[0] != index), (index, value))
-                state.set(obj, ListObj((*items, value), True, kind, limit, places=places[-_MOST:]))
+                state.set(obj, ListObj((*items, value), True, kind, limit, places=places[-limits.LIST_PLACES :]))
         case DictObj():
             if isinstance(index, Const) and index not in held.items:
                 text = span.text.partition("[")[0]

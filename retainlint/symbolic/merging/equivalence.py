@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from retainlint.autograd.graph import Edge, Node
 from retainlint.ir import Code
 from retainlint.symbolic.solver.decisions import is_cast
-from retainlint.symbolic.state import reachability
+from retainlint.symbolic.state import limits, reachability
 from retainlint.symbolic.state.graphs import Graphs, whole
 from retainlint.symbolic.state.state import Frame, State, replaced
 from retainlint.symbolic.state.values import (
@@ -170,12 +170,6 @@ _MAPPINGS = (dict, MappingProxyType)
 _MANY = (*_MAPPINGS, tuple, Ref)
 
 
-_HINTS = 8
-"""So many places where states differed are asked first when others are compared."""
-
-_DEEP = 20
-"""Containers nested deeper count as holding something."""
-
 _SIMPLE: frozenset[type] = frozenset({Const, External, Term, Symbol})
 
 _COMPUTED: frozenset[type] = frozenset({Term, Symbol})
@@ -268,7 +262,7 @@ class Comparison(Shapes):
     def hint(self, is_frame: bool, id: int, name: str | int) -> None:
         """Note where both differ; the oldest of many hints is dropped."""
         self.hints.append((is_frame, id, name))
-        del self.hints[:-_HINTS]
+        del self.hints[: -limits.DIFFERENCE_HINTS]
 
     def apart(self, a: Mapping[Key, Value], b: Mapping[Key, Value]) -> Key | None:
         """A name under which both hold a flag, a number or the like, and differ: most states do, so it is asked first."""
@@ -428,7 +422,7 @@ class Comparison(Shapes):
         if type(value) is Const:
             return self.lenient and (self.blind or not isinstance(value.value, (bool, type(None))))
         if type(value) is Ref:
-            return depth < _DEEP and self.bare(state, state.heap[value.id], depth)
+            return depth < limits.EMPTINESS_DEPTH and self.bare(state, state.heap[value.id], depth)
         return type(value) in _COMPUTED or (type(value) is External and not value.path.startswith("torch"))
 
     def bare(self, state: State, held: HeapObj, depth: int = 0) -> bool:

@@ -13,7 +13,7 @@ from retainlint.symbolic.merging.equivalence import Hint, equivalent
 from retainlint.symbolic.solver import congruences, feasibility, finite_domains
 from retainlint.symbolic.solver.decisions import negate
 from retainlint.symbolic.solver.intervals import latest
-from retainlint.symbolic.state import gradient_events
+from retainlint.symbolic.state import gradient_events, limits
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.path_condition import Truths, begun_equivalent
 from retainlint.symbolic.state.protocol import Machine
@@ -150,16 +150,6 @@ Known: TypeAlias = "dict[Value, bool]"
 """Conditions and their answers."""
 
 
-PRESSURE = 2
-"""From so many states on, those that differ only in numbers, texts and plain lists count as alike."""
-
-MOST = 6
-"""Where two paths merge of which each has chosen no more conditions than this, what each has chosen is kept as one."""
-
-CROWDED = 6
-"""The same where others wait that will run as these do."""
-
-
 def join(
     graphs: Graphs,
     states: list[State],
@@ -180,7 +170,7 @@ def join(
         return states
     kept: list[list[State]] = []
     merged: set[int] = set()
-    lenient = len(states) > PRESSURE or len(states) * beside > CROWDED
+    lenient = len(states) > limits.LENIENT_STATES or len(states) * beside > limits.LENIENT_STATES_BESIDE
     blind = lenient and since is not None
     for state in states:
         for group in kept:
@@ -316,7 +306,9 @@ def _either(ours: Known, theirs: Known) -> Known:
     if _is_one_answer(ours, theirs):
         return {}
     sides = [_alone(ours), _alone(theirs)]
-    if not all(0 < len(side) <= MOST for side in sides) or sides[0] == [negate(each) for each in sides[1][:2]]:
+    if not all(0 < len(side) <= limits.MERGED_CONDITIONS for side in sides):
+        return {}
+    if sides[0] == [negate(each) for each in sides[1][:2]]:
         return {}
     return {Term("any", tuple(Term("all", tuple(side)) for side in sides)): True}
 

@@ -22,7 +22,7 @@ from retainlint.symbolic.models.torch import (
     transforms,
 )
 from retainlint.symbolic.models.unknown import conventions, objects, weights
-from retainlint.symbolic.state import classes, gradient_events
+from retainlint.symbolic.state import classes, gradient_events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -74,7 +74,7 @@ def canonical(path: str) -> str:
     return f"{_ALIASES[head]}.{last}" if head in _ALIASES else path
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=limits.REMEMBERED_NAMES)
 def member(path: str, name: str) -> External:
     """What an imported thing has under a name."""
     return External(canonical(f"{path}.{name}"))

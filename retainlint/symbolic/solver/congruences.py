@@ -9,17 +9,11 @@ from itertools import product
 from math import lcm
 from typing import TypeAlias, TypeGuard
 
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, Symbol, Term, Value
 from retainlint.text.source import Span
 
-WIDEST = 2_000
-"""No more numbers are tried for one unknown, or pairs of numbers for two."""
-DIVISORS = 16
-"""Where a divisor is unknown too, it is one of these, or a large number."""
-MANY = 1_009
-DEEPEST = 40
-"""Terms that are nested deeper are worked out step by step."""
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
     "==": operator.eq, "<": operator.lt, "<=": operator.le,
@@ -74,7 +68,7 @@ def _test(value: Term, known: list[tuple[Value, bool]], names: tuple[Value, ...]
     return _compiled(f"lambda {', '.join(spelled.values())}: bool({asked}) if {' and '.join(holds)} else None")
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=limits.REMEMBERED_CONDITIONS)
 def _compiled(text: str) -> Test:
     made: Test = eval(text)
     return made
@@ -115,25 +109,31 @@ def _ranges(unknowns: tuple[Value, ...], terms: list[Value]) -> list[list[int]] 
     divisors = {part for term in terms for part in _divisors(term)}
     period = 1
     for each in divisors:
-        if isinstance(each, Const) and isinstance(each.value, int) and each.value and period <= WIDEST:
+        if isinstance(each, Const) and isinstance(each.value, int) and each.value and period <= limits.RESIDUES:
             period = lcm(period, abs(each.value))
     divided = divisors.intersection(unknowns)
-    most = WIDEST if len(unknowns) == 1 else WIDEST // (DIVISORS + 1) if divided else 40
+    most = (
+        limits.RESIDUES
+        if len(unknowns) == 1
+        else limits.RESIDUES // (limits.DIVISORS + 1)
+        if divided
+        else limits.RESIDUES_OF_PAIR
+    )
     if period > most:
         return None
     ranges: list[list[int]] = []
     for unknown in unknowns:
         low = unknown.low if isinstance(unknown, Symbol) else 0
         if unknown in divided:
-            ranges.append([*range(1, DIVISORS + 1), MANY])
+            ranges.append([*range(1, limits.DIVISORS + 1), limits.LARGE_DIVISOR])
         else:
-            ranges.append(list(range(low, low + min(max(2 * period, 3 * DIVISORS), most))))
+            ranges.append(list(range(low, low + min(max(2 * period, 3 * limits.DIVISORS), most))))
     return ranges
 
 
 def _spelled(value: Value, names: dict[Value, str], depth: int = 0) -> str:
     """A number or condition as Python writes it. Raises _TooDeep where that would be too much for its parser."""
-    if depth > DEEPEST:
+    if depth > limits.FOLDED_DEPTH:
         raise _TooDeep
     if _is_arithmetic(value):
         left, right = (_spelled(each, names, depth + 1) for each in value.args)

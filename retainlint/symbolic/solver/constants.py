@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from retainlint.symbolic.state import limits
+
 Result = TypeVar("Result")
 
-LONGEST = 1_000_000
-"""Characters, or items, of a result that is kept."""
-WIDEST = 10_000
-"""Bits of an integer that is kept: from more, each square would take its time."""
 
 STUMBLES = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError)
 """What a model raises that is given other operands than it looks for. A path that has no more steps isn't among them."""
@@ -26,8 +24,8 @@ def worked_out(operation: Callable[..., Result], *values: Any, **named: Any) -> 
         result = operation(*values, **named)
     except Exception as error:  # operands are the program's, and so are the ways in which they don't fit
         raise NotWorkedOut from error
-    if isinstance(result, int) and result.bit_length() > WIDEST:
+    if isinstance(result, int) and result.bit_length() > limits.CONSTANT_BITS:
         raise NotWorkedOut
-    if isinstance(result, str | bytes | list | tuple) and len(result) > LONGEST:
+    if isinstance(result, str | bytes | list | tuple) and len(result) > limits.CONSTANT_LENGTH:
         raise NotWorkedOut
     return result

@@ -10,8 +10,8 @@ from typing import Any
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import congruences, finite_domains
 from retainlint.symbolic.solver.intervals import by_bounds, by_others, within
-from retainlint.symbolic.solver.terms import DEEPEST, both, is_scalar, sum_of
-from retainlint.symbolic.state import classes
+from retainlint.symbolic.solver.terms import both, is_scalar, sum_of
+from retainlint.symbolic.state import classes, limits
 from retainlint.symbolic.state.classes import is_open
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.state import State, ticket
@@ -250,7 +250,7 @@ def _comes_before(value: Value, other: Value) -> bool:
     and all else goes by its text."""
     if type(value) is Ref or type(other) is Ref:
         return type(other) is Ref and (type(value) is not Ref or value.id < other.id)
-    return _shown(linear(value)[0], DEEPEST) < _shown(linear(other)[0], DEEPEST)
+    return _shown(linear(value)[0], limits.TERM_DEPTH) < _shown(linear(other)[0], limits.TERM_DEPTH)
 
 
 def _shown(value: Value | None, depth: int) -> str:

@@ -8,14 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.values import Const, Ref, Symbol, Term, Value
-
-HIGHEST = 12
-"""Numbers are tried up to this, and a bit beyond where a condition names a larger one."""
-LARGEST = 64
-"""Where a condition names a larger one than this, nothing is tried."""
-TRIES = 6_000
-"""So many numbers are put into place before it is given up, and the path held for possible."""
 
 Number: TypeAlias = "int | float | bool"
 Test: TypeAlias = "Callable[[list[Number]], Number]"
@@ -55,11 +49,12 @@ def _is_solvable(known: list[Known]) -> bool:
     weight = Counter(leaf for _, _, named in inside for leaf in named)
     order = [leaf for leaf, _ in weight.most_common()]
     numbers = [abs(each) for term, _ in known for each in _numbers(term)]
-    if len(known) < 2 or max(numbers, default=0) > LARGEST:
+    if len(known) < 2 or max(numbers, default=0) > limits.NAMED_NUMBER:
         return True
     rounds = math.lcm(*(each for term, _ in known for each in _divisors(term)))
-    top = max([HIGHEST, *(int(each) + 3 for each in numbers), 2 * rounds])  # what goes by remainders comes round again
-    if top > TRIES:  # to try all takes more than is tried, so that nothing can be ruled out
+    # What goes by remainders comes round again.
+    top = max([limits.TRIED_NUMBERS, *(int(each) + 3 for each in numbers), 2 * rounds])
+    if top > limits.TRIES:  # to try all takes more than is tried, so that nothing can be ruled out
         return True
     atoms = [each for term, truth in known for each in _atoms(term, truth)]
     ranges = [_range(leaf, [each for each in atoms if set(leaves(each[0])) == {leaf}], top) for leaf in order]
@@ -69,7 +64,7 @@ def _is_solvable(known: list[Known]) -> bool:
     ]
     tests = [[(_worked_out(term, order), truth) for term, truth in conditions] for conditions in checks]
     placed: list[Number] = [0] * len(order)
-    left = [TRIES]
+    left = [limits.TRIES]
 
     def search(depth: int) -> bool:
         if depth == len(order):

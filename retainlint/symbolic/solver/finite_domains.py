@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, External, Ref, Term, Tuple, UnknownObj, Value
-
-_MOST = 8
 
 
 def shared(a: State, b: State) -> dict[Value, bool]:
@@ -16,7 +15,7 @@ def shared(a: State, b: State) -> dict[Value, bool]:
     found: dict[Value, bool] = {}
     for option in ours.keys() & theirs.keys():
         texts = tuple(sorted(ours[option] | theirs[option]))
-        if 1 < len(texts) <= _MOST:
+        if 1 < len(texts) <= limits.TEXT_CHOICES:
             found[Term("among", (option, Tuple(tuple(map(Const, texts)))))] = True
     return found
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import COUNT, Const, Symbol, Term, UnknownObj, Value
@@ -18,9 +19,6 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "<<": operator.lshift, ">>": operator.rshift,
 }  # fmt: skip
 _MASKS = (1, 3, 7, 15, 31)
-_WIDEST = 10_000
-DEEPEST = 6
-"""A number that is computed from others in more steps is one of its own."""
 
 
 def binary(op: str, left: Value, right: Value) -> Value | None:
@@ -55,7 +53,7 @@ def _fold(op: str, left: Any, right: Any, loops: tuple[int, ...]) -> Value | Non
     try:
         if op in _BINARY and not worked_out(_swells, op, left, right):
             result = worked_out(_BINARY[op], left, right)
-            if not isinstance(result, str | bytes) or len(result) <= _WIDEST:
+            if not isinstance(result, str | bytes) or len(result) <= limits.FOLDED_TEXT:
                 return Const(result, loops)
     except NotWorkedOut:
         pass
@@ -70,24 +68,24 @@ def both(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 def _swells(op: str, left: Any, right: Any) -> bool:
     """Whether a result may be too large to be worked out. Raises TypeError for what has no size."""
     if op in ("**", "<<"):
-        return bool(abs(left) > _WIDEST or abs(right) > 64)
+        return bool(abs(left) > limits.POWER_BASE or abs(right) > limits.SHIFT)
     if op == "*" and isinstance(right, str | bytes):
         left, right = right, left
     if isinstance(left, str | bytes):
-        return len(left) * right > _WIDEST if op == "*" else op == "%" and is_wide(left, right)
+        return len(left) * right > limits.FOLDED_TEXT if op == "*" else op == "%" and is_wide(left, right)
     return False
 
 
 def is_wide(text: str | bytes, *values: object) -> bool:
     """Whether a text may ask for columns too wide to be filled, where values are written into it."""
     shown = text if isinstance(text, str) else text.decode("latin-1")
-    given = any(isinstance(value, int) and abs(value) > _WIDEST for value in values)
+    given = any(isinstance(value, int) and abs(value) > limits.FOLDED_TEXT for value in values)
     return re.search(r"[0-9]{5}", shown) is not None or (given and re.search(r"\*|:[^{}]*\{", shown) is not None)
 
 
 def _term(op: str, *args: Value) -> Value:
     term = Term(op, args)
-    return term if _depth(term) <= DEEPEST else Term("opaque", (Const(hash(term)),))
+    return term if _depth(term) <= limits.TERM_DEPTH else Term("opaque", (Const(hash(term)),))
 
 
 def _depth(value: Value) -> int:

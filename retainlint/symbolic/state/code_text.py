@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from retainlint import ir
+from retainlint.symbolic.state import limits
 from retainlint.text.source import Source
 
 FOREIGN = frozenset(
@@ -29,7 +30,7 @@ def is_foreign(path: str) -> bool:
     return path.partition(".")[0] in FOREIGN
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=limits.REMEMBERED_SOURCES)
 def speaks_another(source: Source) -> bool:
     """Whether a file imports such a library and nothing of torch: what it walks, and we can't see, is not torch's."""
     found: set[str] = set()

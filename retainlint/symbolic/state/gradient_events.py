@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from retainlint.incident import Moment
-from retainlint.symbolic.state import events
+from retainlint.symbolic.state import events, limits
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import GradientEvent, State
 from retainlint.symbolic.state.values import Value
 from retainlint.text.source import Span
-
-MOST = 40
-"""So many of a path's last events are remembered."""
 
 
 def backpropagated(state: State, moment: Moment) -> None:
@@ -58,7 +55,7 @@ def begins_afresh(before: State, after: State) -> bool:
     """Whether a call makes no use of gradients that an earlier one has left: each optimiser that steps in it has zeroed its
     own before, and stepped behind a walk; nobody looked at them first; and they hold no graph."""
     known = len(before.gradient_events)
-    if len(after.gradient_events) > MOST or after.gradient_events[:known] != before.gradient_events:
+    if len(after.gradient_events) > limits.GRADIENT_EVENTS or after.gradient_events[:known] != before.gradient_events:
         return False
     if any(backward_pass.creates for backward_pass in after.backward_passes[len(before.backward_passes) :]):
         return False
@@ -74,7 +71,7 @@ def begins_afresh(before: State, after: State) -> bool:
 
 
 def _note(state: State, event: GradientEvent) -> None:
-    state.gradient_events = (*state.gradient_events[-MOST:], event)
+    state.gradient_events = (*state.gradient_events[-limits.GRADIENT_EVENTS :], event)
 
 
 def _receiver(span: Span) -> str:

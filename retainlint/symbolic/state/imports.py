@@ -7,20 +7,10 @@ from typing import Protocol
 
 from retainlint import ir
 from retainlint.program import Parts, Program, Use
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.state import Base, State
 from retainlint.symbolic.state.values import Value
 from retainlint.text.source import Source, Span
-
-STEPS = 20_000
-"""Steps that the body of an imported module may take; they are not the entry's."""
-
-MODULES, ROWS = 60, 25_000
-"""So many modules, with so many rows in all, are read for the sake of one file."""
-
-CHEAP = 200
-"""Functions of other modules that never took more steps are followed when all steps for others are spent."""
-LATE = 2_000
-"""So many steps of an entry may go into them then."""
 
 
 class Project(Protocol):
@@ -145,4 +135,7 @@ class Imports:
 
     def is_cheap(self, code: ir.Code, entry: ir.Code) -> bool:
         """Whether a function is worth following though all steps are spent: no call of it took more than a few."""
-        return self.costs.get(code, CHEAP + 1) <= CHEAP and self.late.get(entry, 0) <= LATE
+        return (
+            self.costs.get(code, limits.CHEAP_FUNCTION_STEPS + 1) <= limits.CHEAP_FUNCTION_STEPS
+            and self.late.get(entry, 0) <= limits.CHEAP_STEPS_OF_ENTRY
+        )

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from retainlint.incident import Condition
 from retainlint.startup.records import record
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.state import State
 from retainlint.text.source import Span
 
@@ -29,15 +30,12 @@ class Breadth:
     nested: int
 
 
-OWN = Breadth(12, 2, 2)
-BEYOND = Breadth(2, 1, 1)
-"""Where the program holds no walk itself, and only leads to those of other modules: two paths take both answers to each
-condition, and come to the end of the training that it leads to, as many don't."""
+OWN = Breadth(limits.PATHS, limits.PATHS_WITHIN, limits.FULL_LOOPS_NESTED)
+BEYOND = Breadth(limits.PATHS_BEYOND, limits.PATHS_WITHIN_BEYOND, limits.FULL_LOOPS_NESTED_BEYOND)
+"""Where the program holds no backward pass itself, and only leads to those of other modules."""
 ONE = Breadth(1, 1, 1)
 """Where one of the ways is gone on with anyway: what the others would have shown is not missed."""
 
-TIRED, WEARY = 0.25, 0.5
-"""Shares of the budget behind which half as many are followed, and a quarter."""
 
 Answers: TypeAlias = "int | tuple[int, int]"
 """A condition and how it was answered, by its number, or two of them."""
@@ -55,7 +53,9 @@ class Chooser:
     def room(self, spent: float) -> int:
         """How many states may run side by side in the block that is being run, once that share of the budget is spent:
         better few paths to the end than many half-way."""
-        widest = self.breadth.widest // (1 if spent < TIRED else 2 if spent < WEARY else 4)
+        widest = self.breadth.widest // (
+            1 if spent < limits.HALF_PATHS_FROM else 2 if spent < limits.QUARTER_PATHS_FROM else 4
+        )
         return max(widest // self.beside, self.breadth.narrowest if self.beside <= widest else 1)
 
     def crowd(self) -> None:

@@ -7,13 +7,12 @@ from itertools import compress, count, islice
 from operator import is_not
 from typing import TypeAlias
 
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.values import Const, Term, Value
 
 Linear: TypeAlias = "tuple[Value | None, int]"
 """A number as its unknown part, None where it is known, and what is added to that."""
 
-_LATE = 4
-"""So many comparisons are looked through one by one before all are sorted anew."""
 COMPARED = ("==", "<", "<=", "among")
 
 
@@ -54,7 +53,7 @@ class Truths(dict[Value, bool]):
 
     def __setitem__(self, term: Value, truth: bool) -> None:
         if type(term) is Term and term.op in COMPARED and self._places is not None:
-            if len(self._late) >= _LATE or term in self:
+            if len(self._late) >= limits.UNSORTED_COMPARISONS or term in self:
                 self._places = None
             else:
                 self._late += (term,)

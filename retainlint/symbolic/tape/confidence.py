@@ -7,6 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.saves import rows
 from retainlint.startup.records import record
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION, Birth, Graphs, whole
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Value
 
@@ -180,10 +181,6 @@ def _saves(graphs: Graphs, node: Node) -> bool:
     return bool(one) and all(row.saved([i == need for i in one]) for need in one)
 
 
-_MOST = 20
-"""Of so many walks it is asked what they prove."""
-
-
 @record
 class Sight:
     """How sure we are of a node, knowing what walks prove: that it exists, that a gradient passes each edge, that it
@@ -200,7 +197,9 @@ class Certainty:
 
     def __init__(self, graphs: Graphs, backward_passes: Sequence[Iterable[Edge]]) -> None:
         self.graphs = graphs
-        roots = dict.fromkeys(root for backward_pass in backward_passes[-_MOST:] for root in backward_pass)
+        roots = dict.fromkeys(
+            root for backward_pass in backward_passes[-limits.BACKWARD_PASSES_AS_PROOF :] for root in backward_pass
+        )
         self.known = {node for root in roots for node in needed(graphs, root)}
         self.portions = {portion for node in self.known if (portion := self._portion(node)) is not None}
         self.callees = {callee for node in self.known if (callee := graphs.returned.callees.get(node)) is not None}

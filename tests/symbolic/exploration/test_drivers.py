@@ -8,8 +8,7 @@ import pytest
 from machine import Machine
 
 from retainlint.symbolic.exploration import drivers
-from retainlint.symbolic.interpreter import calls
-from retainlint.symbolic.interpreter.calls import ALLOWANCE
+from retainlint.symbolic.state import limits
 
 TEST = """
 import torch
@@ -59,7 +58,7 @@ def test_a_method_that_leaves_nothing_is_called_once(
 ) -> None:
     text = TEST.format(net=net, row=row)
     found = machine(text).steps
-    monkeypatch.setattr(drivers, "TWICE", 1)
+    monkeypatch.setattr(limits, "METHOD_RUNS", 1)
     assert (found > machine(text).steps) is again
 
 
@@ -97,7 +96,7 @@ def test_gradients_that_a_call_leaves_matter_only_if_the_next_uses_them(
 ) -> None:
     text = STEPPING.format(rows=rows)
     found = machine(text).steps
-    monkeypatch.setattr(drivers, "TWICE", 1)
+    monkeypatch.setattr(limits, "METHOD_RUNS", 1)
     assert (found > machine(text).steps) is again
 
 
@@ -242,8 +241,8 @@ def test_behind_what_took_too_long_the_next_call_comes_further(
         return invoke(machine, state, method, receiver, code, number, given)
 
     monkeypatch.setattr(drivers, "_invoke", counted)
-    for allowance, expected in ((ALLOWANCE, [1]), (10, [1, 2])):
-        monkeypatch.setattr(calls, "ALLOWANCE", allowance)
+    for allowance, expected in ((limits.IMPORTED_CALL_STEPS, [1]), (10, [1, 2])):
+        monkeypatch.setattr(limits, "IMPORTED_CALL_STEPS", allowance)
         numbers.clear()
         machine(main, helper=helper)
         assert numbers == expected

@@ -9,7 +9,7 @@ import pytest
 from machine import Machine
 from symbolic.machine_programs import HEAD, PROGRAMS
 
-from retainlint.symbolic.exploration import explorer
+from retainlint.symbolic.state import limits
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
@@ -42,7 +42,7 @@ def test_a_spent_budget_is_said(machine: Machine) -> None:
 
 
 def test_a_script_without_a_walk_of_its_own_gets_less(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explorer, "BUDGET_BEYOND", 50)
+    monkeypatch.setattr(limits, "ENTRY_STEPS_BEYOND", 50)
     text = "print(a)\n" * 50
     script, backpropagating = (machine(t).steps for t in (text, "loss.backward()\n" + text))
     assert script == 51

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from machine import Machine
 
-from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.path_choice import BEYOND, ONE, OWN, Chooser
 
 HEAD = "import torch\nfrom torch import nn\n\n"
@@ -75,7 +75,7 @@ def many_calls(count: int) -> str:
 
 
 def test_what_walks_through_unknown_parts_becomes_tiresome(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "TIRESOME", 500)
+    monkeypatch.setattr(limits, "RECURSIVE_STEPS", 500)
     incident = machine(HEAD + many_calls(40)).incident
     assert incident.primary.text == "loss.backward()"
     first = machine(HEAD + many_calls(1)).steps

@@ -6,8 +6,8 @@ import pytest
 from machine import Machine
 
 from retainlint.lowering import lower
-from retainlint.symbolic.exploration import explorer
 from retainlint.symbolic.exploration.entry_points import callers, entries, no_leads
+from retainlint.symbolic.state import limits
 from retainlint.text.source import Source
 
 HEAD = "import torch\nfrom torch import nn\n\n\ndef update(optimizer, loss):\n    loss.backward()\n    optimizer.step()\n\n\n"
@@ -70,7 +70,7 @@ def test_behind_callers_that_show_nothing_new_the_others_are_not_run(
     twice = "def twice(o, net, x):\n    h = net(x)\n    update(o, h.mean())\n    update(o, (h * h).mean())\n"
     assert machine(HEAD + sound + twice).incidents
     every = machine(HEAD + sound).steps
-    monkeypatch.setattr(explorer, "QUIET", 1)
+    monkeypatch.setattr(limits, "QUIET_CALLERS_STEPS", 1)
     assert machine(HEAD + sound).steps < every / 2
     assert machine(HEAD + twice + sound).incidents
 

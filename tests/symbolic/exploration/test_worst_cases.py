@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from machine import Machine
 
-from retainlint.symbolic.exploration.explorer import BUDGET
+from retainlint.symbolic.state import limits
 
 HEAD = "import torch\nmodel = torch.nn.Linear(2, 2)\n"
 BACKWARD = "    loss = model(x).sum()\n    loss.backward()\n"
@@ -72,7 +72,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_worst_case_stays_within_its_budget(machine: Machine, name: str) -> None:
     exploration = machine(CASES[name])
-    assert exploration.steps < BUDGET / 3
+    assert exploration.steps < limits.ENTRY_STEPS / 3
     assert not exploration.says("budget")
     assert exploration.incidents == ()
 

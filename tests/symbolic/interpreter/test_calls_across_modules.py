@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from machine import Machine
 
-from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.imports import Imports
 
 FILES = """\
@@ -64,7 +64,7 @@ def test_nothing_is_left_out_while_there_is_a_share(machine: Machine) -> None:
 def test_a_network_is_followed_when_the_share_of_the_rest_is_spent(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "SHARE_OF_PLAIN", 30)
+    monkeypatch.setattr(limits, "IMPORTED_STEPS_OF_PLAIN", 30)
     seen = machine(MAIN, files=FILES, nets=NETS)
     assert {gap.reason.split("`")[1] for gap in seen.gaps} >= {"Progress.tell"}
     assert "Summing.forward" not in {gap.reason.split("`")[1] for gap in seen.gaps}

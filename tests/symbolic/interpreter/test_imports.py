@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from machine import Machine
 
+from retainlint.symbolic.state import limits
+
 HEAD = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"
 TWICE = "loss.backward()\nloss.backward()\n"
 
@@ -143,9 +145,7 @@ def test_a_module_of_many_steps_is_cut(machine: Machine, monkeypatch: pytest.Mon
 
 
 def test_so_many_modules_are_read_and_no_more(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retainlint.symbolic.interpreter import module_bodies
-
-    monkeypatch.setattr(module_bodies, "MODULES", 3)
+    monkeypatch.setattr(limits, "MODULES_READ", 3)
     chain = {f"m{i}": f"from m{i + 1} import f as g\ndef f(x):\n    g(x)\n" for i in range(5)}
     seen = machine("from m0 import f\nf(1)\n" + HEAD + TWICE, **chain, m5="def f(x): pass\n")
     assert seen.modules_read == ["m0", "m1", "m2"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from machine import Machine
 
-from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.imports import Imports
 
 NORMAL = "class Normal:\n    def __init__(self, mean, scale):\n        self.mean = mean\n        self.scale = scale\n"
@@ -30,11 +30,11 @@ HOISTED = "    out = net(x)\n    for _ in range(20):\n        loss = -criterion(
 WORKING = "    for _ in range(20):\n        out = net(x)\n        loss = -criterion(out, y)\n        loss.backward()\n"
 
 
-@pytest.mark.parametrize("allowance", [1, calls.ALLOWANCE])
+@pytest.mark.parametrize("allowance", [1, limits.IMPORTED_CALL_STEPS])
 def test_an_object_keeps_the_graphs_that_it_is_made_of(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, allowance: int
 ) -> None:
-    monkeypatch.setattr(calls, "ALLOWANCE", allowance)
+    monkeypatch.setattr(limits, "IMPORTED_CALL_STEPS", allowance)
     seen = machine(HEAD + HOISTED, normal=NORMAL)
     assert seen.lines == [18]
     assert bool(seen.gaps) == (allowance == 1)
@@ -105,7 +105,7 @@ Trainer().fit(Module(), batches())
 def test_what_only_a_call_that_was_left_entered_is_run_as_an_entry(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, total: str, rows: list[int]
 ) -> None:
-    monkeypatch.setattr(calls, "ALLOWANCE", 60)
+    monkeypatch.setattr(limits, "IMPORTED_CALL_STEPS", 60)
     text, trainer = MODULE.format(total=total), TRAINER.format(more="            self.log()\n" * 60)
     seen = machine(text, trainer=trainer)
     assert seen.gaps
@@ -143,12 +143,12 @@ for x in torch.randn(3, 4, 3):
 """
 
 
-@pytest.mark.parametrize("share", [25, calls.SHARE])
+@pytest.mark.parametrize("share", [25, limits.IMPORTED_STEPS_OF_ENTRY])
 @pytest.mark.parametrize(("when", "rows"), [("", []), ("if self.seen is None: ", [16])])
 def test_hooks_run_in_a_network_that_is_not_followed(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, when: str, rows: list[int], share: int
 ) -> None:
-    monkeypatch.setattr(calls, "SHARE", share)
+    monkeypatch.setattr(limits, "IMPORTED_STEPS_OF_ENTRY", share)
     monkeypatch.setattr(Imports, "is_cheap", lambda *given: False)
     seen = machine(HOOKED.format(when=when), net=NET)
     assert bool(seen.gaps) == (share == 25)
@@ -187,10 +187,10 @@ for x in torch.randn(5, 4, 3):
 """
 
 
-@pytest.mark.parametrize("share", [30, 40, 45, 50, 55, calls.SHARE])
+@pytest.mark.parametrize("share", [30, 40, 45, 50, 55, limits.IMPORTED_STEPS_OF_ENTRY])
 def test_parts_of_a_network_that_is_not_followed_note_anew(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, share: int
 ) -> None:
-    monkeypatch.setattr(calls, "SHARE", share)
+    monkeypatch.setattr(limits, "IMPORTED_STEPS_OF_ENTRY", share)
     monkeypatch.setattr(Imports, "is_cheap", lambda *given: False)
     assert machine(NOTED, net=NOTING).incidents == ()

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.symbolic.merging import equivalence
 from retainlint.symbolic.merging.equivalence import equivalent
 from retainlint.symbolic.solver import congruences
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.path_condition import Truths, sides
 from retainlint.symbolic.state.state import State
@@ -62,7 +62,7 @@ def test_hints_are_few() -> None:
         other = one.fork()
         one.writable().names[name], other.writable().names[name] = Const(name), Const(f"{name}!")
         assert not equivalent(graphs, one, other)
-    assert len(graphs.hints) == equivalence._HINTS
+    assert len(graphs.hints) == limits.DIFFERENCE_HINTS
 
 
 def number(draw: random.Random, depth: int) -> Value:
@@ -86,7 +86,7 @@ def test_remainders_are_told_alike_by_a_text_and_step_by_step(monkeypatch: pytes
         asked = condition(draw)
         told.append((state, asked, congruences.decide(state, asked)))
     assert {answer for _, _, answer in told} == {True, False, None}
-    monkeypatch.setattr(congruences, "DEEPEST", -1)
+    monkeypatch.setattr(limits, "FOLDED_DEPTH", -1)
     assert all(congruences.decide(state, asked) is answer for state, asked, answer in told)
 
 

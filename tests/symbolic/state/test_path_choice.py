@@ -8,7 +8,7 @@ import pytest
 from machine import Machine
 
 from retainlint.incident import Condition
-from retainlint.symbolic.interpreter.machine import DEFINING
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.path_choice import BEYOND, OWN, Chooser
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Symbol
@@ -112,5 +112,5 @@ def test_a_body_that_only_defines_things_is_followed_in_few_ways(machine: Machin
     )
     text = f"import torch\nfrom elsewhere import flags\nkept = []\n{adding}{registered}{walked_twice}"
     found = machine(text)
-    assert found.steps < 2 * DEFINING
+    assert found.steps < 2 * limits.DEFINING_STEPS
     assert found.lines == [text.count("\n")]

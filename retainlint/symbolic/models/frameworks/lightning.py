@@ -11,6 +11,7 @@ from retainlint.symbolic.models.frameworks import hugging_face
 from retainlint.symbolic.models.torch import backward_calls
 from retainlint.symbolic.models.torch import optimizers as stepping
 from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import ancestry, class_of, find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
@@ -87,7 +88,7 @@ def _made(state: State, value: Value, depth: int) -> Iterator[Value]:
     held = state.get(value)
     if isinstance(held, OptimizerObj):
         yield value
-    if depth > 3:
+    if depth > limits.OPTIMIZER_LIST_DEPTH:
         return
     items = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
     for item in items:

@@ -11,7 +11,7 @@ from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
-from retainlint.symbolic.state import classes
+from retainlint.symbolic.state import classes, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State
@@ -56,7 +56,7 @@ def total(machine: Machine, state: State, args: Args, span: Span) -> Results:
     if (whole := sequences.chained(state, known)) is not None:
         return [(state, whole)]
     if all(map(terms.is_scalar, known)):
-        return [(state, Term("sum", tuple(known)[:4]))]
+        return [(state, Term("sum", tuple(known)[: limits.TERM_PARTS]))]
     made = operations.operate(machine, state, "add", known, span, spans=args.spans[:1] * len(known))
     return [(state, made)]
 
@@ -94,10 +94,6 @@ FILTERED, CHOSEN = "(filtered)", "(chosen)"
 """Under these a filter holds what it is given: one for what requires a gradient, and any other."""
 
 _ASKS = re.compile(r"^lambda (\w+): \1\.requires_grad$")
-
-
-LONGEST_TEXT = 1_000_000
-"""Characters, in a text and what replaces a part of it, multiplied: beyond, the result is not worked out."""
 
 
 _LAZY = {"enumerate", "zip", "reversed", "map", "filter", "iter", "range"}
@@ -364,7 +360,7 @@ def scalar_method(state: State, obj: Value, name: str, args: Args, span: Span) -
         ):
             try:
                 values = [a.value for a in args.pos if isinstance(a, Const)]
-                if name != "replace" or len(obj.value) * len(str(values[-1])) < LONGEST_TEXT:
+                if name != "replace" or len(obj.value) * len(str(values[-1])) < limits.REPLACED_LENGTH:
                     return [(state, Const(worked_out(getattr(obj.value, name), *values)))]
             except (NotWorkedOut, IndexError):
                 pass

@@ -10,7 +10,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import classes, events
+from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import NONE, Const, DictObj, ListObj, Ref, Slice, Term, Tuple, Value
@@ -24,7 +24,7 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
     if instr.kind is ir.Kind.STRING:
         return _text(state, instr)
     if instr.kind is ir.Kind.TEMPLATE:
-        return Term("text", tuple(state.read(item.value) for item in instr.items)[:4])
+        return Term("text", tuple(state.read(item.value) for item in instr.items)[: limits.TERM_PARTS])
     if instr.kind is ir.Kind.DICT:
         return _build_dict(state, instr)
     items: list[Value] = []
@@ -43,8 +43,6 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
     return state.new(ListObj(tuple(items), open_, "set" if instr.kind is ir.Kind.SET else "list"))
 
 
-LONGEST = 1000
-"""How long a text may be to be told letter by letter."""
 _MOVING = frozenset(("appendleft", "insert", "extendleft", "popleft", "clear", "remove", "reverse", "sort"))
 """Methods behind which an item of a list stands at another place."""
 _ELSEWHERE = ((Tuple(()), NONE),)
@@ -61,10 +59,10 @@ def _text(state: State, instr: ir.Build) -> Value:
             break
         pieces += (str(value.value), text)
     else:
-        if sum(map(len, pieces)) <= LONGEST:
+        if sum(map(len, pieces)) <= limits.SPELLED_TEXT:
             return Const("".join(pieces))
     shape = [f"{text}{{{item.conversion}:{item.spec}}}" for text, item in zip(instr.texts, instr.items)]
-    return Term("text", (Const("".join(shape) + instr.texts[-1]), *values[:4]))
+    return Term("text", (Const("".join(shape) + instr.texts[-1]), *values[: limits.TERM_PARTS]))
 
 
 def _build_dict(state: State, instr: ir.Build) -> Value:
@@ -93,8 +91,8 @@ def append(state: State, container: Value, value: Value, key: Value | None = Non
         items = (*held.items, value)
         if held.limit is not None and len(items) > held.limit:
             items = items[len(items) - held.limit :]
-        if len(items) > 64:
-            items, held = items[-32:], replace(held, open=True)
+        if len(items) > limits.LIST_ITEMS:
+            items, held = items[-limits.LIST_ITEMS_KEPT :], replace(held, open=True)
         state.set(container, replace(held, items=items))
     elif isinstance(held, DictObj) and key is not None:
         store(state, container, held, key, value)

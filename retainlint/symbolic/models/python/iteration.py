@@ -10,7 +10,7 @@ from retainlint.symbolic.models.torch import data, operations
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import STUMBLES, NotWorkedOut, worked_out
-from retainlint.symbolic.state import classes
+from retainlint.symbolic.state import classes, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
@@ -35,9 +35,6 @@ from retainlint.symbolic.state.values import (
     Value,
 )
 from retainlint.text.source import Span
-
-FEW_ITEMS = 4
-"""From so many items, each is taken on a path of its own; of more, one stands for all."""
 
 
 def index_choices(state: State, index: Value, items: Sequence[tuple[Value, Value]]) -> list[tuple[State, Value]]:
@@ -77,15 +74,10 @@ def may_tell(index: Value, items: Collection[Value]) -> bool:
     """Whether it is worth it: a remainder that chooses between a few numbers, texts and the like, or functions."""
     is_counted = isinstance(index, Term) and index.op in ("%", "-", "+") and isinstance(index.args[0], Symbol | Term)
     return (
-        is_counted and 1 < len(items) <= FEW_ITEMS and all(isinstance(item, Const | Closure | Bound) for item in items)
+        is_counted
+        and 1 < len(items) <= limits.ITEMS_ON_PATHS
+        and all(isinstance(item, Const | Closure | Bound) for item in items)
     )
-
-
-EXACT = 6
-"""So many turns are run as they are; of longer loops the first two, one or two in the middle, and the last."""
-
-FEW, MANY = 64, 4_096
-"""So many items are all looked at: where each is computed for that, and where they are there already."""
 
 
 @record
@@ -108,7 +100,7 @@ class Source:
 def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> list[Value] | None:
     """All items, if they are few and known, and getting them doesn't fork."""
     source = source_of(machine, state, iterable, span)
-    if source.length is None or source.length > (MANY if source.held else FEW):
+    if source.length is None or source.length > (limits.HELD_ITEMS if source.held else limits.COMPUTED_ITEMS):
         return None
     after = state if source.held else state.fork()
     found: list[Value] = []
@@ -147,7 +139,7 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
     if isinstance(value, Tuple):
         return _sequence(state, value.items, span)
     if isinstance(value, Const) and isinstance(value.value, str):
-        return _sequence(state, tuple(Const(c) for c in value.value[:99]), span)
+        return _sequence(state, tuple(Const(c) for c in value.value[: limits.TEXT_ITEMS]), span)
     if isinstance(value, Const) and not hasattr(value.value, "__iter__"):
         machine.missing_reads.add(span)
     obj = state.get(value)
@@ -227,7 +219,7 @@ def _sequence(state: State, items: tuple[Value, ...], span: Span) -> Source:
             return [(state, items[index.value])]
         return [(state, items[len(items) // 2] if items else objects.fresh(state, span))]
 
-    parts = len(items) > EXACT and all(_is_part(state, item) for item in items)
+    parts = len(items) > limits.EXACT_ITERATIONS and all(_is_part(state, item) for item in items)
     return Source(len(items), at, indexed=True, held=True, parts=parts)
 
 
@@ -359,7 +351,7 @@ def _chain(parts: list[Source], span: Span) -> Source:
 def _cycle(inner: Source) -> Source:
     """The same items over and over: of a few, each turn takes one that may be its."""
     length = inner.length
-    if length is None or not 0 < length <= FEW_ITEMS:
+    if length is None or not 0 < length <= limits.ITEMS_ON_PATHS:
         return replace(inner, length=None, size=None, endless=True)
 
     def at(state: State, index: Value) -> Results:

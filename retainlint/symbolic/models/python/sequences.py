@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retainlint import ir
-from retainlint.symbolic.state import events
+from retainlint.symbolic.state import events, limits
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, TensorObj, Tuple, Value
-
-_LONGEST = 64
-"""So many items of a repeated sequence are told apart."""
 
 
 def joined(machine: Machine, state: State, instr: ir.Binary, left: Value, right: Value) -> Value | None:
@@ -48,7 +45,11 @@ def _repeated(state: State, value: Value, times: Value) -> Value | None:
     sequence = ListObj(value.items) if isinstance(value, Tuple) else held
     if not isinstance(sequence, ListObj) or isinstance(state.get(times), ListObj | TensorObj | Instance):
         return None
-    if isinstance(times, Const) and isinstance(times.value, int) and len(sequence.items) * times.value <= _LONGEST:
+    if (
+        isinstance(times, Const)
+        and isinstance(times.value, int)
+        and len(sequence.items) * times.value <= limits.REPEATED_ITEMS
+    ):
         items = sequence.items * times.value
         return Tuple(items) if isinstance(value, Tuple) else state.new(ListObj(items, sequence.open))
     return state.new(ListObj(sequence.items, True))

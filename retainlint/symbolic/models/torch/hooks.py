@@ -8,6 +8,7 @@ from typing import TypeVar
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
@@ -27,8 +28,6 @@ from retainlint.symbolic.state.values import (
 from retainlint.text.source import Span
 
 V = TypeVar("V", bound=Value)
-_MOST = 16
-"""So many hooks of tensors are remembered at a time."""
 
 BEFORE, BEHIND = "(before)", "(hooks)"
 """Under these a module holds its hooks."""
@@ -118,7 +117,7 @@ def watch(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:
     """`tensor.register_hook(hook)` and its twin; what it returns takes the hook away again."""
     hook = Tuple((obj, NONE if name == OF_TENSORS[0] else obj, args.get(0, "hook")))
     others = tuple(each for each in state.hooks.items if each != hook)
-    state.hooks = Tuple((*others[1 - _MOST :], hook))
+    state.hooks = Tuple((*others[1 - limits.TENSOR_HOOKS :], hook))
     remove = Partial(External(REMOVE), (NONE, NONE, hook), ())
     return state.new(UnknownObj(span, attrs={"remove": remove}, plain=True))
 

@@ -9,6 +9,7 @@ from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import modules, parametrizations
 from retainlint.symbolic.models.torch.operations import change, operate
 from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
@@ -32,9 +33,6 @@ from retainlint.text.source import Span
 _STACKS = {"TransformerEncoder": "encoder_layer", "TransformerDecoder": "decoder_layer"}
 
 KINDS = {"MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer", *_STACKS}
-
-_MOST = 6
-"""A stack of more layers is taken as a whole."""
 
 
 def made(machine: Machine, state: State, kind: str, args: Args, span: Span) -> Value:
@@ -60,7 +58,7 @@ def _layers(machine: Machine, state: State, first: Value, count: Value, span: Sp
     held = state.get(first)
     if not (isinstance(held, LayerObj) and held.kind in KINDS and isinstance(count, Const)):
         return {}
-    if not isinstance(count.value, int) or not 0 < count.value <= _MOST:
+    if not isinstance(count.value, int) or not 0 < count.value <= limits.STACKED_LAYERS:
         return {}
     layers = tuple(made(machine, state, held.kind, Args(), span) for _ in range(count.value))
     listed = LayerObj("ModuleList", {str(i): layer for i, layer in enumerate(layers)}, layers)

@@ -13,7 +13,7 @@ from retainlint.symbolic.models.torch.names import LISTS, ONE, OPERATIONS, REDUC
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
-from retainlint.symbolic.state import events
+from retainlint.symbolic.state import events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Change, Flow, State, ticket
@@ -493,7 +493,11 @@ def _pieces(
 ) -> Value:
     """`split`, `chunk`, `unbind`: views of one tensor; how many is known where a number says so."""
     count = args.get(1, "chunks") if name == "chunk" else NONE
-    many = count.value if isinstance(count, Const) and isinstance(count.value, int) and count.value <= 8 else None
+    many = (
+        count.value
+        if isinstance(count, Const) and isinstance(count.value, int) and count.value <= limits.SPLIT_PARTS
+        else None
+    )
     if many is None:
         return state.new(ListObj((operate(machine, state, row, values[:1], span, spans=spans),), True))
     return Tuple(tuple(operate(machine, state, row, values[:1], span, spans=spans) for _ in range(many)))

@@ -14,7 +14,7 @@ from retainlint.symbolic.models.python.builtins import CHOSEN, FILTERED
 from retainlint.symbolic.models.torch import modules
 from retainlint.symbolic.models.torch.operations import bump
 from retainlint.symbolic.models.unknown import objects, weights
-from retainlint.symbolic.state import gradient_events
+from retainlint.symbolic.state import gradient_events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import GradientEvent, State, Step
 from retainlint.symbolic.state.values import (
@@ -35,9 +35,6 @@ from retainlint.symbolic.state.values import (
     Value,
 )
 from retainlint.text.source import Span
-
-DEPTH = 6
-"""So deep are lists of parameters in lists."""
 
 _OPTIMIZER = pattern(
     r"^(\w+_)?[Oo]pt(im(i[sz]ers?)?)?s?([A-Z\d]\w{0,2}|_(?!lr|sched|level|state|step|name|config|arg|param|cls|class)\w+)?$"
@@ -97,7 +94,7 @@ def _gather(machine: Machine, state: State, value: Value, span: Span, found: dic
     else:
         parts = held.items if isinstance(held, ListObj) else iteration.known_items(machine, state, value, span)
     sure = parts is not None and not isinstance(held, UnknownObj) and not (isinstance(held, ListObj) and held.open)
-    if depth > DEPTH:
+    if depth > limits.PARAMETER_LIST_DEPTH:
         return False
     before = len(found)
     known = [_gather(machine, state, part, span, found, depth + 1) for part in parts or ()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
@@ -115,9 +116,6 @@ _HOMES = ("torch.utils._pytree", "torch.utils.pytree", "optree")
 
 _NAMED = ("func", "fn", "f")
 
-_MOST = 32
-"""So many leaves are mapped one by one; what holds more is unknown."""
-
 
 def pytree_function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
     """Call a function on each leaf of a tree; None for any other path, and where it isn't plain what a leaf is."""
@@ -128,7 +126,12 @@ def pytree_function(machine: Machine, state: State, path: str, args: Args, span:
     func = next((value for key, value in args.named if key in _NAMED), args.get(int(only), "func"))
     tree = args.get(1 + only, "tree")
     known = {*_NAMED, "tree", "pytree", "type_or_types", "type_or_types_or_pred"}
-    if len(args.pos) > 2 + only or args.open or {key for key, _ in args.named} - known or _leaves(state, tree) > _MOST:
+    if (
+        len(args.pos) > 2 + only
+        or args.open
+        or {key for key, _ in args.named} - known
+        or _leaves(state, tree) > limits.TREE_LEAVES
+    ):
         return None
     tensors_only = only and args.get(0, "type_or_types") == External("torch.Tensor")
     if only and not tensors_only:
@@ -150,9 +153,9 @@ def _parts(state: State, tree: Value) -> tuple[Value, ...] | None:
 
 def _leaves(state: State, tree: Value, depth: int = 0) -> int:
     parts = _parts(state, tree)
-    if parts is None or depth > _MOST:  # what holds itself has no end
-        return 1 if parts is None else _MOST + 1
-    return sum(_leaves(state, each, depth + 1) for each in parts[: _MOST + 1])
+    if parts is None or depth > limits.TREE_LEAVES:  # what holds itself has no end
+        return 1 if parts is None else limits.TREE_LEAVES + 1
+    return sum(_leaves(state, each, depth + 1) for each in parts[: limits.TREE_LEAVES + 1])
 
 
 def _mapped(machine: Machine, state: State, func: Value, tree: Value, span: Span, tensors_only: bool) -> Results:

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.models.unknown import weights
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -72,7 +73,7 @@ def is_network(held: UnknownObj) -> bool:
     return held.hint in ("", "instance") and _is_named_so(held.name)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=limits.REMEMBERED_NAMES)
 def _is_named_so(name: str) -> bool:
     return _MODULE_NAME.search(name) is not None
 

@@ -13,7 +13,7 @@ from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import FUNCTIONAL, OPERATIONS
 from retainlint.symbolic.models.unknown import conventions, weights
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.state import code_text, events, gradient_events
+from retainlint.symbolic.state import code_text, events, gradient_events, limits
 from retainlint.symbolic.state.classes import is_module
 from retainlint.symbolic.state.graphs import PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine
@@ -56,7 +56,6 @@ _RECURRENT = "(recurrent)"
 as the state is."""
 GIVEN = "(given)"
 """Under this name an object holds what its `__init__` was given, where nobody followed that."""
-_LIMIT = 64
 
 
 def fresh(state: State, span: Span, *, name: str = "", hint: str = "", plain: bool = False) -> Ref:
@@ -220,7 +219,7 @@ def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: b
     too, such as a distribution, and an unknown that was never asked for a graph gets one now."""
     found: dict[Edge, None] = {}
     stack, seen = list(values), 0
-    while stack and seen < _LIMIT:
+    while stack and seen < limits.GRAPH_SEARCH:
         value = stack.pop()
         seen += 1
         if type(value) is not Ref:

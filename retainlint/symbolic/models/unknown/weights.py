@@ -9,7 +9,7 @@ from functools import lru_cache
 from retainlint.autograd.graph import Edge, Node
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
-from retainlint.symbolic.state import code_text
+from retainlint.symbolic.state import code_text, limits
 from retainlint.symbolic.state.classes import is_open
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State
@@ -316,7 +316,7 @@ def clear(machine: Machine, state: State, networks: Iterable[Value] | None = Non
         state.ledger.graded.discard(variable)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=limits.REMEMBERED_NAMES)
 def _may_do(name: str) -> tuple[bool, bool]:
     """Whether a function of some name may clear gradients, and whether it may freeze networks."""
     return _CLEARS.search(name) is not None, _FREEZES.search(name) is not None
