@@ -85,6 +85,8 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     """Report that `second` needs what `first` freed at `node`."""
     births = machine.graphs.births
     birth = births[node]
+    if _is_called_once(machine.graphs, birth, first.backward_pass.moment, second):
+        return
     level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in second.roots if (w := machine.graphs.way(root, node, level))), (node,))
     via, name = _via(machine.graphs, way, first)
@@ -121,6 +123,8 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
     graphs = machine.graphs
     change = change_of(state, node, saved)
     assert change is not None
+    if _is_called_once(graphs, graphs.births[node], change.moment, backward_pass):
+        return
     earlier = next((r for r in reversed(state.backward_passes) if node in r.reach), None)
     level = max(backward_pass.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in backward_pass.roots if (w := graphs.way(root, node, level))), (node,))
@@ -202,9 +206,20 @@ def _iterations(freed: Moment, reused: Moment) -> tuple[str, ...]:
     return () if later is None or later.sure else (f"the loop on {later.loop.line} makes more than one turn",)
 
 
+def _is_called_once(graphs: Graphs, birth: Birth, spoilt: Moment, second: BackwardRecord) -> bool:
+    """Whether the failure is one of a second call that nobody was seen to make, on an object that may be made for one: its
+    graph is older than both calls, and nothing goes into the walk that only the later one was given."""
+    needed = second.backward_pass.moment
+    later = next((b for a, b in zip(spoilt.iterations, needed.iterations, strict=False) if a != b), None)
+    if later is None or not later.supposed or any(each.loop == later.loop for each in birth.moment.iterations):
+        return False
+    nodes = (graphs.births[node].moment for node in second.reach if not node.next and not node.is_leaf)
+    return not any(later in moment.iterations for moment in nodes)
+
+
 def _in_closure(built: Moment, reused: Moment) -> bool:
     """Whether the walk runs in a call that an optimiser repeats, over a graph from outside of it."""
-    calls = [iteration for iteration in reused.iterations if iteration.is_call]
+    calls = [iteration for iteration in reused.iterations if iteration.by_optimizer]
     return bool(calls) and all(iteration.loop not in {t.loop for t in built.iterations} for iteration in calls)
 
 

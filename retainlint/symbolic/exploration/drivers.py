@@ -259,7 +259,8 @@ def _method(
     results: Results = []
     for number in range(1, limits.METHOD_RUNS + 1):
         for each in states:
-            each.iterations = (Iteration(code.span, number, is_call=True),)
+            supposed = not lightning.is_step(each, receiver, code.name)
+            each.iterations = (Iteration(code.span, number, is_call=True, supposed=supposed),)
             _forget_unset(machine, each, receiver)
             if given.open:
                 havoc.forget_given(each, receiver, code, list(_methods_of_subclasses(each, cls)))

@@ -152,9 +152,8 @@ def _closure(machine: Machine, state: State, closure: Value, span: Span, times: 
             if each.flow is not None:
                 following.append((each, value))
                 continue
-            each.iterations = (
-                (*outer, Iteration(span, number, is_call=True, depth=len(each.calls))) if times > 1 else outer
-            )
+            again = Iteration(span, number, is_call=True, depth=len(each.calls), by_optimizer=True)
+            each.iterations = (*outer, again) if times > 1 else outer
             each.grad = True
             following += machine.call(each, closure, Args(), span)
         results = following
