@@ -11,6 +11,7 @@ from retainlint.diagnostic import Diagnostic
 from retainlint.incident import Exploration, Gap, Incident, Verdict, Waste
 from retainlint.lowering import LoweringError, lower, lower_partly
 from retainlint.program import Program
+from retainlint.project.call_index import CallIndex
 from retainlint.project.import_resolution import Modules
 from retainlint.project.module_loading import Project
 from retainlint.rules import diagnose
@@ -134,7 +135,7 @@ class _Noting(Project):
     """A project that notes which modules were asked for; one that can't be lowered is none, for the reason why."""
 
     def __init__(self, modules: Modules, lowered: Callable[[Source], Program], text: bytes) -> None:
-        super().__init__(modules, _or_reason(lowered), text)
+        super().__init__(CallIndex(modules, text), _or_reason(lowered))
         self.asked: list[str] = []
 
     def program(self, place: str) -> Program | str | None:

@@ -60,15 +60,15 @@ def _import() -> None:
 
 def _one(clock: Clock, name: str, data: bytes) -> int:
     """Check one file without its project; the steps that it took."""
-    from retainlint.checking.pipeline import may_start
     from retainlint.lowering import LoweringError, lower, outline
+    from retainlint.project.call_index import CallIndex
     from retainlint.rules import diagnose
     from retainlint.symbolic import explore
     from retainlint.text.source import Source, UnreadableSource
 
     try:
         source = Source.decode(name, data)
-        if not clock.of("filter", lambda: may_start(None, source.text.encode(errors="replace"))):
+        if not clock.of("filter", lambda: CallIndex(None, source.text.encode(errors="replace")).spells_backward):
             return 0
         outlined = clock.of("outline", lambda: outline(source))
         if outlined is not None and not outlined.backward_passes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.project.discovery import MissingPath, discover
 from retainlint.text.files import Disk, Listings
-from retainlint.text.prefilter import may_hold_backward, may_lead_to_backward, may_start_backward
+from retainlint.text.prefilter import may_matter
 
 if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
     from retainlint.cache.ignore_cache import Answers
@@ -170,11 +170,6 @@ def prepare() -> None:
     from retainlint.checking import pipeline
 
     pipeline.prepare()
-
-
-def may_matter(name: str, data: bytes) -> bool:
-    """Whether a file's check needs more than a look at its bytes."""
-    return may_hold_backward(name, data) or may_start_backward(data) or may_lead_to_backward(data)
 
 
 def _unchecked(name: str, reason: str, settings: Settings) -> tuple[Diagnostic, ...]:

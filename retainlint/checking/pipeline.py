@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 from retainlint.catalogue import NOT_CHECKED, UNUSED
+from retainlint.project.call_index import CallIndex
 from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import Project, starts_backward
+from retainlint.project.module_loading import Project
 from retainlint.startup.records import record
 from retainlint.text import is_markdown, is_notebook
-from retainlint.text.prefilter import STEPS, may_backpropagate, may_hold_backward, may_spell_backward
+from retainlint.text.prefilter import may_backpropagate, may_hold_backward
 from retainlint.text.source import Source, Span, UnreadableSource
 
 if TYPE_CHECKING:  # costly to import, and needed only where something is found
@@ -52,7 +52,8 @@ def diagnose(
 
     Raises Costly before a program is lowered, if it is to be `hasty`.
     """
-    if not thorough and not may_hold_backward(name, data) and (modules is None or not starts_backward(modules, data)):
+    index = CallIndex(modules, data)
+    if not (thorough or may_hold_backward(name, data) or index.starts_backward):
         return []
     try:
         if is_notebook(name):
@@ -61,10 +62,16 @@ def diagnose(
         if is_markdown(name):
             from retainlint.text import markdown
 
-            return [_examine(program, modules, thorough, hasty=hasty) for program in markdown.programs(source)]
+            programs = markdown.programs(source)
+            return [_examine(each, _index(each, modules), thorough, hasty=hasty) for each in programs]
     except UnreadableSource as error:
         return [_refused(Source(name, ""), error.reason)]
-    return [_examine(source, modules, thorough, data, hasty)]
+    again = _index(source, modules)
+    return [_examine(source, index if again.data == data else again, thorough, data, hasty)]
+
+
+def _index(source: Source, modules: Modules | None) -> CallIndex:
+    return CallIndex(modules, source.text.encode(errors="replace"))
 
 
 def prepare() -> None:
@@ -83,7 +90,7 @@ def told(found: Found, settings: Settings) -> list[Diagnostic]:
 
 def look(source: Source, settings: Settings) -> Seen | None:
     """What is seen in a text that isn't written yet, by all rules that are on or usually are; None if it can't be read."""
-    found = _examine(source, Modules(source.name))
+    found = _examine(source, _index(source, Modules(source.name)))
     every = told(found, settings)
     if any(each.code == NOT_CHECKED for each in every):
         return None
@@ -115,7 +122,7 @@ def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool
         except LoweringError as error:
             broken.append((span, error))
     source = book.without(span for span, _ in broken)
-    found = _examine(source, modules, thorough)
+    found = _examine(source, _index(source, modules), thorough)
     wrong: list[Diagnostic] = []
     gaps: list[Gap] = []
     for span, why in broken:
@@ -127,27 +134,23 @@ def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool
     return replace(found, diagnostics=every, gaps=(*found.gaps, *gaps), complete=found.complete and not broken)
 
 
-def _examine(
-    source: Source, modules: Modules | None, thorough: bool = False, data: bytes = b"", hasty: bool = False
-) -> Found:
-    """What is found in a program; `data` is what the file holds, if that is all of it."""
-    text = source.text.encode(errors="replace")
-    idle = cache(lambda: not thorough and not (modules and starts_backward(modules, text)))
-    if not may_start(modules, text) and idle():
+def _examine(source: Source, index: CallIndex, thorough: bool = False, data: bytes = b"", hasty: bool = False) -> Found:
+    """What is found in a program; `index` is that of its text, and `data` is what the file holds, if that is all of it."""
+    if not (index.spells_backward or thorough or index.starts_backward):
         return Found(source, [], complete=True)
     if hasty:
         raise Costly
     from retainlint.lowering import LoweringError
 
     try:
-        program = _program(source, modules, data, idle)
+        program = _program(source, index, thorough, data)
     except LoweringError as error:
         return _refused(source, error.reason, error.row, error.column)
     if program is None:
         return Found(source, [], complete=True)
     from retainlint.symbolic import explore
 
-    project = Project(modules, _imported, text) if modules is not None else None
+    project = Project(index, _imported) if index.modules is not None else None
     explored = explore(program, project=project, tells_caught=thorough)
     once: dict[tuple[str, int, int, str], Diagnostic] = {}
     if explored.incidents or explored.waste:
@@ -163,37 +166,26 @@ def _examine(
     return Found(source, own, not explored.gaps, tuple(beyond), tuple(explored.gaps), explored.conduct)
 
 
-def _program(source: Source, modules: Modules | None, data: bytes, idle: Callable[[], bool]) -> Program | None:
-    """A program, lowered; None if no walk stands in it, and it is `idle`. Raises LoweringError."""
+def _program(source: Source, index: CallIndex, thorough: bool, data: bytes) -> Program | None:
+    """A program, lowered; None if no walk stands in it, and it starts none. Raises LoweringError."""
     from retainlint.lowering import lower, outline
 
-    ir_store, digest = modules.files.ir_store if modules is not None and data else None, ""
+    ir_store, digest = index.modules.files.ir_store if index.modules is not None and data else None, ""
     if ir_store is not None:
         from hashlib import sha256
 
         digest = sha256(data).hexdigest()
         if (kept := ir_store.find(source, digest)) is not None:
-            return None if not kept.module.backward_passes and idle() else kept
+            return kept if thorough or kept.module.backward_passes or index.starts_backward else None
     outlined = outline(source)
-    if outlined is not None and not outlined.backward_passes and idle():
+    if outlined is not None and not (thorough or outlined.backward_passes or index.starts_backward):
         return None
     program = lower(source, outlined)
-    if outlined is None and not program.module.backward_passes and idle():
+    if outlined is None and not (thorough or program.module.backward_passes or index.starts_backward):
         return None
     if ir_store is not None:
         ir_store.keep(program, digest)
     return program
-
-
-def may_start(modules: Modules | None, text: bytes) -> bool:
-    """Whether a walk may stand in a text's code: more than is spoken of one, and a step's result is a trainer's."""
-    if not may_spell_backward(text):
-        return False
-    if not any(step.encode() in text for step in STEPS):
-        return True
-    from retainlint.project.call_index import may_step
-
-    return may_step(modules, text)
 
 
 def _refused(source: Source, reason: str, row: int | None = None, column: int | None = None) -> Found:

@@ -1,4 +1,4 @@
-"""Who calls whom in a project, and which of its names may reach a backward pass, told by characters alone: nothing is parsed."""
+"""The call index: a module's definitions, bases, calls and names, read once per text off its characters, and what follows from them: what of a file, and of the project around it, may run a backward pass."""
 
 from __future__ import annotations
 
@@ -6,217 +6,337 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from retainlint.startup.lazy_patterns import pattern, rows_with
+from retainlint.project.import_resolution import Import, Modules, imports_in
+from retainlint.startup.lazy_patterns import pattern
+from retainlint.text.files import Held
 from retainlint.text.prefilter import (
     STEPS,
-    code,
     may_backpropagate,
     may_lead_to_backward,
     may_spell_backward,
+    may_start_backward,
     spoken,
-    without_asked,
 )
-
-if TYPE_CHECKING:
-    from retainlint.project.import_resolution import Modules
 
 SEARCHED = 40
 """So many modules are read on behalf of one file."""
 
-
-_IMPORT = pattern(
-    r"[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(?:\(([^)]*)\)|((?:\\\n|[^\n;])*))|import[ \t]+([^\n;]+))"
-)
-
-_NAME = pattern(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
-
-DEFINED = pattern(r"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)", re.MULTILINE)
-
-_METHOD = pattern(r"^([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
-
-WORD = pattern(r"[^\W\d]\w*")
-
-
-class Origin(NamedTuple):
-    """Where an imported name comes from: a module, and a name in it; "" for the module itself."""
-
-    level: int
-    module: str
-    name: str
-
-
-class Naming:
-    """The names of an entry, whose code is `text`, and those of the modules to which they lead."""
-
-    def __init__(self, modules: Modules, text: str) -> None:
-        self._modules = modules
-        self.text = text
-        self.place = modules.place(modules.entry)
-        self._texts = {self.place: text}
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether no further module is read."""
-        return len(self._texts) > SEARCHED
-
-    def imports(self) -> bool:
-        """Whether the entry imports any module of its project."""
-        names, stars = imported(self.text)
-        origins = {(each.module, each.level) for each in (*names.values(), *stars)}
-        return any(self._modules.find(self.place, *origin) is not None for origin in origins)
-
-    def named(self, place: str, text: str, names: list[str]) -> Iterator[tuple[str, str]]:
-        for name in names:
-            if place != self.place and defined(text, name)[0]:
-                yield place, name
-            else:
-                yield from self.origins(place, text, name)
-                module = self.module(place, text, name)
-                yield from ((module, other) for other in names if module is not None and other != name)
-
-    def origins(self, place: str, text: str, name: str) -> Iterator[tuple[str, str]]:
-        """Where an imported name, which is no module, may be defined."""
-        names, stars = imported(text)
-        if name in names:
-            origin = names[name]
-            found = self._modules.find(place, origin.module, origin.level) if origin.name else None
-            if found is not None and self._modules.submodule(found, origin.name) is None:
-                yield found, origin.name
-            return
-        for star in stars:
-            found = self._modules.find(place, star.module, star.level)
-            if found is not None:
-                yield found, name
-
-    def module(self, place: str, text: str, name: str) -> str | None:
-        """The place of a module that a text imports under some name."""
-        origin = imported(text)[0].get(name)
-        found = self._modules.find(place, origin.module, origin.level) if origin is not None else None
-        if origin is None or found is None:
-            return None
-        return self._modules.submodule(found, origin.name) if origin.name else found
-
-    def read(self, place: str) -> str:
-        if place not in self._texts:
-            if place.endswith("/") or self.is_spent:
-                return ""
-            self._texts[place] = spoken(self._modules.read(place) or b"")
-        return self._texts[place]
-
-
-@lru_cache(maxsize=200)
-def imported(text: str) -> tuple[dict[str, Origin], tuple[Origin, ...]]:
-    """Where the names come from that a text imports, and from which modules it imports all."""
-    names: dict[str, Origin] = {}
-    stars: list[Origin] = []
-    for statement in rows_with(text, "import", _IMPORT):
-        dots, module, bracketed, plain, whole = statement.groups("")
-        for name, alias in _NAME.findall(bracketed or plain):
-            if name == "*":
-                stars.append(Origin(len(dots), module, ""))
-            else:
-                names[alias or name] = Origin(len(dots), module, name)
-        for name, alias in _NAME.findall(whole):
-            names[alias or name.rpartition(".")[2]] = Origin(0, name, "")
-    return names, tuple(stars)
-
-
-@lru_cache(maxsize=2_000)
-def defined(text: str, name: str) -> tuple[str, str]:
-    """What a module defines under a name: "def", "class" or "", and its text."""
-    kind, start, indent = _heads(text).get(name, ("", 0, 0))
-    return kind, _block(text, start, indent) if kind else ""
-
-
-@lru_cache(maxsize=200)
-def _heads(text: str) -> dict[str, tuple[str, int, int]]:
-    """What a module defines, by name: "def" or "class", where the head's name ends, and how far it is indented."""
-    found: dict[str, tuple[str, int, int]] = {}
-    for head in DEFINED.finditer(text):
-        known = found.get(head[3])
-        if known is None or known[2] > len(head[1]):
-            found[head[3]] = head[2], head.end(), len(head[1])
-    return found
-
-
-def _block(text: str, start: int, indent: int) -> str:
-    """What stands deeper than a head, behind it."""
-    end = re.compile(rf"\n[ \t]{{0,{indent}}}(?=[^\s)#])").search(text, start)
-    return text[start : end.start() if end else len(text)]
-
-
-def based(body: str) -> list[str]:
-    """The words between the brackets of a class's head."""
-    head = re.match(r"[ \t]*\(([^()]*)", body)
-    return WORD.findall(head[1]) if head is not None else []
-
-
-@lru_cache(maxsize=500)
-def methods(body: str) -> dict[str, str]:
-    """The methods of a class, each with its text."""
-    return {found[2]: _block(body, found.end(), len(found[1])) for found in _METHOD.finditer(body)}
-
-
 ASKED = 800
 """So many of their functions and classes are looked at."""
-
 
 MOST_HOPS = 4
 """So far from the entry."""
 
+MOST_NESTED = 20
+"""Functions nested more deeply than this are taken for parts of those around them."""
+
+READ = 500
+"""So many texts' indexes are remembered. It decides nothing but the time it takes."""
 
 COMMON = frozenset("train eval step update forward fit run append add get".split())
 """Methods that many classes have: they tell something only of the object itself, or of a module."""
 
+TRAINERS = ("LightningModule", "Trainer")
+"""With what the name ends of a class that has the steps of its heirs walked."""
 
 _ITSELF = ("self", "cls", ")")
 """What stands for the object itself before a dot; the bracket is that of `super()`."""
 
+_OF_OBJECTS = pattern(r"__\w+__|forward")
+"""Methods that are seldom called by their names: whoever makes an object of the class may come to them."""
 
-_CALLED_TOKEN = pattern(r"([^\W\d]\w*|[)\]])\s*([.(])?")
+_HEAD = pattern(r"^([ \t]*)(?:(@)|(?:async[ \t]+)?(def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE)
+_WORD = pattern(r"[^\W\d]\w*")
+_CALL = pattern(r"([^\W\d]\w*|[)\]])\s*([.(])?")
+_ALIAS = pattern(r"\b(\w+)[ \t]+as[ \t]+(\w+)")
+_KEPT_IN = pattern(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
+_BASES = pattern(r"[ \t]*\(([^()]*)(\(?)")
+_BASE = pattern(r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.]|[ \t]*=)")
+_SUBSCRIPT = pattern(r"\[[^\[\]]*\]")
+_STEP = pattern(rb"\bdef[ \t]+(?:%s)[ \t]*\(" % "|".join(STEPS).encode())
 
-_BASES = pattern(r"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^()]*)", re.MULTILINE)
 
-_CLOSING = (")", "]")
+class Definition:
+    """A function or class of a module."""
 
-_DEFINING = ("def", "class")
+    def __init__(self, index: ModuleIndex, head: re.Match[str]) -> None:
+        self._index, self._head = index, head
+        self.indent, self.kind, self.name = len(head[1]), head[3], head[4]
+
+    @cached_property
+    def body(self) -> str:
+        """What stands behind its name, and deeper than its head."""
+        start, text = self._head.end(), self._index.text
+        end = re.compile(rf"\n[ \t]{{0,{self.indent}}}(?=[^\s)#])").search(text, start)
+        return text[start : end.start() if end else len(text)]
+
+    @cached_property
+    def calls(self) -> tuple[tuple[str, str], ...]:
+        return _calls(self.body)
+
+    @cached_property
+    def runs_backward(self) -> bool:
+        return may_backpropagate(self.body.encode())
+
+    @cached_property
+    def methods(self) -> dict[str, Definition]:
+        """The functions within it, whose names may be said to be a class's."""
+        start, end = self._head.end(), self._head.end() + len(self.body)
+        inside = (each for each in self._index.every if start < each._head.start() < end)
+        return {each.name: each for each in inside if each.kind == "def" and each.indent}
+
+    @cached_property
+    def base_words(self) -> list[str]:
+        """The words between the brackets of a class's head."""
+        found = _BASES.match(self._index.text, self._head.end())
+        return _WORD.findall(found[1]) if found is not None else []
+
+    @cached_property
+    def bases(self) -> list[str] | None:
+        """The classes between them, as they are spelt; None for what is computed."""
+        found = _BASES.match(self._index.text, self._head.end())
+        if found is None:
+            return []
+        return None if found[2] else _BASE.findall(_SUBSCRIPT.sub("", found[1]))
 
 
-class Leading:
-    """Asked of a call in the entry's text, whether it leads to a walk in another module."""
+@dataclass(eq=False)
+class Mention:
+    """A name of a module, the words that stand in what it names, and whether a backward pass may."""
 
-    def __init__(self, modules: Modules, data: bytes) -> None:
-        self._text = spoken(data) if may_lead_to_backward(data) else ""
-        self._names = Naming(modules, self._text)
-        self._place = self._names.place
-        self._depth = 0
-        self._asked = 0
+    name: str
+    words: set[str]
+    runs_backward: bool = False
+
+
+class ModuleIndex:
+    """What a text defines, imports, calls and names, told by characters alone: nothing is parsed."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    @cached_property
+    def text(self) -> str:
+        return spoken(self.data)
+
+    @cached_property
+    def _heads(self) -> list[re.Match[str]]:
+        return [*_HEAD.finditer(self.text)]
+
+    @cached_property
+    def every(self) -> list[Definition]:
+        return [Definition(self, head) for head in self._heads if head[3]]
+
+    @cached_property
+    def definitions(self) -> dict[str, Definition]:
+        """By name the outermost definition, the first of those."""
+        found: dict[str, Definition] = {}
+        for each in self.every:
+            if each.name not in found or found[each.name].indent > each.indent:
+                found[each.name] = each
+        return found
+
+    @cached_property
+    def classes(self) -> list[Definition]:
+        return [each for each in self.every if each.kind == "class"]
+
+    @cached_property
+    def calls(self) -> tuple[tuple[str, str], ...]:
+        return _calls(self.text)
+
+    @cached_property
+    def _imports(self) -> tuple[Import, ...]:
+        return imports_in(self.text)
+
+    @cached_property
+    def imported(self) -> dict[str, Import]:
+        """Where the names come from that the text imports."""
+        return {each.bound: each for each in self._imports if each.name != "*"}
+
+    @cached_property
+    def stars(self) -> list[Import]:
+        return [each for each in self._imports if each.name == "*"]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(self.text))
+
+    @cached_property
+    def runs_backward(self) -> bool:
+        return may_backpropagate(self.text.encode())
+
+    @cached_property
+    def mentions(self) -> list[Mention]:
+        """What the module names, functions, methods, classes and variables, each with its words."""
+        found = [Mention(name, set(_WORD.findall(value))) for name, value in self._aliases()]
+        around: list[tuple[int, Mention, bool]] = []  # what stands around, behind its indent; if it is a class
+        decorators = ""
+        for head, end in zip(self._heads, [*(head.start() for head in self._heads[1:]), len(self.text)]):
+            segment = self.text[head.start() : end]
+            indent, at, kind, defined, variable = head.groups()
+            while around and around[-1][0] >= len(indent):
+                around.pop()
+            if at or (decorators and not kind):
+                decorators += segment
+                continue
+            if (kind or all(is_class for *_, is_class in around)) and len(around) < MOST_NESTED:
+                if around and kind == "def" and _OF_OBJECTS.fullmatch(defined):
+                    named = around[-1][1]
+                else:
+                    found.append(named := Mention(defined or variable, set()))
+                around.append((len(indent), named, kind == "class"))
+                named.words.update(_WORD.findall(decorators))
+                decorators = ""
+            for depth, named, is_class in around:
+                if not is_class or named is around[-1][1]:
+                    inside = _deeper(segment, depth)
+                    named.words.update(_WORD.findall(inside))
+                    if self.runs_backward and may_backpropagate(inside.encode()):
+                        named.runs_backward = True
+        return found
+
+    def _aliases(self) -> Iterator[tuple[str, str]]:
+        """Names that stand for others: `import a as b`, `self.b = a`."""
+        for origin, alias in _ALIAS.findall(self.text):
+            yield alias, origin
+        yield from _KEPT_IN.findall(self.text)
+
+
+@lru_cache(maxsize=READ)
+def indexed(data: bytes) -> ModuleIndex:
+    return ModuleIndex(data)
+
+
+def _deeper(segment: str, indent: int) -> str:
+    """The rows of a segment that stand deeper than its first, or close its brackets."""
+    found = re.match(rf"[^\n]*(?:\n(?:[ \t]*(?=\n)|[ \t]{{{indent + 1},}}[^\n]*|[ \t]*[)\]}}][^\n]*))*", segment)
+    return found[0] if found is not None else segment
+
+
+def _calls(text: str) -> tuple[tuple[str, str], ...]:
+    """The calls in a text: the word, or the bracket, before the name's dot, and the name."""
+    found: dict[tuple[str, str], None] = {}
+    before = joint = ""
+    for word, behind in _CALL.findall(text):
+        if behind == "(" and word not in (")", "]") and before not in ("def", "class"):
+            found[before if joint == "." else "", word] = None
+        before, joint = word, behind
+    return tuple(found)
+
+
+def reaching(texts: Iterable[bytes]) -> frozenset[str]:
+    """The names of functions, methods, classes and variables in some modules from which a walk may be reached: those that
+    hold one, and whatever speaks of their names."""
+    closed = [indexed(text) for text in dict.fromkeys(texts)]
+    left: list[Mention] = []
+    reached: set[str] = set()
+    fresh: set[str] = set()
+    opened = [each for each in closed if may_spell_backward(each.data)]
+    while opened or fresh:
+        closed = [each for each in closed if each not in opened]  # they are asked where they speak of what is reached
+        reached |= fresh
+        new = [mention for each in opened for mention in each.mentions]
+        left = [mention for mention in left if mention.name not in reached]
+        fresh = {mention.name for mention in left if not fresh.isdisjoint(mention.words)}
+        fresh |= {each.name for each in new if each.runs_backward or not reached.isdisjoint(each.words)}
+        fresh -= reached
+        left += new
+        opened = [each for each in closed if not fresh.isdisjoint(each.words)]
+    return frozenset(reached)
+
+
+Place: TypeAlias = "tuple[str, str]"
+"""A module's place, and a name in it."""
+
+
+class CallIndex:
+    """What of an entry, which holds `data`, and of the modules to which its names lead, may run a backward pass."""
+
+    def __init__(self, modules: Modules | None, data: bytes) -> None:
+        """Without `modules` only the entry's own names tell."""
+        self.modules, self._modules = modules, modules or Modules("", Held({}))
+        self._entry, self.data = indexed(data), data
+        self._place = self._modules.place(self._modules.entry)
+        self._read = {self._place: self._entry}
+        self._depth = self._asked = 0
         self._known: dict[tuple[str, str, str], tuple[int, bool]] = {}  # how far from the entry it was told, and what
 
-    def any(self) -> bool:
-        """Whether any call of the text does."""
-        return bool(self._text) and self._names.imports() and any(self(*call) for call in _called(self._text))
-
-    def __call__(self, receiver: str, name: str) -> bool:
-        """`receiver` is the word, or the bracket, before the name's dot, "" where there is none."""
-        if not self._text:
+    @cached_property
+    def spells_backward(self) -> bool:
+        """Whether a walk may stand in the entry's code: more than is spoken of one, and a step's result is a trainer's."""
+        if not may_spell_backward(self.data):
             return False
-        if not receiver or self._names.module(self._place, self._text, receiver):
-            return self._leads_by(self._place, self._text, receiver, name)
+        if _STEP.search(self.data) is None or may_spell_backward(self.data, steps=False):
+            return True
+        if any(trainer in self._entry.text for trainer in TRAINERS):
+            return True
+        return self.modules is not None and self._steps_are_walked()
+
+    @cached_property
+    def starts_backward(self) -> bool:
+        """Whether the entry is run for the walks of others that may be reached from it: it is a script that speaks of
+        functions, of its own or of the modules that it imports, which lead to one, or its functions call what does."""
+        if may_start_backward(self.data) and any(map(may_backpropagate, self._around)):
+            if not self._reached.isdisjoint(self._entry.words):
+                return True
+        found = self._may_lead and any(self.leads(*call) for call in self._entry.calls)
+        self._asked = 0  # whoever asks of single calls later may ask as much
+        self._known.clear()
+        return found
+
+    def reaches(self, name: str) -> bool:
+        """Whether a walk may be reached from a function, method or class of that name."""
+        return name in self._reached
+
+    def leads(self, receiver: str, name: str) -> bool:
+        """Whether a function of another module, as the entry calls it, leads to a walk; `receiver` is the word, or the
+        bracket, before the name's dot, "" where there is none."""
+        if not self._may_lead:
+            return False
+        if not receiver or self._module(self._place, receiver):
+            return self._leads_by(self._place, receiver, name)
         if receiver in _ITSELF:
             return any(self._leads(*each, name) for each in self._bases)
         return name not in COMMON and any(self._leads(*each, name) for each in self._made)
 
-    # -- the way --------------------------------------------------------------------------------------------------
+    # -- what is around ---------------------------------------------------------------------------------------------
 
-    def _leads_by(self, place: str, text: str, receiver: str, name: str) -> bool:
-        """Whether a function leads to a walk that a text imports, or whose module it does."""
+    @cached_property
+    def _around(self) -> list[bytes]:
+        """The texts of the modules that the entry imports, and of those that these import, nearest first."""
+        pending, seen = self._modules.imported(self._place, self.data), {self._place}
+        texts: list[bytes] = []
+        for place in pending:
+            if len(texts) >= SEARCHED:
+                break
+            if place not in seen:
+                seen.add(place)
+                texts.append(self._modules.read(place) or b"")
+                pending += self._modules.imported(place, texts[-1])
+        return texts
+
+    @cached_property
+    def _reached(self) -> frozenset[str]:
+        return reaching((self.data, *self._around))
+
+    @cached_property
+    def _may_lead(self) -> bool:
+        """Whether any call of the entry may: it imports a module of its project."""
+        if not may_lead_to_backward(self.data):
+            return False
+        origins = (*self._entry.imported.values(), *self._entry.stars)
+        return any(self._find(self._place, origin) is not None for origin in origins)
+
+    # -- what leads to a walk ---------------------------------------------------------------------------------------
+
+    def _leads_by(self, place: str, receiver: str, name: str) -> bool:
+        """Whether a function leads to a walk that a module imports, or whose module it does."""
         if receiver:
-            module = self._names.module(place, text, receiver)
+            module = self._module(place, receiver)
             return module is not None and self._leads(module, name)
-        return any(self._leads(*each) for each in self._names.origins(place, text, name))
+        return any(self._leads(*each) for each in self._origins(place, name))
 
     def _leads(self, place: str, name: str, method: str = "") -> bool:
         """Whether a function of a module does, the making of an object of a class, or a method of it."""
@@ -226,279 +346,139 @@ class Leading:
             self._known[asked] = self._depth, False  # for those who call themselves
             self._asked += 1
             self._depth += 1
-            leads = self._reaches(*asked)
+            leads = self._runs_backward(*asked)
             self._depth -= 1
             self._known[asked] = self._depth, leads
         return leads
 
-    def _reaches(self, place: str, name: str, method: str) -> bool:
-        text = self._names.read(place)
-        kind, body = defined(text, name)
-        if not kind:
-            return any(self._leads(*each, method) for each in self._names.origins(place, text, name))
-        if kind == "def":
-            return not method and self._backward_passes(place, text, body, "")
-        found = methods(body).get(method or "__init__")
+    def _runs_backward(self, place: str, name: str, method: str) -> bool:
+        found, owner = self._index(place).definitions.get(name), ""
         if found is None:
-            return any(self._leads(*each, method) for each in self._names.named(place, text, based(body)))
-        return self._backward_passes(place, text, found, name)
+            return any(self._leads(*each, method) for each in self._origins(place, name))
+        if found.kind == "class":
+            words, owner = found.base_words, name
+            found = found.methods.get(method or "__init__")
+            if found is None:
+                return any(self._leads(*each, method) for each in self._named(place, words))
+        elif method:
+            return False
+        return found.runs_backward or any(self._called(place, owner, *call) for call in found.calls)
 
-    def _backward_passes(self, place: str, text: str, body: str, owner: str) -> bool:
-        """Whether a function's body holds a walk, or calls what leads to one; `owner` is its class."""
-        return _backward_passes(body) or any(self._calls(place, text, owner, *call) for call in _called(body))
-
-    def _calls(self, place: str, text: str, owner: str, receiver: str, name: str) -> bool:
+    def _called(self, place: str, owner: str, receiver: str, name: str) -> bool:
+        """Whether what is called in a function, or in a method of the class `owner`, leads to a walk."""
         if receiver in _ITSELF:
             return bool(owner) and self._leads(place, owner, name)
-        if receiver:
-            return self._leads_by(place, text, receiver, name)
-        return self._leads(place, name)
+        return self._leads_by(place, receiver, name) if receiver else self._leads(place, name)
 
-    # -- names ----------------------------------------------------------------------------------------------------
+    # -- what a trainer runs ----------------------------------------------------------------------------------------
+
+    def _steps_are_walked(self) -> bool:
+        """Whether a class of the entry that has a step is derived from a trainer, from what nobody can tell, or from a
+        class in whose module a walk stands: perhaps of what the step returns."""
+        names = dict.fromkeys(each.name for each in self._entry.classes)
+        stepping = (name for name in names if not self._entry.definitions[name].methods.keys().isdisjoint(STEPS))
+        pending = [(self._place, name) for name in stepping]
+        seen: set[Place] = set()
+        while pending:
+            asked = pending.pop()
+            if asked in seen:
+                continue
+            seen.add(asked)
+            if asked[0] != self._place and self._index(asked[0]).runs_backward:
+                return True
+            above = self._above(*asked)
+            if above is None or len(self._read) > SEARCHED:
+                return True
+            pending += above
+        return False
+
+    def _above(self, place: str, name: str) -> list[Place] | None:
+        """What the definition of a class names: the classes from which it is derived, or whose name it is; None for a
+        trainer, and for what nobody can tell."""
+        definition = self._index(place).definitions.get(name)
+        if definition is None or definition.kind != "class":
+            return self._origins_above(place, name)
+        found: list[Place] = []
+        for base in definition.bases if definition.bases is not None else [TRAINERS[0]]:
+            above = self._based(place, base)
+            if above is None:
+                return None
+            found += above
+        return found
+
+    def _based(self, place: str, base: str) -> list[Place] | None:
+        """What a base leads to, as it is spelt."""
+        *packages, last = base.split(".")
+        if last.endswith(TRAINERS):
+            return None
+        if packages:
+            return [(module, last) for each in packages if (module := self._module(place, each)) is not None]
+        definition = self._index(place).definitions.get(last)
+        is_class = definition is not None and definition.kind == "class"
+        return [(place, last)] if is_class else self._origins_above(place, last)
+
+    def _origins_above(self, place: str, name: str) -> list[Place] | None:
+        """Where a name comes from that is no class of the module itself."""
+        index = self._index(place)
+        origin = index.imported.get(name)
+        if origin is not None and origin.name.endswith(TRAINERS):
+            return None
+        found = list(self._origins(place, name))
+        is_unknown = origin is None and not found and any(trainer in index.text for trainer in TRAINERS)
+        return None if is_unknown else found
+
+    # -- names ------------------------------------------------------------------------------------------------------
+
+    def _index(self, place: str) -> ModuleIndex:
+        if place not in self._read:
+            if place.endswith("/") or len(self._read) > SEARCHED:
+                return indexed(b"")
+            self._read[place] = indexed(self._modules.read(place) or b"")
+        return self._read[place]
+
+    def _find(self, place: str, origin: Import) -> str | None:
+        return self._modules.find(place, origin.module, origin.level)
+
+    def _module(self, place: str, name: str) -> str | None:
+        """The place of a module that another imports under some name."""
+        origin = self._index(place).imported.get(name)
+        found = self._find(place, origin) if origin is not None else None
+        if origin is None or found is None:
+            return None
+        return self._modules.submodule(found, origin.name) if origin.name else found
+
+    def _origins(self, place: str, name: str) -> Iterator[Place]:
+        """Where an imported name, which is no module, may be defined."""
+        index = self._index(place)
+        origin = index.imported.get(name)
+        if origin is not None:
+            found = self._find(place, origin) if origin.name else None
+            if found is not None and self._modules.submodule(found, origin.name) is None:
+                yield found, origin.name
+            return
+        for star in index.stars:
+            found = self._find(place, star)
+            if found is not None:
+                yield found, name
+
+    def _named(self, place: str, names: list[str]) -> Iterator[Place]:
+        """Where the classes may be defined that some words name, with their modules."""
+        for name in names:
+            if place != self._place and name in self._index(place).definitions:
+                yield place, name
+            else:
+                yield from self._origins(place, name)
+                module = self._module(place, name)
+                yield from ((module, other) for other in names if module is not None and other != name)
 
     @cached_property
-    def _bases(self) -> list[tuple[str, str]]:
-        """The imported classes from which those of the entry are derived, each with its module's place."""
-        heads = (WORD.findall(bases) for _, bases in _BASES.findall(self._text))
-        named = (self._names.named(self._place, self._text, words) for words in heads)
+    def _bases(self) -> list[Place]:
+        """The imported classes from which those of the entry are derived."""
+        named = (self._named(self._place, each.base_words) for each in self._entry.classes)
         return list(dict.fromkeys(each for found in named for each in found))
 
     @cached_property
-    def _made(self) -> list[tuple[str, str]]:
+    def _made(self) -> list[Place]:
         """The imported classes of which the entry may make objects."""
-        names = dict.fromkeys(name for _, name in _called(self._text) if name[:1].isupper())
-        return list(self._names.named(self._place, self._text, list(names)))
-
-
-# -- texts --------------------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=2_000)
-def _backward_passes(body: str) -> bool:
-    return may_backpropagate(body.encode())
-
-
-@lru_cache(maxsize=2_000)
-def _called(text: str) -> tuple[tuple[str, str], ...]:
-    """The calls in a text: the word, or the bracket, before the name's dot, and the name."""
-    found: dict[tuple[str, str], None] = {}
-    before = joint = ""
-    for word, behind in _CALLED_TOKEN.findall(text):
-        if behind == "(" and word not in _CLOSING and before not in _DEFINING:
-            found[before if joint == "." else "", word] = None
-        before, joint = word, behind
-    return tuple(found)
-
-
-_DEFINITION_HEAD = pattern(
-    rb"^([ \t]*)(?:(@)|(?:async[ \t]+)?def[ \t]+(\w+)|class[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
-)
-
-_WORD = pattern(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
-
-_ALIAS = pattern(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
-
-_KEPT_IN = pattern(rb"\.(\w+)[ \t]*=(?!=)([^\n]*)")
-
-
-_OF_OBJECTS = pattern(rb"__\w+__|forward")
-"""Methods that are seldom called by their names: whoever makes an object of the class may come to them."""
-
-
-MOST_NESTED = 20
-"""Functions nested more deeply than this are taken for parts of those around them."""
-
-
-_READ = 500
-"""So many texts' names are remembered. It decides nothing but the time it takes."""
-
-
-_Outlined: TypeAlias = "tuple[bytes, frozenset[bytes], bool]"
-"""A name of a module, the words that stand in what it names, and whether a walk may."""
-
-
-@dataclass
-class _Named:
-    """A function, class or variable: the words that stand in it, and whether a walk may."""
-
-    name: bytes
-    words: set[bytes]
-    backward_passes: bool = False
-
-
-def reaching(texts: Iterable[bytes]) -> frozenset[str]:
-    """The names of functions, methods, classes and variables in some modules from which a walk may be reached: those that
-    hold one, and whatever speaks of their names."""
-    closed = list(dict.fromkeys(texts))
-    left: list[_Outlined] = []
-    reached: set[bytes] = set()
-    fresh: set[bytes] = set()
-    opened = [
-        text for text in closed if may_spell_backward(text)
-    ]  # the others only where they speak of what is reached
-    while opened or fresh:
-        closed = [text for text in closed if text not in opened]
-        reached |= fresh
-        new = [named for text in opened for named in _outlined(text)]
-        left = [named for named in left if named[0] not in reached]
-        fresh = {name for name, words, _ in left if not fresh.isdisjoint(words)}
-        fresh |= {name for name, words, backward_passes in new if backward_passes or not reached.isdisjoint(words)}
-        fresh -= reached
-        left += new
-        opened = [text for text in closed if not fresh.isdisjoint(_spelled(text))]
-    return frozenset(name.decode(errors="replace") for name in reached)
-
-
-def mentions(text: bytes, names: frozenset[str]) -> bool:
-    """Whether any of some names stands in a text's code."""
-    return any(word.decode(errors="replace") in names for word in _spelled(text))
-
-
-@lru_cache(maxsize=_READ)
-def _outlined(text: bytes) -> tuple[_Outlined, ...]:
-    """What a module names, each with its words and whether a walk may stand in it."""
-    text = without_asked(code(text))
-    backward_passes = may_backpropagate(text)
-    found = [_Named(name, _words(value)) for name, value in _bound(text)]
-    around: list[
-        tuple[int, _Named, bool]
-    ] = []  # what the text at hand stands in: the indent, the name, if it is a class
-    decorators = b""
-    heads = [*_DEFINITION_HEAD.finditer(text)]
-    for head, end in zip(heads, [*(head.start() for head in heads[1:]), len(text)]):
-        segment = text[head.start() : end]
-        indent, at, function, cls, variable = head.groups()
-        while around and around[-1][0] >= len(indent):
-            around.pop()
-        if at or (decorators and not (function or cls)):
-            decorators += segment
-            continue
-        if (function or cls or all(is_class for _, _, is_class in around)) and len(around) < MOST_NESTED:
-            named = _Named(function or cls or variable, set())
-            if around and function and _OF_OBJECTS.fullmatch(function):
-                named = around[-1][1]
-            else:
-                found.append(named)
-            around.append((len(indent), named, bool(cls)))
-            named.words |= _words(decorators)
-            decorators = b""
-        for depth, named, is_class in around:
-            if not is_class or named is around[-1][1]:
-                inside = _inside(segment, depth)
-                named.words |= _words(inside)
-                named.backward_passes = named.backward_passes or (backward_passes and may_backpropagate(inside))
-    return tuple((named.name, frozenset(named.words), named.backward_passes) for named in found)
-
-
-def _inside(segment: bytes, indent: int) -> bytes:
-    """The rows of a segment that stand deeper than its first, or close its brackets."""
-    found = re.match(rb"[^\n]*(?:\n(?:[ \t]*(?=\n)|[ \t]{%d,}[^\n]*|[ \t]*[)\]}][^\n]*))*" % (indent + 1), segment)
-    return found[0] if found is not None else segment
-
-
-def _bound(text: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Names that stand for others: `import a as b`, `self.b = a`."""
-    for origin, alias in _ALIAS.findall(text):
-        yield alias, origin
-    yield from _KEPT_IN.findall(text)
-
-
-@lru_cache(maxsize=_READ // 2)
-def _spelled(text: bytes) -> frozenset[bytes]:
-    """The words in a text's code."""
-    return frozenset(_words(code(text)))
-
-
-def _words(text: bytes) -> set[bytes]:
-    return set(_WORD.findall(text))
-
-
-TRAINERS = ("LightningModule", "Trainer")
-"""With what the name ends of a class that has the steps of its heirs walked."""
-
-
-_STEP = pattern(rb"\bdef[ \t]+(?:%s)(?=[ \t]*\()" % "|".join(STEPS).encode())
-
-_CLASS_HEAD = pattern(r"[ \t]*\(([^()]*)(\(?)")
-
-_BASE = pattern(r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.]|[ \t]*=)")
-
-_SUBSCRIPT = pattern(r"\[[^\[\]]*\]")
-
-
-def may_step(modules: Modules | None, data: bytes) -> bool:
-    """Whether a walk may stand in a text whose walks are spelt, if it is but a step's: some class that has one is derived
-    from what walks its result. Without `modules` only the text's own names tell."""
-    if _STEP.search(data) is None or may_spell_backward(_STEP.sub(b"def step", data)):
-        return True
-    text = spoken(data)
-    if any(trainer in text for trainer in TRAINERS):
-        return True
-    return modules is not None and _derives(Naming(modules, text))
-
-
-def _derives(names: Naming) -> bool:
-    """Whether a class of the entry that has a step is derived from a trainer, from what nobody can tell, or from a class in
-    whose module a walk stands: perhaps of what the step returns."""
-    pending = [(names.place, name) for name in _stepping(names.text)]
-    seen: set[tuple[str, str]] = set()
-    while pending:
-        asked = pending.pop()
-        if asked in seen:
-            continue
-        seen.add(asked)
-        if asked[0] != names.place and may_backpropagate(names.read(asked[0]).encode()):
-            return True
-        above = _above(names, *asked)
-        if above is None or names.is_spent:
-            return True
-        pending += above
-    return False
-
-
-def _stepping(text: str) -> list[str]:
-    """The classes of a text that have a step."""
-    classes = dict.fromkeys(head[3] for head in DEFINED.finditer(text) if head[2] == "class")
-    return [name for name in classes if not methods(defined(text, name)[1]).keys().isdisjoint(STEPS)]
-
-
-def _above(names: Naming, place: str, name: str) -> list[tuple[str, str]] | None:
-    """What the definition of a class names: the classes from which it is derived, or whose name it is, by their modules'
-    places; None for a trainer, and for what nobody can tell."""
-    text = names.read(place)
-    kind, body = defined(text, name)
-    if kind != "class":
-        return _origins(names, place, text, name)
-    head = _CLASS_HEAD.match(body)
-    if head is None:
-        return []
-    if head[2]:  # a call
-        return None
-    found: list[tuple[str, str]] = []
-    for base in _BASE.findall(_SUBSCRIPT.sub("", head[1])):
-        above = _named(names, place, text, base)
-        if above is None:
-            return None
-        found += above
-    return found
-
-
-def _named(names: Naming, place: str, text: str, base: str) -> list[tuple[str, str]] | None:
-    """What a base leads to, as it is spelt."""
-    *packages, last = base.split(".")
-    if last.endswith(TRAINERS):
-        return None
-    if not packages:
-        return [(place, last)] if defined(text, last)[0] == "class" else _origins(names, place, text, last)
-    found = [module for package in packages if (module := names.module(place, text, package)) is not None]
-    return [(module, last) for module in found]
-
-
-def _origins(names: Naming, place: str, text: str, name: str) -> list[tuple[str, str]] | None:
-    """Where a name comes from that is no class of the text itself."""
-    origin = imported(text)[0].get(name)
-    if origin is not None and origin.name.endswith(TRAINERS):
-        return None
-    found = list(names.origins(place, text, name))
-    unknown = origin is None and not found and any(trainer in text for trainer in TRAINERS)
-    return None if unknown else found
+        names = dict.fromkeys(name for _, name in self._entry.calls if name[:1].isupper())
+        return list(self._named(self._place, list(names)))

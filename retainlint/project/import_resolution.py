@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.startup.lazy_patterns import pattern, rows_with
 from retainlint.text.files import THERE, Disk, ancestors
@@ -22,8 +21,10 @@ LIBRARIES = frozenset(
 """What the models know. These names never lead to a local file, not even within such a library's own repository: a model
 says more than the library's own code would, and a stray directory called `torch` says nothing."""
 
-_IMPORT = pattern(rb"[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))")
-_NAME = rb"(\w+)(?:[ \t]+as[ \t]+\w+)?"
+_IMPORT = pattern(
+    r"[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(?:\(([^)]*)\)|((?:\\\n|[^\n;#])*))|import[ \t]+([^\n;#]+))"
+)
+_NAME = pattern(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 
 INSTALLED = frozenset(("site-packages", "dist-packages"))
 """Where packages are installed, each a project of its own."""
@@ -101,12 +102,12 @@ class Modules:
     def imported(self, importer: str, data: bytes) -> list[str]:
         """The places of the modules that a text imports, as far as can be told by a glance."""
         found: list[str | None] = []
-        for level, module, names in _imports(data):
-            place = self.find(importer, module, level)
+        for each in _imports(data):
+            place = self.find(importer, each.module, each.level)
             found.append(place)
             if place is not None and place.endswith((os.sep, "__init__.py")):
-                found += [self.submodule(place, name) for name in names]
-        return [place for place in found if place is not None and not place.endswith(os.sep)]
+                found.append(self.submodule(place, each.name))
+        return [place for place in dict.fromkeys(found) if place is not None and not place.endswith(os.sep)]
 
     def dotted(self, place: str) -> str:
         """The name under which a module was found: what its `__name__` is."""
@@ -227,19 +228,28 @@ def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-@lru_cache(maxsize=500)
-def _imports(data: bytes) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
-    """The imports in a text: the dots, the module, and what is taken from it."""
-    found: dict[tuple[int, str, tuple[str, ...]], None] = {}
-    for statement in rows_with(data, b"import", _IMPORT):
-        dots, origin, names, whole = statement.groups(b"")
-        for part in whole.split(b","):
-            if part.split():
-                found[0, part.split()[0].decode(errors="replace"), ()] = None
-        if not whole:
-            taken = tuple(each.decode(errors="replace") for each in re.findall(_NAME, names))
-            found[len(dots), origin.decode(errors="replace"), taken] = None
+class Import(NamedTuple):
+    """A name that a text binds, and where it comes from: a module, and a name in it; "" for the module itself."""
+
+    bound: str
+    level: int
+    module: str
+    name: str
+
+
+def imports_in(text: str) -> tuple[Import, ...]:
+    """The imports in a text, told by their characters; one of all names binds `*`."""
+    found: list[Import] = []
+    for statement in rows_with(text, "import", _IMPORT):
+        dots, module, bracketed, plain, whole = statement.groups("")
+        found += (Import(alias or name, len(dots), module, name) for name, alias in _NAME.findall(bracketed or plain))
+        found += (Import(alias or name.rpartition(".")[2], 0, name, "") for name, alias in _NAME.findall(whole))
     return tuple(found)
+
+
+@lru_cache(maxsize=500)
+def _imports(data: bytes) -> tuple[Import, ...]:
+    return imports_in(data.decode(errors="replace"))
 
 
 def _within(place: str, root: str) -> bool:

@@ -5,22 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from retainlint.project.import_resolution import Modules
-from retainlint.text.prefilter import may_backpropagate, may_lead_to_backward, may_start_backward
 from retainlint.text.source import Source, UnreadableSource
 
 if TYPE_CHECKING:
     from retainlint.program import Program, Use
-    from retainlint.project.call_index import Leading
+    from retainlint.project.call_index import CallIndex
 
 KEPT = 200
 """So many modules stay lowered: most are imported again by the next file. It decides nothing but the time it takes."""
-
-SEARCHED = 40
-"""So many modules are searched for a walk on behalf of a script that holds none."""
 
 FAR = 4
 """So many imports lead from one to the next."""
@@ -39,53 +33,19 @@ Altered: TypeAlias = "frozenset[tuple[str, str]] | None"
 _lowered: dict[tuple[str, bytes], Program | str] = {}
 
 
-def starts_backward(modules: Modules, data: bytes) -> bool:
-    """Whether a file that holds no walk is run for those that may be reached from it: a script that speaks of functions, of
-    its own or of the modules that it imports, which lead to one, or a module whose functions call what does."""
-    if may_start_backward(data):
-        texts = around(modules, modules.place(modules.entry), data)
-        if any(map(may_backpropagate, texts)):
-            from retainlint.project.call_index import (
-                mentions,
-                reaching,  # patterns take time to compile
-            )
-
-            if mentions(data, reaching((data, *texts))):
-                return True
-    if not may_lead_to_backward(data):
-        return False
-    from retainlint.project.call_index import Leading
-
-    return Leading(modules, data).any()
-
-
-def around(modules: Modules, importer: str, data: bytes) -> list[bytes]:
-    """The texts of the modules that a text imports, and of those that these import, nearest first."""
-    pending, seen = modules.imported(importer, data), {importer}
-    texts: list[bytes] = []
-    for place in pending:
-        if len(texts) >= SEARCHED:
-            break
-        if place not in seen:
-            seen.add(place)
-            texts.append(modules.read(place) or b"")
-            pending += modules.imported(place, texts[-1])
-    return texts
-
-
 class Project:
-    """What the machine asks of a project; `modules` knows where an import leads, `lower` gives a program or says why not,
-    `text` is what the entry holds."""
+    """What the machine asks of a project; `index` is the entry's, `lower` gives a program or says why not."""
 
-    def __init__(self, modules: Modules, lower: Callable[[Source], Program | str], text: bytes) -> None:
-        self._modules = modules
-        self._entry_text = text
+    def __init__(self, index: CallIndex, lower: Callable[[Source], Program | str]) -> None:
+        assert index.modules is not None
+        self._modules = modules = index.modules
         self._lower = lower
+        self.reaches = index.reaches
+        self.leads = index.leads
         self._texts: dict[str, bytes | None] = {}
         self._registering: dict[str, bool] = {}
         self._altering: dict[tuple[str, Use], Altered] = {}
         self._changed: dict[tuple[str, str], Altered] = {}
-        self._reaching: frozenset[str] | None = None
         self.entry = modules.place(modules.entry)
 
     def find(self, importer: Source, module: str, level: int) -> str | None:
@@ -174,26 +134,6 @@ class Project:
                 return None
             found |= more
         return found | {(place, each) for each in effect.names}
-
-    def reaches(self, name: str) -> bool:
-        """Whether a walk may be reached from a function, method or class of that name."""
-        if self._reaching is None:
-            from retainlint.project.call_index import reaching
-
-            texts = around(self._modules, self.entry, self._entry_text)
-            self._reaching = reaching((self._entry_text, *texts))
-        return name in self._reaching
-
-    def leads(self, receiver: str, name: str) -> bool:
-        """Whether a function of another module, as the entry calls it, leads to a walk; `receiver` is the word, or the
-        bracket, before the name's dot, "" where there is none."""
-        return self._leading(receiver, name)
-
-    @cached_property
-    def _leading(self) -> Leading:
-        from retainlint.project.call_index import Leading
-
-        return Leading(self._modules, self._entry_text)
 
     def program(self, place: str) -> Program | str | None:
         """A module, lowered; else why it can't be read; None for a package that has no text."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from retainlint.text.notebook import blank, parses
-from retainlint.text.prefilter import BACKWARD
+from retainlint.text.prefilter import may_backpropagate
 from retainlint.text.source import Source, UnreadableSource
 
 _FENCE = re.compile(
@@ -32,18 +32,18 @@ def programs(document: Source) -> Iterator[Source]:
     """
     if len(document.text) > LONGEST:
         raise UnreadableSource(f"the document is too long to be checked: more than {LONGEST:,} characters")
-    found = (block for block in _blocks(document) if re.search(BACKWARD, _rows(document, block[0], block[1])))
+    found = (block for block in _blocks(document) if may_backpropagate(_rows(document, block[0], block[1])))
     for first, last, indent, has_prompts in islice(found, MOST):
         text = _program(document, first, last, indent, has_prompts)
         if text is not None and parses(text):
             yield Source(document.name, text, (), document.text)
 
 
-def _rows(document: Source, first: int, last: int) -> str:
-    """The text between two rows."""
+def _rows(document: Source, first: int, last: int) -> bytes:
+    """The text between two rows, in bytes."""
     starts = document.row_starts
     end = starts[last - 1] if last <= len(starts) else len(document.text)
-    return document.text[starts[first] : end] if first < len(starts) else ""
+    return document.text[starts[first] : end].encode(errors="replace") if first < len(starts) else b""
 
 
 def _blocks(document: Source) -> Iterator[tuple[int, int, int, bool]]:

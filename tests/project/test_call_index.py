@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retainlint.project.call_index import mentions, reaching
+from retainlint.project.call_index import CallIndex, indexed, reaching
 from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import starts_backward
 from retainlint.text.files import Held
 from retainlint.text.prefilter import may_start_backward
 
@@ -77,14 +76,14 @@ def test_what_only_seems_to(text: str) -> None:
 
 
 def test_a_text_speaks_of_a_name_in_its_code_alone() -> None:
-    assert mentions(b"x.fit(1)\n", frozenset({"fit"}))
-    assert not mentions(b"x.refit(1)  # fit\n", frozenset({"fit"}))
+    assert "fit" in indexed(b"x.fit(1)\n").words
+    assert "fit" not in indexed(b"x.refit(1)  # fit\n").words
 
 
 def script(body: str, **modules: str) -> bool:
     data = f"{body}\nif __name__ == '__main__':\n    main()\n".encode()
     files = {f"{name}.py": text.encode() for name, text in modules.items()}
-    return starts_backward(Modules("main.py", Held({**files, "main.py": data})), data)
+    return CallIndex(Modules("main.py", Held({**files, "main.py": data})), data).starts_backward
 
 
 def test_a_script_is_run_for_the_walks_that_it_may_come_to() -> None:

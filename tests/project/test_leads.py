@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retainlint.project.call_index import Leading
+from retainlint.project.call_index import CallIndex
 from retainlint.project.import_resolution import Modules
-from retainlint.project.module_loading import starts_backward
 from retainlint.text.files import Held
 from retainlint.text.prefilter import may_lead_to_backward
 
@@ -18,7 +17,7 @@ STEPPER = "class Stepper:\n    def update(self, loss):\n        loss.backward()\
 def leads(text: str, receiver: str, name: str, **modules: str) -> bool:
     data = (HEAD + text).encode()
     files = {f"{module.replace('__', '/')}.py": other.encode() for module, other in modules.items()}
-    return Leading(Modules("agent.py", Held({**files, "agent.py": data})), data)(receiver, name)
+    return CallIndex(Modules("agent.py", Held({**files, "agent.py": data})), data).leads(receiver, name)
 
 
 @pytest.mark.parametrize(
@@ -69,17 +68,17 @@ def test_what_only_seems_to(text: str, receiver: str, name: str) -> None:
 
 def test_a_module_is_run_for_the_walks_that_its_functions_call() -> None:
     text = (HEAD + "from steps import update\ndef learn(loss):\n    update(optimizer, loss)\n").encode()
-    assert starts_backward(Modules("agent.py", Held({"steps.py": BACKWARD.encode(), "agent.py": text})), text)
-    assert not starts_backward(
+    assert CallIndex(Modules("agent.py", Held({"steps.py": BACKWARD.encode(), "agent.py": text})), text).starts_backward
+    assert not CallIndex(
         Modules("agent.py", Held({"steps.py": b"def update(o, l): pass\n", "agent.py": text})), text
-    )
+    ).starts_backward
 
 
 def test_the_answer_depends_on_what_it_looked_at() -> None:
     """The text that was read is among the lookups: a result that is kept is not used when it has changed."""
     text = (HEAD + "from steps import update\ndef learn(loss):\n    update(optimizer, loss)\n").encode()
     modules = Modules("agent.py", Held({"steps.py": BACKWARD.encode(), "agent.py": text}))
-    assert starts_backward(modules, text)
+    assert CallIndex(modules, text).starts_backward
     assert [len(digest or "") for place, digest in modules.lookups.items() if place.endswith("steps.py")] == [64]
 
 

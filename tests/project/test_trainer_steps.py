@@ -6,7 +6,7 @@ import pytest
 
 from retainlint.checking.linter import check_source
 from retainlint.config import Settings
-from retainlint.project.call_index import may_step
+from retainlint.project.call_index import CallIndex
 from retainlint.project.import_resolution import Modules
 from retainlint.text.files import Held
 
@@ -23,7 +23,7 @@ class Mine(Base):
 
 def steps(text: str, **modules: str) -> bool:
     files = {f"{module}.py": other.encode() for module, other in modules.items()}
-    return may_step(Modules("entry.py", Held({**files, "entry.py": text.encode()})), text.encode())
+    return CallIndex(Modules("entry.py", Held({**files, "entry.py": text.encode()})), text.encode()).spells_backward
 
 
 @pytest.mark.parametrize(
