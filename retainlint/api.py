@@ -10,7 +10,7 @@ from typing import TypeAlias
 from retainlint.checking import linter
 from retainlint.checking.scheduler import Running
 from retainlint.commands import CommandError
-from retainlint.commands.configuring import asked, configured, told
+from retainlint.commands.configuring import command_errors, configured, requested
 from retainlint.commands.known import Knowing
 from retainlint.config import Configs
 from retainlint.diagnostic import Diagnostic, Label, Severity
@@ -41,7 +41,7 @@ def check(
     """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     configs = _configs(select, ignore, config, isolated)
-    with told():
+    with command_errors():
         running = None if executor is None else Running(pool=executor)
         found = linter.check([os.fspath(path) for path in several], configs, running=running)
         return Knowing(configs).unknown(found.diagnostics)
@@ -64,7 +64,7 @@ def check_source(
     """
     name = NAMELESS if filename is None else os.fspath(filename)
     configs = _configs(select, ignore, config, isolated)
-    with told():
+    with command_errors():
         settings = configs.settings(name)
     data = source if isinstance(source, bytes) else Source(name, source).as_bytes()
     found = linter.check_source(name, data, settings, None if filename is None else Disk())
@@ -75,7 +75,7 @@ def _configs(select: Iterable[str] | None, ignore: Iterable[str], config: Path |
     stated = {"ignore": ignore} if select is None else {"select": select, "ignore": ignore}
     values = {key: _words(rules, key) for key, rules in stated.items()}
     texts = () if config is None else (os.fspath(config),)
-    return configured(asked(values, texts, isolated=isolated))
+    return configured(requested(values, texts, isolated=isolated))
 
 
 def _words(rules: Iterable[str], key: str) -> list[str]:

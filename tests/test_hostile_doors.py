@@ -19,7 +19,7 @@ from command_line import Run
 
 from retainlint.commands import CommandError, replay
 from retainlint.commands.config import toml
-from retainlint.commands.quoting import quoted
+from retainlint.commands.fix import quoted
 from retainlint.diagnostic import AssignDetach, Clear, Detach, Diagnostic, Label, Severity, ZeroFirst
 from retainlint.fixes.code import Code
 from retainlint.fixes.cures import BUILDERS

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from retainlint.checking import linter
 from retainlint.commands.configuring import configured
-from retainlint.config import Asked
+from retainlint.config import Requested
 from retainlint.project.discovery import discover
 from retainlint.startup import process
 from retainlint.text.prefilter import may_backpropagate
@@ -35,7 +35,7 @@ class Clock:
 
 def main(paths: list[str]) -> None:
     clock = Clock()
-    files = clock.of("discover", lambda: discover(paths, configured(Asked({}, isolated=True))).files)
+    files = clock.of("discover", lambda: discover(paths, configured(Requested({}, isolated=True))).files)
     texts = [(name, clock.of("read", lambda name=name: _bytes(name))) for name in files]  # type: ignore[misc]
     candidates = clock.of("filter", lambda: [(name, data) for name, data in texts if may_backpropagate(data)])
     steps = walking = 0

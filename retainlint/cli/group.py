@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -107,13 +107,13 @@ def _help_options(command: click.Command) -> list[Option]:
 class Group(_Helpful, click.Group):
     """A group whose command may be left out when a path comes first: then it is `check`. `aliases` aren't listed.
 
-    `words` are its commands in the order of their use, each in the module of its name in `room`; only that of the
-    command that is asked for is imported.
+    `words` are its commands in the order of their use, each with its module in `room`; only that of the command that
+    is requested is imported.
     """
 
     aliases: ClassVar[dict[str, str]] = {"rule": "explain"}
 
-    def __init__(self, *args: Any, room: str, words: tuple[str, ...], **given: Any) -> None:
+    def __init__(self, *args: Any, room: str, words: Mapping[str, str], **given: Any) -> None:
         super().__init__(*args, **given)
         self._room, self._words = room, words
 
@@ -126,7 +126,7 @@ class Group(_Helpful, click.Group):
         word = self.aliases.get(cmd_name, cmd_name)
         if word not in self._words:
             return None
-        command: click.Command = getattr(import_module(f"{self._room}.{word}"), word)
+        command: click.Command = getattr(import_module(f"{self._room}.{self._words[word]}"), word)
         return command
 
     def resolve_command(

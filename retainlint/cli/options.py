@@ -12,7 +12,7 @@ from retainlint.cli.group import Option, shown, words
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from retainlint.config import Asked
+    from retainlint.config import Requested
 
     _TextParam = click.ParamType[str]
 else:
@@ -25,7 +25,7 @@ FIXES = "Fixes"
 WORK = "Work"
 
 
-class Place(_TextParam):
+class PathParam(_TextParam):
     """A path, whatever is there: a shell completes it. (Click's own type has its name translated, which costs more than
     to check a small file.)"""
 
@@ -37,35 +37,50 @@ class Place(_TextParam):
         return [CompletionItem(incomplete, type="file")]
 
 
-class FormatName(_TextParam):
+class FormatParam(_TextParam):
     """One of the report's formats, which are imported only when one is asked for."""
 
     name = "format"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from retainlint.commands.formats import names
+        from retainlint.commands.configuring import format_names
 
-        if value not in names():
+        if value not in format_names():
             self._fail(str(value), param, ctx)
         return value
 
     def _fail(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> None:
         from retainlint.commands import nearest
-        from retainlint.commands.formats import names
+        from retainlint.commands.configuring import format_names
 
-        near = nearest(value, names())
-        hint = f"did you mean '{near}'?" if near else f"there are {', '.join(names())}."
+        near = nearest(value, format_names())
+        hint = f"did you mean '{near}'?" if near else f"there are {', '.join(format_names())}."
         self.fail(f"{shown(value)} is no format; {hint}", param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        from retainlint.commands.formats import names
+        from retainlint.commands.configuring import format_names
 
-        return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in format_names() if name.startswith(incomplete)]
 
 
-class Rules(_TextParam):
+class FormatOption(Option):
+    """Its help lists the formats, which are imported only when it is read."""
+
+    @property
+    def help(self) -> str | None:
+        from retainlint.commands.configuring import format_names
+
+        default, *others = format_names()
+        return f"{default} (default), {', '.join(others)}."
+
+    @help.setter
+    def help(self, text: str | None) -> None:
+        """Click states one for each option."""
+
+
+class RulesParam(_TextParam):
     """Codes, prefixes and names by comma; checked with the configuration's own."""
 
     name = "rules"
@@ -73,167 +88,124 @@ class Rules(_TextParam):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        from retainlint.commands.configuring import known
+        from retainlint.commands.configuring import known_rules
 
         before, comma, word = incomplete.rpartition(",")
-        every = [text for code, name in known().names.items() for text in (code, name)]
+        every = [text for code, name in known_rules().names.items() for text in (code, name)]
         return [CompletionItem(before + comma + text) for text in every if text.lower().startswith(word.lower())]
+
+
+def option(group: str, *names: str, **given: Any) -> Callable[[Function], Function]:
+    """An option under a heading of the help; one that isn't `usual` is left out of the short help."""
+    return click.option(*names, **{"cls": Option, "group": group, **given})
+
+
+def flag(group: str, *names: str, **given: Any) -> Callable[[Function], Function]:
+    return option(group, *names, is_flag=True, **given)
+
+
+def setting(group: str, *names: str, **given: Any) -> Callable[[Function], Function]:
+    """An option that overrides the setting of its name."""
+    return option(group, *names, setting=names[-1].removeprefix("--").partition("/")[0], **given)
 
 
 def rule_options(function: Function) -> Function:
     """Which rules are on."""
-    several: dict[str, Any] = {"cls": Option, "group": RULES, "multiple": True, "metavar": "RULES", "type": Rules()}
-    pairs: dict[str, Any] = {**several, "metavar": "PATTERN:RULE", "type": str, "usual": False}
+    several: dict[str, Any] = {"multiple": True, "metavar": "RULES", "type": RulesParam()}
+    pairs: dict[str, Any] = {"multiple": True, "metavar": "PATTERN:RULE", "type": str, "usual": False}
     return _with(
         function,
-        click.option("--select", setting="select", help="Only these: codes, prefixes, names or ALL.", **several),
-        click.option("--ignore", setting="ignore", help="Not these.", **several),
-        click.option("--extend-select", setting="extend-select", help="These too.", **several),
-        click.option("--extend-ignore", setting="extend-ignore", usual=False, help="Nor these.", **several),
-        click.option("--per-file-ignores", setting="per-file-ignores", help="Not these in some files.", **pairs),
-        click.option(
-            "--extend-per-file-ignores", setting="extend-per-file-ignores", help="Nor these in some files.", **pairs
-        ),
-        click.option(
-            "--ignore-noqa",
-            cls=Option,
-            group=RULES,
-            usual=False,
-            is_flag=True,
-            help="Report what comments suppress too.",
-        ),
+        setting(RULES, "--select", help="Only these: codes, prefixes, names or ALL.", **several),
+        setting(RULES, "--ignore", help="Not these.", **several),
+        setting(RULES, "--extend-select", help="These too.", **several),
+        setting(RULES, "--extend-ignore", usual=False, help="Nor these.", **several),
+        setting(RULES, "--per-file-ignores", help="Not these in some files.", **pairs),
+        setting(RULES, "--extend-per-file-ignores", help="Nor these in some files.", **pairs),
+        flag(RULES, "--ignore-noqa", usual=False, help="Report what comments suppress too."),
     )
 
 
 def file_options(function: Function) -> Function:
     """Which files are checked."""
-    several: dict[str, Any] = {"cls": Option, "group": FILES, "multiple": True, "metavar": "PATTERNS"}
-    either: dict[str, Any] = {"cls": Option, "group": FILES, "usual": False, "default": None}
+    several: dict[str, Any] = {"multiple": True, "metavar": "PATTERNS"}
+    either: dict[str, Any] = {"usual": False, "default": None}
+    named, ignored = "--force-exclude/--no-force-exclude", "--respect-gitignore/--no-respect-gitignore"
     return _with(
         function,
-        click.option("--exclude", setting="exclude", help="Leave these out instead of .venv, build...", **several),
-        click.option("--extend-exclude", setting="extend-exclude", usual=False, help="Leave these out too.", **several),
-        click.option(
-            "--force-exclude/--no-force-exclude",
-            setting="force-exclude",
-            help="Leave out what is excluded even if it is named.",
-            **either,
-        ),
-        click.option(
-            "--respect-gitignore/--no-respect-gitignore",
-            setting="respect-gitignore",
-            help="Leave out what git ignores.",
-            **either,
-        ),
+        setting(FILES, "--exclude", help="Leave these out instead of .venv, build...", **several),
+        setting(FILES, "--extend-exclude", usual=False, help="Leave these out too.", **several),
+        setting(FILES, named, help="Leave out what is excluded even if it is named.", **either),
+        setting(FILES, ignored, help="Leave out what git ignores.", **either),
     )
 
 
 def fix_options(function: Function) -> Function:
     """What is done about findings."""
-    several: dict[str, Any] = {"cls": Option, "group": FIXES, "multiple": True, "metavar": "RULES", "type": Rules()}
-    either: dict[str, Any] = {"cls": Option, "group": FIXES, "default": None}
-    flag: dict[str, Any] = {"cls": Option, "group": FIXES, "is_flag": True, "usual": False}
+    several: dict[str, Any] = {"multiple": True, "metavar": "RULES", "type": RulesParam(), "usual": False}
+    written, unsafe = "Write the fixes, each proven on its result.", "Write those too that may change what is computed."
     return _with(
         function,
-        click.option("--fix/--no-fix", setting="fix", help="Write the fixes, each proven on its result.", **either),
-        click.option(
-            "--unsafe-fixes/--no-unsafe-fixes",
-            setting="unsafe-fixes",
-            help="Write those too that may change what is computed.",
-            **either,
-        ),
-        click.option(
-            "--diff", cls=Option, group=FIXES, is_flag=True, help="Show what would be written; exit with 1 if anything."
-        ),
-        click.option("--fix-only", help="Write the fixes, and report nothing.", **flag),
-        click.option("--show-fixes", help="Tell which fixes there are, or were written.", **flag),
-        click.option("--exit-non-zero-on-fix", help="Exit with 1 if anything was fixed.", **flag),
-        click.option("--fixable", setting="fixable", usual=False, help="Fix only these.", **several),
-        click.option("--unfixable", setting="unfixable", usual=False, help="Don't fix these.", **several),
+        setting(FIXES, "--fix/--no-fix", help=written, default=None),
+        setting(FIXES, "--unsafe-fixes/--no-unsafe-fixes", help=unsafe, default=None),
+        flag(FIXES, "--diff", help="Show what would be written; exit with 1 if anything."),
+        flag(FIXES, "--fix-only", usual=False, help="Write the fixes, and report nothing."),
+        flag(FIXES, "--show-fixes", usual=False, help="Tell which fixes there are, or were written."),
+        flag(FIXES, "--exit-non-zero-on-fix", usual=False, help="Exit with 1 if anything was fixed."),
+        setting(FIXES, "--fixable", help="Fix only these.", **several),
+        setting(FIXES, "--unfixable", help="Don't fix these.", **several),
     )
 
 
 def configuration_options(function: Function) -> Function:
     """Where settings come from."""
+    file: dict[str, Any] = {"multiple": True, "metavar": "FILE|KEY=VALUE"}
     return _with(
         function,
-        click.option(
-            "--config",
-            cls=Option,
-            group=CONFIGURATION,
-            multiple=True,
-            metavar="FILE|KEY=VALUE",
-            help="Use this file, or this setting.",
-        ),
-        click.option(
-            "--isolated", cls=Option, group=CONFIGURATION, usual=False, is_flag=True, help="Use no configuration file."
-        ),
+        option(CONFIGURATION, "--config", help="Use this file, or this setting.", **file),
+        flag(CONFIGURATION, "--isolated", usual=False, help="Use no configuration file."),
     )
 
 
 def cache_option(function: Function) -> Function:
-    return click.option(
-        "--cache-dir",
-        cls=Option,
-        group=WORK,
-        usual=False,
-        setting="cache-dir",
-        envvar="RETAINLINT_CACHE_DIR",
-        metavar="DIR",
-        type=Place(),
-        help="Where results are kept: .retainlint_cache. (RETAINLINT_CACHE_DIR)",
-    )(function)
+    kept = "Where results are kept: .retainlint_cache. (RETAINLINT_CACHE_DIR)"
+    place: dict[str, Any] = {"envvar": "RETAINLINT_CACHE_DIR", "metavar": "DIR", "type": PathParam()}
+    return setting(WORK, "--cache-dir", usual=False, help=kept, **place)(function)
 
 
 def work_options(function: Function) -> Function:
     """How the work is done, which changes nothing of what is found."""
-    some: dict[str, Any] = {"cls": Option, "group": WORK, "usual": False}
+    number: dict[str, Any] = {"type": click.IntRange(min=1), "metavar": "N", "envvar": "RETAINLINT_JOBS"}
+    jobs = "At most so many processes, if they pay: one a processor. (RETAINLINT_JOBS)"
+    unkept = "Neither use nor keep earlier results. (RETAINLINT_NO_CACHE)"
+    who: dict[str, Any] = {"default": "local", "metavar": "NAME", "help": "Who checks: local, or dask://HOST:PORT."}
     return _with(
         function,
-        click.option(
-            "-n", "--no-cache", is_flag=True, envvar="RETAINLINT_NO_CACHE",
-            help="Neither use nor keep earlier results. (RETAINLINT_NO_CACHE)", **some,
-        ),
+        flag(WORK, "-n", "--no-cache", usual=False, envvar="RETAINLINT_NO_CACHE", help=unkept),
         cache_option,
-        click.option(
-            "-j", "--jobs", type=click.IntRange(min=1), metavar="N", envvar="RETAINLINT_JOBS",
-            help="At most so many processes, if they pay: one a processor. (RETAINLINT_JOBS)", **some,
-        ),
-        click.option(
-            "--executor", default="local", metavar="NAME", help="Who checks: local, or dask://HOST:PORT.", **some
-        ),
-        click.option("-w", "--watch", is_flag=True, help="Check again after each change, until Ctrl-C.", **some),
-    )  # fmt: skip
-
-
-def baseline_option(help: str) -> Callable[[Function], Function]:
-    return click.option(
-        "--baseline",
-        cls=Option,
-        group=CONFIGURATION,
-        setting="baseline",
-        metavar="FILE",
-        type=Place(),
-        help=help,
+        option(WORK, "-j", "--jobs", usual=False, help=jobs, **number),
+        option(WORK, "--executor", usual=False, **who),
+        flag(WORK, "-w", "--watch", usual=False, help="Check again after each change, until Ctrl-C."),
     )
 
 
+def baseline_option(help: str) -> Callable[[Function], Function]:
+    return setting(CONFIGURATION, "--baseline", metavar="FILE", type=PathParam(), help=help)
+
+
 def colour_option(function: Function) -> Function:
-    return click.option(
-        "--color",
-        cls=Option,
-        group=OUTPUT,
-        usual=False,
-        metavar="WHEN",
-        type=click.Choice(["auto", "always", "never"]),
-        default="auto",
-        help="auto (on a terminal, without NO_COLOR), always, or never.",
-    )(function)
+    when: dict[str, Any] = {"metavar": "WHEN", "type": click.Choice(["auto", "always", "never"]), "default": "auto"}
+    words = "auto (on a terminal, without NO_COLOR), always, or never."
+    return option(OUTPUT, "--color", usual=False, help=words, **when)(function)
 
 
-def asked(ctx: click.Context) -> Asked:
+def format_option(*names: str, help: str = "text, json or markdown.") -> Callable[[Function], Function]:
+    """How a command other than `check` answers; "text" by default."""
+    return option("", "--output-format", type=click.Choice(names), default="text", metavar="FORMAT", help=help)
+
+
+def requested(ctx: click.Context) -> Requested:
     """What the options of a command say of settings. Raises CommandError."""
-    from retainlint.commands.configuring import asked as build
+    from retainlint.commands.configuring import requested as build
 
     values: dict[str, object] = {}
     for option in ctx.command.params:

@@ -10,9 +10,9 @@ from typing import TextIO
 
 from retainlint.checking import linter
 from retainlint.commands import CommandError
-from retainlint.commands.configuring import configured, told
+from retainlint.commands.configuring import command_errors, configured
 from retainlint.commands.known import entry, loaded, may_be_known, plural, stale_entries
-from retainlint.config import Asked, Configs
+from retainlint.config import Configs, Requested
 from retainlint.config.reading import name_of
 from retainlint.suppressions.baseline import FILE_NAME, Baseline, Entry
 from retainlint.text.writing import replace
@@ -20,7 +20,7 @@ from retainlint.text.writing import replace
 
 def write(
     paths: tuple[str, ...],
-    asked: Asked,
+    requested: Requested,
     out: TextIO,
     *,
     prune: bool = False,
@@ -31,8 +31,8 @@ def write(
     Entries of files that weren't checked stay, unless the file is gone. That a file can't be checked is told, and not
     put in. Raises CommandError.
     """
-    configs = configured(asked)
-    with told():
+    configs = configured(requested)
+    with command_errors():
         result = linter.check(paths, configs, progress)
         groups = _by_baseline(result, configs)
         if result.crashes:
@@ -46,12 +46,12 @@ def write(
     return 0
 
 
-def show(asked: Asked, out: TextIO) -> int:
+def show(requested: Requested, out: TextIO) -> int:
     """List what is in the baseline of the working directory. Raises CommandError if there is none."""
     from retainlint.report.terminal import safe_start
 
-    configs = configured(asked)
-    with told():
+    configs = configured(requested)
+    with command_errors():
         baseline = loaded(_path(configs, os.getcwd()))
     for one in sorted(baseline.known):
         count = f" ({baseline.known[one]} times)" if baseline.known[one] > 1 else ""

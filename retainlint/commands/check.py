@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TextIO
 
 from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands import fix as fixes
-from retainlint.commands.configuring import configured, output_format, told
+from retainlint.commands.configuring import command_errors, configured, output_format
 from retainlint.commands.known import Knowing
 from retainlint.commands.working import working
 from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
-    from retainlint.commands.options import Options
-    from retainlint.config import Configs
+    from retainlint.commands.working import Means
+    from retainlint.config import Configs, Requested
     from retainlint.diagnostic import Diagnostic
     from retainlint.report.run import FixText, Run
+
+
+class Options:
+    """What `retainlint check` was asked for besides settings: each option that is listed here, by its name.
+
+    `width` in columns, `output_file` "" for standard output. If a text is `given`, it is checked instead of paths. With
+    `diff` nothing is written; `fix_only` reports nothing else.
+    """
+
+    diff: bool
+    fix_only: bool
+    show_fixes: bool
+    exit_non_zero_on_fix: bool
+    exit_zero: bool
+    quiet: bool
+    colour: bool
+    width: int
+    output_file: str
+    statistics: bool
+    show_unknown: bool
+
+    def __init__(self, paths: tuple[str, ...], requested: Requested, means: Means, chosen: Mapping[str, Any]) -> None:
+        self.paths, self.requested, self.means = paths, requested, means
+        self.given: fixes.Given | None = None
+        for name in Options.__annotations__:
+            setattr(self, name, chosen[name])
 
 
 def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
@@ -29,16 +55,16 @@ def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | 
     """
     from retainlint.report import FORMATS
 
-    configs = configured(options.asked)
+    configs = configured(options.requested)
     format = output_format(configs)
     if options.statistics and format != "json" and not FORMATS[format].for_people:
         raise CommandError(f"--statistics is a text or json, not {format}: choose another --output-format")
-    with told():
+    with command_errors():
         knowing = Knowing(configs)
         result = _checked(options, configs, progress)
         shown = knowing.unknown(result.diagnostics)
         done = _fixed(options, configs, shown, result)
-        if options.fixing.diff:
+        if options.diff:
             fixes.write_diff(done, out)
             return 2 if result.crashes else _after_fixes(options, configs, done)
         if done.applied:
@@ -48,7 +74,7 @@ def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | 
         if options.given is not None and _wants_fixes(options, configs):
             options.given.put_out(out)
             out = sys.stderr
-        if options.fixing.only:
+        if options.fix_only:
             return 2 if result.crashes else _after_fixes(options, configs, done)
     if not result.files:
         print("warning: no Python files found under the given paths", file=sys.stderr)
@@ -58,7 +84,7 @@ def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | 
             print(line, file=out if FORMATS[format].for_people and not options.output_file else sys.stderr)
     for crashed in result.crashes[:1]:
         _print_crash(crashed.name, crashed.crash)
-    if not options.quiet and FORMATS[format].for_people and not (done.applied or done.held or options.fixing.show):
+    if not options.quiet and FORMATS[format].for_people and not (done.applied or done.held or options.show_fixes):
         for line in fixes.hint(shown):
             print(line, file=sys.stderr)
     fixed = _after_fixes(options, configs, done)
@@ -80,11 +106,11 @@ def _fixed(options: Options, configs: Configs, shown: list[Diagnostic], result: 
         return fixes.Done(0)
     visible = {id(diagnostic) for diagnostic in shown}
     hidden = [diagnostic for diagnostic in result.diagnostics if id(diagnostic) not in visible]
-    return fixes.fix(shown, hidden, configs, write=not options.fixing.diff, texts=options.given or fixes.DISK)
+    return fixes.fix(shown, hidden, configs, write=not options.diff, texts=options.given or fixes.DISK)
 
 
 def _wants_fixes(options: Options, configs: Configs) -> bool:
-    return options.fixing.diff or options.fixing.only or configs.here.flag("fix")
+    return options.diff or options.fix_only or configs.here.flag("fix")
 
 
 def _checked(options: Options, configs: Configs, progress: Callable[[int, int], None] | None = None) -> linter.Result:
@@ -98,11 +124,11 @@ def _checked(options: Options, configs: Configs, progress: Callable[[int, int], 
 def _after_fixes(options: Options, configs: Configs, done: fixes.Done) -> int:
     """Tell what was fixed; 1 if that is to fail the run. Raises CommandError if something couldn't be written."""
     if not options.quiet:
-        for line in fixes.told(done, options.fixing.show, configs.here.flag("unsafe-fixes"), options.fixing.diff):
+        for line in fixes.told(done, options.show_fixes, configs.here.flag("unsafe-fixes"), options.diff):
             print(line, file=sys.stderr)
     if done.wrong:
         raise CommandError("; ".join(done.wrong))
-    return 1 if done.applied and (options.fixing.diff or options.fixing.exit_non_zero) else 0
+    return 1 if done.applied and (options.diff or options.exit_non_zero_on_fix) else 0
 
 
 def show_files(options: Options, out: TextIO) -> int:
@@ -110,8 +136,8 @@ def show_files(options: Options, out: TextIO) -> int:
     from retainlint.project.discovery import discover
     from retainlint.report.terminal import safe_start
 
-    configs = configured(options.asked)
-    with told():
+    configs = configured(options.requested)
+    with command_errors():
         found = discover(options.paths, configs)
     for name in found.files:
         out.write(safe_start(name) + "\n")
@@ -125,7 +151,7 @@ def _report(
     from retainlint.report.terminal import Style
 
     style = Style(options.colour and not options.output_file, options.width)
-    offered = fixes.offered(shown, configs) if options.fixing.show else {}
+    offered = fixes.offered(shown, configs) if options.show_fixes else {}
     if options.statistics:
         pieces = statistics.render(shown, style, _run(options, result, offered), as_json=format == "json")
     elif shown or not FORMATS[format].for_people:

@@ -9,21 +9,21 @@ import textwrap
 from typing import TextIO
 
 from retainlint.commands import CommandError
-from retainlint.commands.configuring import configured, known, told
-from retainlint.config import Asked, Config
+from retainlint.commands.configuring import command_errors, configured, known_rules
+from retainlint.config import Config, Requested
 from retainlint.config.layers import DEFAULT
 from retainlint.config.reading import name_of
 from retainlint.config.schema import Json, plain, schema
 from retainlint.config.table import SETTINGS, Kind, Setting
 
 
-def config(path: str, asked: Asked, out: TextIO, *, as_json: bool = False, width: int = 80) -> int:
+def config(path: str, requested: Requested, out: TextIO, *, as_json: bool = False, width: int = 80) -> int:
     """What holds for the file or directory at `path`, as TOML with each value's origin. Raises CommandError."""
     if not os.path.exists(path):
         raise CommandError(f"{path}: no such file or directory")
-    configs = configured(asked)
+    configs = configured(requested)
     place = os.path.abspath(path)
-    with told():
+    with command_errors():
         found = configs.of_directory(place) if os.path.isdir(path) else configs.of_file(path)
     codes = sorted(found.codes if os.path.isdir(path) else found.settings(place).codes or ())
     if as_json:
@@ -61,7 +61,7 @@ def settings(out: TextIO, *, as_json: bool = False, markdown: bool = False, widt
 def print_schema(out: TextIO) -> int:
     from retainlint.report import FORMATS
 
-    out.write(json.dumps(schema(known(), tuple(FORMATS)), indent=2) + "\n")
+    out.write(json.dumps(schema(known_rules(), tuple(FORMATS)), indent=2) + "\n")
     return 0
 
 

@@ -7,37 +7,36 @@ from contextlib import contextmanager
 
 from retainlint.catalogue import CATALOGUE, NOT_CHECKED
 from retainlint.commands import CommandError
-from retainlint.config import Asked as Asked
-from retainlint.config import ConfigError, Configs, Known, meant, shown
+from retainlint.config import ConfigError, Configs, Known, Requested, meant, shown
 from retainlint.project.discovery import MissingPath
 from retainlint.startup.version import __version__
 
 
-def asked(
+def requested(
     values: Mapping[str, object],
     texts: tuple[str, ...] = (),
     *,
     isolated: bool = False,
     suppressions: bool = True,
-) -> Asked:
+) -> Requested:
     """What the command line says: settings by their keys, as TOML would give them, and the texts of --config.
 
     Raises CommandError for a value that isn't one of its setting's.
     """
     from retainlint.config.table import setting
 
-    with told():
+    with command_errors():
         read = {key: None if value is None else setting(key).read(value) for key, value in values.items()}
-    return Asked(read, texts, isolated, suppressions)
+    return Requested(read, texts, isolated, suppressions)
 
 
-def configured(asked: Asked) -> Configs:
+def configured(requested: Requested) -> Configs:
     """Raises CommandError for a configuration that means nothing."""
-    with told():
-        return Configs(asked, known(), __version__)
+    with command_errors():
+        return Configs(requested, known_rules(), __version__)
 
 
-def known() -> Known:
+def known_rules() -> Known:
     """The rules that there are."""
     return Known(
         {code: name for code, (name, _) in CATALOGUE.items()},
@@ -59,8 +58,15 @@ def output_format(configs: Configs) -> str:
     )
 
 
+def format_names() -> list[str]:
+    """For those who only want the names of the output formats."""
+    from retainlint.report import FORMATS
+
+    return list(FORMATS)
+
+
 @contextmanager
-def told() -> Iterator[None]:
+def command_errors() -> Iterator[None]:
     """The errors that are written for people become the command's."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""`retainlint explain`: what a rule finds, why that fails, and how it is cured, with its examples."""
+"""`retainlint explain`: what a rule finds, why that fails, and how it is cured, with its examples; `retainlint rules`."""
 
 from __future__ import annotations
 
@@ -76,3 +76,24 @@ def _text(rule: Rule) -> str:
             f"\nTo keep a place as it is: `# noqa: {rule.code}` or `# retainlint: ignore[{rule.name}]` on its line.\n"
         )
     return "".join(parts)
+
+
+def rules(out: TextIO, *, as_json: bool = False, markdown: bool = False) -> int:
+    """The table of all rules."""
+    from retainlint.rules import RULES
+
+    if markdown:
+        from retainlint.commands.rule_page import index
+
+        out.write(index(RULES))
+        return 0
+    if as_json:
+        out.write(json.dumps([described(rule) for rule in RULES], indent=2) + "\n")
+        return 0
+    rows = [("CODE", "NAME", "LEVEL", "WHAT IT FINDS")]
+    rows += [(rule.code, rule.name, rule.severity.value, rule.summary) for rule in RULES]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row, marked in zip(rows, [False, *(not rule.on_by_default for rule in RULES)], strict=True):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        out.write("  ".join([*cells, row[3]]).rstrip() + (" (off unless selected)" if marked else "") + "\n")
+    return 0

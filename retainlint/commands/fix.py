@@ -1,24 +1,70 @@
-"""Fixes for `retainlint check`: written, shown as a diff, or put into the report."""
+"""Fixes for `retainlint check`: written to where the text came from, shown as a diff, or put into the report."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from retainlint.commands.configuring import known
-from retainlint.commands.given import OnDisk
+from retainlint.commands.configuring import known_rules
 from retainlint.commands.known import plural
 from retainlint.text import is_markdown, is_notebook
 
 if TYPE_CHECKING:
-    from retainlint.commands.given import Texts
+    from typing import Protocol
+
     from retainlint.config import Configs
     from retainlint.diagnostic import Diagnostic
     from retainlint.fixes import Applied, Fix, Fixed, Look, Seen
     from retainlint.report.run import Edit, FixText
     from retainlint.text.source import Source
+
+    class Texts(Protocol):
+        """Bytes by the name of their file. Both raise OSError; writing raises ValueError if they aren't `before` any
+        more."""
+
+        def read(self, name: str) -> bytes: ...
+        def write(self, name: str, before: bytes, after: bytes) -> None: ...
+
+
+class OnDisk:
+    """Files, which are replaced whole."""
+
+    def read(self, name: str) -> bytes:
+        with open(name, "rb") as file:
+            return file.read()
+
+    def write(self, name: str, before: bytes, after: bytes) -> None:
+        from retainlint.text.writing import replace
+
+        if self.read(name) != before:
+            raise ValueError("it was changed meanwhile")
+        replace(os.fspath(name), after)
+
+
+class Given:
+    """What came through standard input, under the name of a file that need not be there, or hold the same."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name, self.data = name, data
+
+    def read(self, name: str) -> bytes:
+        return self.data
+
+    def write(self, name: str, before: bytes, after: bytes) -> None:
+        self.data = after
+
+    def put_out(self, out: TextIO) -> None:
+        """The text as it is now, to the byte where the stream takes bytes."""
+        out.flush()
+        bare = getattr(out, "buffer", None)
+        if bare is None:
+            out.write(self.data.decode("utf-8", "replace"))
+        else:
+            bare.write(self.data)
+            bare.flush()
 
 
 DISK = OnDisk()
@@ -191,7 +237,7 @@ def _fixable(name: str, configs: Configs) -> frozenset[str]:
     select, ignore = (
         tuple(w for w in value if isinstance(w, str)) if isinstance(value, tuple) else () for value in words
     )
-    return chosen_codes([Selection(select, (), ignore)], Known(known().names))
+    return chosen_codes([Selection(select, (), ignore)], Known(known_rules().names))
 
 
 def _diff(source: Source, fixed: Fixed) -> list[str]:
@@ -216,8 +262,6 @@ def _differing(name: str, one: str, two: str) -> list[str]:
     """Lines that keep their ends, with the mark of a last row without one."""
     before, after = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (one, two))
     import difflib
-
-    from retainlint.commands.quoting import quoted
 
     lines = difflib.unified_diff(before, after, quoted(name), quoted(name))
     return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
@@ -249,3 +293,32 @@ def write_diff(done: Done, out: TextIO) -> None:
     terminal = out.isatty()
     for line in done.diff:
         out.write(safe(line.rstrip("\r\n")) + "\n" if terminal else line)
+
+
+# -- names in a diff -----------------------------------------------------------------------------------------------
+
+_SIGNS = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
+"""What C writes behind a backslash, by the byte."""
+
+
+def quoted(name: str) -> str:
+    """A file's name behind `---` or `+++`, as git quotes it, so that nobody who applies the diff reads another.
+
+    In double quotes, with bytes in octal, if it holds what ends a line, what a terminal would act on, or a quote; or if
+    it begins with a blank, which `patch` would skip. A tab ends one with blanks in it, or `patch` reads it up to the
+    first, and changes another file.
+    """
+    name = name if os.sep == "/" else name.replace(os.sep, "/")
+    if not name.isprintable() or name[:1] == " " or '"' in name or "\\" in name:
+        name = f'"{"".join(map(_escaped, name))}"'
+    return f"{name}\t" if " " in name else name
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() and character not in '"\\':
+        return character
+    try:
+        data = character.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a character, which is no byte of a name either
+        data = character.encode("utf-8", "surrogatepass")
+    return "".join(f"\\{_SIGNS.get(byte) or f'{byte:03o}'}" for byte in data)

@@ -11,9 +11,9 @@ from typing import TextIO
 
 from retainlint.checking import linter
 from retainlint.commands import CommandError
-from retainlint.commands.configuring import configured, told
+from retainlint.commands.configuring import command_errors, configured
 from retainlint.commands.known import plural
-from retainlint.config import Asked
+from retainlint.config import Requested
 from retainlint.diagnostic import Diagnostic
 from retainlint.suppressions.adding import with_noqa
 from retainlint.text.writing import replace
@@ -23,14 +23,14 @@ NEVER = frozenset({"RTL900", "RTL901"})
 
 
 def add_noqa(
-    paths: tuple[str, ...], asked: Asked, out: TextIO, progress: Callable[[int, int], None] | None = None
+    paths: tuple[str, ...], requested: Requested, out: TextIO, progress: Callable[[int, int], None] | None = None
 ) -> int:
     """Write the comments. What can't be written is told, and 2; the other files are written still.
 
     Line ends, encoding and byte-order mark stay. Raises CommandError.
     """
-    configs = configured(asked)
-    with told():
+    configs = configured(requested)
+    with command_errors():
         result = linter.check(paths, configs, progress)
     by_file: dict[str, list[Diagnostic]] = {}
     for diagnostic in result.diagnostics:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from retainlint.cache.cache import Cache
 from retainlint.commands import CommandError
-from retainlint.commands.check import check
+from retainlint.commands.check import Options, check
 from retainlint.commands.configuring import configured
 from retainlint.commands.working import cache_of
 from retainlint.project.discovery import MissingPath, discover
@@ -17,8 +17,6 @@ from retainlint.text.files import stamp
 
 if TYPE_CHECKING:
     from watchfiles import BaseFilter
-
-    from retainlint.commands.options import Options
 
 PAUSE = 1_000
 """Milliseconds without a change after which it is looked whether one was missed while the watch began."""
@@ -53,7 +51,7 @@ def watch(options: Options, out: TextIO) -> int:
 
 def _cache(options: Options) -> Cache:
     """The one on the disk, else one that lasts as long as the watch."""
-    return cache_of(configured(options.asked)) if options.means.cached else Cache()
+    return cache_of(configured(options.requested)) if options.means.cached else Cache()
 
 
 def _once(options: Options, out: TextIO) -> None:
@@ -73,7 +71,7 @@ def _once(options: Options, out: TextIO) -> None:
 def _stamps(options: Options, cache: Cache) -> dict[str, str | None]:
     """What the files look like that are checked, or read for their sake."""
     try:
-        names = discover(options.paths, configured(options.asked)).files
+        names = discover(options.paths, configured(options.requested)).files
     except (MissingPath, CommandError):
         names = []
     return {name: stamp(name) for name in (*names, *cache.modules)}

@@ -14,7 +14,7 @@ from retainlint.catalogue import NOT_CHECKED
 from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands.advice import FAILURES
-from retainlint.commands.configuring import told
+from retainlint.commands.configuring import command_errors
 from retainlint.commands.frames import Finder, Located, is_users
 from retainlint.commands.tracebacks import Frame, Raised, has_traceback, last_raised
 from retainlint.config import Configs, Settings
@@ -48,7 +48,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Look:
+class AnswerStyle:
     """How an answer is written; `width` in columns."""
 
     as_json: bool = False
@@ -56,19 +56,19 @@ class Look:
     width: int = 140
 
 
-PLAIN = Look()
+PLAIN = AnswerStyle()
 
 
-def why(text: str, out: TextIO, look: Look = PLAIN) -> int:
+def why(text: str, out: TextIO, style: AnswerStyle = PLAIN) -> int:
     """Explain the last graph error in a program's output: 0 if it is explained, 1 if it isn't, or there is none."""
     raised = last_raised(text)
     if raised is None:
-        _write_none(text, out, look.as_json)
+        _write_none(text, out, style.as_json)
         return NOT_EXPLAINED
-    return _tell(_answer(raised, Finder().located(raised.frames)), out, look)
+    return _tell(_answer(raised, Finder().located(raised.frames)), out, style)
 
 
-def why_here(place: str, out: TextIO, look: Look = PLAIN) -> int:
+def why_here(place: str, out: TextIO, style: AnswerStyle = PLAIN) -> int:
     """The same for a place, FILE:LINE. Raises CommandError if that isn't one."""
     match = _PLACE.fullmatch(place)
     if match is None or not os.path.isfile(match["file"]):
@@ -82,7 +82,7 @@ def why_here(place: str, out: TextIO, look: Look = PLAIN) -> int:
         located = [Located(frame, source, source.place(source.cells[cell - 1])[0] + int(match["row"]) - 1)]
     if not located or located[0].edited:
         raise CommandError(f"{match['file']}: there is no line {match['row']}")
-    return _tell(_answer(Raised(None, "", "", (frame,)), located), out, look)
+    return _tell(_answer(Raised(None, "", "", (frame,)), located), out, style)
 
 
 def text_of(path: str) -> str:
@@ -117,7 +117,7 @@ def overheard(stream: BinaryIO, echo: BinaryIO | None) -> str:
 
 def _answer(raised: Raised, located: list[Located]) -> Answer:
     """Check the files of all frames, comments and selection set aside, and choose what tells of the same error."""
-    with told():
+    with command_errors():
         files = dict.fromkeys(each.file for each in located)
         result = linter.check(files, Configs.alike(Settings(suppressions=False, thorough=True)))
     if result.crashes and not result.diagnostics:
@@ -164,13 +164,13 @@ def _nearest(gaps: Sequence[Gap], located: Sequence[Located]) -> list[Gap]:
 # -- telling -------------------------------------------------------------------------------------------------------
 
 
-def _tell(answer: Answer, out: TextIO, look: Look) -> int:
+def _tell(answer: Answer, out: TextIO, style: AnswerStyle) -> int:
     from retainlint.report.terminal import Style
 
-    if look.as_json:
+    if style.as_json:
         out.write(json.dumps(_entry(answer), indent=2) + "\n")
     else:
-        out.writelines(f"{line}\n" for line in _lines(answer, Style(look.colour, look.width)))
+        out.writelines(f"{line}\n" for line in _lines(answer, Style(style.colour, style.width)))
     return 0 if answer.findings else NOT_EXPLAINED
 
 

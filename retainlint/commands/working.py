@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from retainlint.checking.scheduler import Running
 from retainlint.commands import CommandError
+from retainlint.commands.configuring import configured
+from retainlint.config.reading import name_of
 from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
     from retainlint.cache.cache import Cache
-    from retainlint.config import Configs
+    from retainlint.config import Configs, Requested
 
 
 class Means:
@@ -43,3 +45,18 @@ def cache_of(configs: Configs) -> Cache:
     from retainlint.cache.cache import Cache, tool
 
     return Cache(configs.here.path("cache-dir") or "", lambda: tool(__version__))
+
+
+def clean(requested: Requested, out: TextIO) -> int:
+    """`retainlint clean`: remove what earlier runs have kept. Raises CommandError for what can't be removed."""
+    from retainlint.cache.directory import clean as remove
+    from retainlint.report.terminal import safe_start
+
+    directory = configured(requested).here.path("cache-dir") or ""
+    name = safe_start(name_of(directory))
+    try:
+        removed = remove(directory)
+    except OSError as error:
+        raise CommandError(f"{name}: the cache can't be removed: {error.strerror or error}") from error
+    out.write(f"Removed the cache in {name}.\n" if removed else f"No cache in {name}.\n")
+    return 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from retainlint.config.resolve import Asked, Config, Configs
+from retainlint.config.resolve import Config, Configs, Requested
 from retainlint.config.selection import Known
 from retainlint.config.settings import Settings
 from retainlint.config.words import ConfigError, meant, nearest, shown
 
-__all__ = ["Asked", "Config", "ConfigError", "Configs", "Known", "Settings", "meant", "nearest", "shown"]
+__all__ = ["Config", "ConfigError", "Configs", "Known", "Requested", "Settings", "meant", "nearest", "shown"]

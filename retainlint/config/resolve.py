@@ -15,7 +15,7 @@ from retainlint.config.table import BY_KEY, Value
 from retainlint.config.words import ConfigError, meant, shown
 
 
-class Asked:
+class Requested:
     """What the command line says of configuration: `texts` are files and `key = value` lines given as --config."""
 
     def __init__(
@@ -137,7 +137,7 @@ class Config:
 class Configs:
     """The configurations of a run. A file's is the nearest above it, unless the command line names one."""
 
-    def __init__(self, asked: Asked, known: Known, version: str, alike: Settings | None = None) -> None:
+    def __init__(self, asked: Requested, known: Known, version: str, alike: Settings | None = None) -> None:
         """With `alike`, these are the settings of every file. Raises ConfigError for what means nothing."""
         self._asked, self._known, self._version, self._alike = asked, known, version, alike
         self._here = os.getcwd()
@@ -161,7 +161,7 @@ class Configs:
     @classmethod
     def alike(cls, settings: Settings) -> Configs:
         """No file and no option counts: the same settings for every file, and the default choice of files."""
-        return cls(Asked({}, isolated=True), Known({}), "0", settings)
+        return cls(Requested({}, isolated=True), Known({}), "0", settings)
 
     @cached_property
     def here(self) -> Config:

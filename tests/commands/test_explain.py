@@ -7,8 +7,7 @@ import io
 import pytest
 
 from retainlint.commands import CommandError
-from retainlint.commands.explain import explain
-from retainlint.commands.rules import rules
+from retainlint.commands.explain import explain, rules
 from retainlint.rules import RULES
 
 

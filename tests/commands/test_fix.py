@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from command_line import Run, write
 
-from retainlint.commands.given import OnDisk
+from retainlint.commands.fix import OnDisk
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes and links")
 

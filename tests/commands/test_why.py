@@ -14,7 +14,7 @@ from command_line import write
 from retainlint.autograd import errors
 from retainlint.commands import CommandError
 from retainlint.commands.reproduce import reproduce
-from retainlint.commands.why import Look, overheard, text_of, why, why_here
+from retainlint.commands.why import AnswerStyle, overheard, text_of, why, why_here
 
 TOLD = str(errors.FreedError())
 HEAD = "import torch\nw = torch.ones(3, requires_grad=True)\n"
@@ -125,7 +125,7 @@ def test_there_may_be_nothing_to_explain(text: str, told: str) -> None:
 def test_a_place_is_enough(room: Path) -> None:
     write("train.py", TWICE)
     out = io.StringIO()
-    assert why_here("train.py:5", out, Look(as_json=True)) == 0
+    assert why_here("train.py:5", out, AnswerStyle(as_json=True)) == 0
     found = json.loads(out.getvalue())
     assert (found["explained"], found["exact"], found["findings"][0]["code"]) == (True, True, "RTL102")
     for place in ("train.py:50", "nosuch.py:1", "train.py"):

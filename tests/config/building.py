@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.config import Asked, Configs, Known
+from retainlint.config import Configs, Known, Requested
 from retainlint.config.table import Value
 
 NAMES = {"RTL101": "backward-in-loop", "RTL102": "backward-twice", "RTL201": "needless-retain", "RTL900": "not-checked"}
@@ -12,4 +12,4 @@ KNOWN = Known(NAMES, frozenset({"RTL201"}))
 def configs(*texts: str, **values: Value) -> Configs:
     """What holds with these `--config` texts and these settings, `_` for `-`, from the command line."""
     stated = {key.replace("_", "-"): value for key, value in values.items()}
-    return Configs(Asked(stated, texts), KNOWN, "0.4.1")
+    return Configs(Requested(stated, texts), KNOWN, "0.4.1")

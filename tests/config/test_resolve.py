@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from config.building import KNOWN, configs
 
-from retainlint.config import Asked, ConfigError, Configs, Settings
+from retainlint.config import ConfigError, Configs, Requested, Settings
 from retainlint.config.nearest import nearest_file
 
 
@@ -120,7 +120,7 @@ def test_a_file_that_is_named_counts_for_all_relative_to_here() -> None:
 
 def test_isolated_means_that_no_file_counts() -> None:
     write("retainlint.toml", "nonsense")
-    settings = Configs(Asked({"select": ("RTL2",)}, isolated=True), KNOWN, "1").settings("a.py")
+    settings = Configs(Requested({"select": ("RTL2",)}, isolated=True), KNOWN, "1").settings("a.py")
     assert settings.codes == frozenset({"RTL201"})
 
 
@@ -146,7 +146,7 @@ def test_a_wrong_option_is_told(texts: tuple[str, ...], message: str) -> None:
 def test_a_file_and_none_contradict_each_other() -> None:
     write("a.toml", "")
     with pytest.raises(ConfigError, match="--isolated means"):
-        Configs(Asked({}, ("a.toml",), isolated=True), KNOWN, "1")
+        Configs(Requested({}, ("a.toml",), isolated=True), KNOWN, "1")
 
 
 @pytest.mark.parametrize(

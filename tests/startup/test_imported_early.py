@@ -29,7 +29,7 @@ def test_a_file_without_a_walk_needs_nothing_of_the_pipeline(tmp_path: Path) -> 
 def test_no_command_but_the_one_asked_for_is_imported(tmp_path: Path) -> None:
     script = "from retainlint.cli import cli; cli.main(['clean'], standalone_mode=False)"
     words = {name for name in _imported(script, tmp_path) if name.startswith("retainlint.cli.words.")}
-    assert words == {"retainlint.cli.words.clean"}
+    assert words == {"retainlint.cli.words.upkeep"}
 
 
 def _imported(script: str, where: Path) -> set[str]:

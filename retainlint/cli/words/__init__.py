@@ -1,13 +1,19 @@
-"""The commands as a user writes them, one module each with its options; what they do is in `commands/`."""
+"""The commands as a user writes them, with their options; what they do is in `commands/`."""
 
 from __future__ import annotations
 
 import click
 
-from retainlint.cli.group import HELP, Group, Option
+from retainlint.cli.group import HELP, Group
+from retainlint.cli.options import flag
 from retainlint.startup.version import __version__
 
-WORDS = ("check", "explain", "rules", "why", "reproduce", "run", "baseline", "config", "clean", "completion")
+WORDS = {
+    "check": "check",
+    **dict.fromkeys(("explain", "rules", "why", "reproduce", "run"), "findings"),
+    **dict.fromkeys(("baseline", "config", "clean", "completion"), "upkeep"),
+}
+"""Each command, in the order of its use, and the module that has it."""
 
 
 def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -17,10 +23,7 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
 
 
 @click.group(cls=Group, room=__name__, words=WORDS)
-@click.option(
-    "-V", "--version", cls=Option, group=HELP, is_flag=True, expose_value=False, is_eager=True, callback=_show_version,
-    help="Show the version.",
-)  # fmt: skip
+@flag(HELP, "-V", "--version", expose_value=False, is_eager=True, callback=_show_version, help="Show the version.")
 def cli() -> None:
     """A borrow checker for PyTorch's autograd graphs.
 

@@ -9,62 +9,49 @@ from typing import Any
 import click
 
 from retainlint.cli import options as shared
-from retainlint.cli.group import Command, Option
-from retainlint.cli.options import CONFIGURATION, EXIT, FILES, OUTPUT, RULES, FormatName, Place, asked
+from retainlint.cli.group import Command
+from retainlint.cli.options import (
+    CONFIGURATION,
+    EXIT,
+    FILES,
+    OUTPUT,
+    RULES,
+    FormatOption,
+    FormatParam,
+    PathParam,
+    flag,
+    option,
+    requested,
+    setting,
+)
 from retainlint.cli.screen import progress, standard_input, wants_colour, width
+
+STDIN = "Check standard input (-) as this file."
+OUTPUT_FILE = "Write the findings there."
+FAIL_ON = "Exit with 1 from this level on: error or warning."
 
 
 @click.command(cls=Command)
-@click.argument("paths", nargs=-1, type=Place())
+@click.argument("paths", nargs=-1, type=PathParam())
 @shared.rule_options
-@click.option(
-    "--add-noqa", cls=Option, group=RULES, usual=False, is_flag=True, help="Suppress each finding with a comment."
-)
+@flag(RULES, "--add-noqa", usual=False, help="Suppress each finding with a comment.")
 @shared.file_options
-@click.option(
-    "--stdin-filename", cls=Option, group=FILES, usual=False, metavar="NAME", type=Place(),
-    help="Check standard input (-) as this file.",
-)  # fmt: skip
-@click.option(
-    "--show-files", cls=Option, group=FILES, usual=False, is_flag=True, help="List the files, and check nothing."
-)
+@option(FILES, "--stdin-filename", usual=False, metavar="NAME", type=PathParam(), help=STDIN)
+@flag(FILES, "--show-files", usual=False, help="List the files, and check nothing.")
 @shared.fix_options
 @shared.configuration_options
 @shared.baseline_option("Don't tell of the findings in this file.")
-@click.option(
-    "--no-baseline", cls=Option, group=CONFIGURATION, usual=False, is_flag=True, help="Tell of known findings too."
-)
-@click.option(
-    "--show-settings",
-    cls=Option,
-    group=CONFIGURATION,
-    usual=False,
-    is_flag=True,
-    help="Show what holds, and check nothing.",
-)
-@click.option(
-    "--output-format",
-    cls=Option,
-    group=OUTPUT,
-    setting="output-format",
-    metavar="FORMAT",
-    type=FormatName(),
-    help="full (default), concise, grouped, json, json-lines, sarif, github, gitlab, junit, azure, rdjson, pylint.",
-)
-@click.option(
-    "-o", "--output-file", cls=Option, group=OUTPUT, usual=False, metavar="FILE", type=Place(), default="",
-    help="Write the findings there.",
-)  # fmt: skip
+@flag(CONFIGURATION, "--no-baseline", usual=False, help="Tell of known findings too.")
+@flag(CONFIGURATION, "--show-settings", usual=False, help="Show what holds, and check nothing.")
+@setting(OUTPUT, "--output-format", cls=FormatOption, metavar="FORMAT", type=FormatParam())
+@option(OUTPUT, "-o", "--output-file", usual=False, metavar="FILE", type=PathParam(), default="", help=OUTPUT_FILE)
 @shared.work_options
-@click.option("--statistics", cls=Option, group=OUTPUT, is_flag=True, help="Count the findings of each rule.")
-@click.option("--show-unknown", cls=Option, group=OUTPUT, usual=False, is_flag=True, help="Tell what wasn't followed.")
-@click.option("-q", "--quiet", cls=Option, group=OUTPUT, is_flag=True, help="Findings only: no summary, no progress.")
+@flag(OUTPUT, "--statistics", help="Count the findings of each rule.")
+@flag(OUTPUT, "--show-unknown", usual=False, help="Tell what wasn't followed.")
+@flag(OUTPUT, "-q", "--quiet", help="Findings only: no summary, no progress.")
 @shared.colour_option
-@click.option(
-    "--fail-on", cls=Option, group=EXIT, setting="fail-on", metavar="LEVEL", type=click.Choice(["error", "warning"]),
-    help="Exit with 1 from this level on: error or warning.",
-)  # fmt: skip
-@click.option("-e", "--exit-zero", cls=Option, group=EXIT, is_flag=True, help="Exit with 0 even if there are findings.")
+@setting(EXIT, "--fail-on", metavar="LEVEL", type=click.Choice(["error", "warning"]), help=FAIL_ON)
+@flag(EXIT, "-e", "--exit-zero", help="Exit with 0 even if there are findings.")
 @click.pass_context
 def check(ctx: click.Context, /, paths: tuple[str, ...], quiet: bool, **given: Any) -> int:
     """Check files and directories (default: this one).
@@ -73,7 +60,7 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], quiet: bool, **given: A
     file that is named is always checked, also a .md with Python in it; `-` is standard input.
     """
     from retainlint.commands import check as command
-    from retainlint.commands.options import Fixing, Options
+    from retainlint.commands.fix import Given
     from retainlint.commands.working import Means
 
     is_given = paths == ("-",) or (not paths and given["stdin_filename"] is not None)
@@ -84,25 +71,13 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], quiet: bool, **given: A
     if given["show_settings"]:
         from retainlint.commands.config import config as run_config
 
-        return run_config(paths[0], asked(ctx), sys.stdout, width=width(100))
-    options = Options(
-        paths,
-        asked(ctx),
-        Fixing(given["diff"], given["fix_only"], given["show_fixes"], given["exit_non_zero_on_fix"]),
-        Means(given["jobs"] or 0, given["executor"], not given["no_cache"]),
-        exit_zero=given["exit_zero"],
-        quiet=quiet,
-        colour=wants_colour(given["color"]),
-        width=width(),
-        output_file=given["output_file"],
-        statistics=given["statistics"],
-        show_unknown=given["show_unknown"],
-    )
+        return run_config(paths[0], requested(ctx), sys.stdout, width=width(100))
+    means = Means(given["jobs"] or 0, given["executor"], not given["no_cache"])
+    given.update(quiet=quiet, colour=wants_colour(given["color"]), width=width())
+    options = command.Options(paths, requested(ctx), means, given)
     if is_given and not given["show_files"]:
         if given["add_noqa"]:
             raise click.UsageError("--add-noqa writes files, not standard input.", ctx)
-        from retainlint.commands.given import Given
-
         options.given = Given(name, standard_input().read())
     if given["show_files"]:
         return command.show_files(options, sys.stdout)
@@ -116,5 +91,5 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], quiet: bool, **given: A
         if given["add_noqa"]:
             from retainlint.commands.noqa import add_noqa
 
-            return add_noqa(paths, options.asked, sys.stdout, bar)
+            return add_noqa(paths, options.requested, sys.stdout, bar)
         return command.check(options, sys.stdout, bar)
