@@ -138,6 +138,7 @@ def finish(
         is_async=is_async,
         registers=b.registers,
         backward_passes=b.unit.backward_passes(*extent),
+        extent=extent,
         annotated=tuple(dict.fromkeys(b.annotated)),
     )
 

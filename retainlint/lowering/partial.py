@@ -28,7 +28,8 @@ def partly(source: Source, found: Outline) -> Program:
     lowering = Lowering(source, found)
     parts = Parts(found.parts, lowering, lowering.effect)
     span = Span(source, 0, len(source.text))
-    module = Code("<module>", "", span, (), (), parts.names, parts.names, backward_passes=bool(found.backward_passes))
+    backward_passes, extent = bool(found.backward_passes), (0, len(source.text))
+    module = Code("<module>", "", span, (), (), parts.names, parts.names, False, False, 0, (), backward_passes, extent)
     return Program(source, module, (), parts)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from retainlint import ir
 from retainlint.incident import Discarded, OldVariable, ResultUsed, UnknownArgument
 from retainlint.symbolic.detectors.claims import Claims, conditions
 from retainlint.symbolic.state.events import BackwardCalled
@@ -31,7 +31,7 @@ def arguments(claims: Claims, called: BackwardCalled) -> None:
     names = [name for name in called.names if name not in _TAKES[function] or (function, name) in _DEPRECATED]
     if not names:
         return
-    if state.guards or _is_tried(span):
+    if state.guards or _is_tried(state.frame.code, span):
         return  # the program tries the name, and has another way
     sure = function != "Tensor.backward" or _known(claims, state, called.roots)
     for name in names:
@@ -47,19 +47,17 @@ def arguments(claims: Claims, called: BackwardCalled) -> None:
         claims.claim(told, settled=True)
 
 
-def _is_tried(span: Span) -> bool:
-    """Whether the block that a call stands in ends with a handler of TypeErrors."""
-    rows = span.source
-    margin = _indent(rows.row_text(span.row))
-    for row in range(span.row + 1, len(rows.row_starts) + 1):
-        text = rows.row_text(row)
-        if text.strip() and _indent(text) < margin:
-            return re.match(r"\s*except\b.*\bTypeError\b", text) is not None
-    return False
+def _is_tried(code: ir.Code, span: Span) -> bool:
+    """Whether a call stands in a `try` with a handler of TypeErrors."""
+    tries = (each for each in ir.walk(code.body) if isinstance(each, ir.Try))
+    return any(
+        "TypeError" in _handled(each) and any(inner.span == span for inner in ir.walk(each.body)) for each in tries
+    )
 
 
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
+def _handled(instr: ir.Try) -> set[str]:
+    """What the handlers of a `try` name."""
+    return {name for handler in instr.handlers for name in ir.names(handler.test)}
 
 
 def result(claims: Claims, called: BackwardCalled) -> None:

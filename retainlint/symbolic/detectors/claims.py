@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
@@ -21,6 +20,7 @@ from retainlint.incident import (
     ThrownAway,
     Waste,
 )
+from retainlint.ir import facts
 from retainlint.startup.records import record
 from retainlint.symbolic.state import limits, reachability
 from retainlint.symbolic.state.coverage import BACKWARD_NAMES, Arms, count, names_leading_to_backward
@@ -31,9 +31,6 @@ from retainlint.text.source import Span
 
 OWNERS = frozenset(("self", "cls", "torch", "nn", "F", "np"))
 """Names that say nothing of the graph of what is written behind their dot."""
-
-_HOLDING = re.compile(r"[^\W\d]\w*(?![\w\s]*\()")
-"""The names in a text that aren't called."""
 
 Stored = Mapping[tuple[int | None, Span], Sequence[tuple[tuple[Iteration, ...], Node, int]]]
 
@@ -79,8 +76,14 @@ def may_happen(incident: Waste, settled: bool, untaken: frozenset[str], hides_ba
             | Kept(holder=text, stored=True)
             | Retained(backward_pass=BackwardPass(root=text))
         ):
-            return hides_backward or not (untaken - OWNERS).isdisjoint(_HOLDING.findall(text))
+            return hides_backward or not (untaken - OWNERS).isdisjoint(_holding(text))
     return hides_backward and not settled
+
+
+def _holding(text: str) -> frozenset[str]:
+    """The names in an expression that aren't called."""
+    found = facts.of_text(text)
+    return found.names - {each.name for each in found.calls}
 
 
 _BINDS = (ir.Store, ir.SetAttr, ir.SetItem)

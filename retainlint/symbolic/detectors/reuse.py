@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from retainlint.autograd.graph import Node, SavedTensor
@@ -194,7 +193,7 @@ def _about_weights(graphs: Graphs, saved: SavedTensor, change: Change, backward_
         name = graphs.networks[saved.edge.node][1]
         yield f"{f'`{name}`' if name else 'the network'} has more than one layer, and so saves its weights"
     if change.level == GUESS:
-        owner = re.split(r"\.step\b", change.moment.span.text)[0]
+        owner = change.moment.span.text.partition(".step")[0]
         yield f"`{owner}` moves weights that the graph of `{backward_pass.root}` has saved"
     if change.assumed:
         yield change.assumed

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
 from retainlint.incident import Iteration
+from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, gradient_order
 from retainlint.symbolic.exploration.entry_points import class_made_by, entries, of_local_classes
@@ -16,16 +16,7 @@ from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.frameworks import lightning
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import (
-    code_text,
-    coverage,
-    events,
-    gradient_events,
-    havoc,
-    limits,
-    path_choice,
-    reachability,
-)
+from retainlint.symbolic.state import coverage, events, gradient_events, havoc, limits, path_choice, reachability
 from retainlint.symbolic.state.classes import ancestry, class_of, find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
@@ -155,8 +146,7 @@ def _is_never_asked(machine: Machine, state: State, obj: Ref, name: str) -> bool
     classes = (
         held for base in ancestry(state, class_of(state, obj) or obj) if isinstance(held := state.get(base), ClassObj)
     )
-    texts = {each.code.span.source.text for each in classes}
-    return not any(f"'{name}'" in text or f'"{name}"' in text for text in texts)
+    return not any(name in facts.of_source(each.code.span.source).texts for each in classes)
 
 
 def _added(held: Mapping[str, Value], now: Mapping[str, Value]) -> dict[str, Value | None]:
@@ -193,9 +183,6 @@ def _is_unsure(machine: Machine, state: State, value: Value | None, reached: set
 
 def _is_guess(machine: Machine, held: UnknownObj) -> bool:
     return machine.graphs.exists(held.edge) >= GUESS
-
-
-_OFF_AGAIN = re.compile(r"^ *[\w.]*set_grad_enabled\(True\)[\s\S]*^ *[\w.]*set_grad_enabled\(False\)", re.MULTILINE)
 
 
 Objects: TypeAlias = "dict[ir.Code, tuple[list[State], Value]]"
@@ -308,7 +295,8 @@ def prepare(machine: Interpreter, start: State, owner: ir.Code, objects: Objects
 
 def _finds_gradients_off(code: ir.Code) -> bool:
     """Whether a function turns gradients on, and off in the end: then they were off when it was called."""
-    return any(_OFF_AGAIN.search(text) for text in code_text.texts([code]))
+    answers = [each.switches() for each in code.facts.calls if each.name == "set_grad_enabled"]
+    return code.name != "__init__" and True in answers and False in answers[answers.index(True) :]
 
 
 def _methods(state: State, cls: Ref) -> Iterator[ir.Code]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Container, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from retainlint import ir
-from retainlint.symbolic.state import code_text
+from retainlint.ir.facts import Call
 from retainlint.symbolic.state.classes import ancestry, find
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj, Closure, Ref, Value
@@ -16,21 +14,11 @@ Leads = Callable[[str, str], bool]
 """Whether a name of another module leads to a walk, given the word before its dot, "" where there is none."""
 
 
-_CALL_TOKEN = re.compile(r"\(\s*(\w*[A-Za-z_])\b(?:\s*\.\s*(\w+|[)\]]))?(?! fed)")
-"""A call, read backwards: from its bracket it is found in a tenth of the time that trying each word takes."""
-
-_BACKWARD = re.compile(r"backward\b|loss_scaler\b|\bgrad\s*\(")
-"""What walks by itself: a method may also be named like those whose result a trainer walks."""
+_BACKWARD = ("backward", "loss_scaler")
+"""What walks by itself ends so, but for `grad`: a method may also be named like those whose result a trainer walks."""
 
 
-_BRACKET = re.compile(r"[()]")
-
-_MADE = re.compile(r"^[ \t]*([^\n=()\[\]#]+?)(?:[ \t]*:[^\n=]*)?[ \t]*[-+*/]?=(?!=)", re.MULTILINE)
-
-_NAMED = re.compile(r"\w+\s*=(?!=)")
-
-
-_ITSELF = frozenset(("self", "cls", ")"))
+_ITSELF = frozenset(("self", "cls", "super()", ")"))
 
 _COMMON = frozenset("train eval step update forward fit run append add get".split())
 """Methods that many classes have: a call of one counts only on the object itself."""
@@ -39,13 +27,6 @@ _COMMON = frozenset("train eval step update forward fit run append add get".spli
 def no_leads(receiver: str, name: str) -> bool:
     """Where there are no other modules."""
     return False
-
-
-class _Caller(NamedTuple):
-    code: ir.Code
-    owner: ir.Code | None
-    text: str
-    calls: list[tuple[str, str, int]]  # the word before the dot, the name, and where the arguments start
 
 
 def callers(
@@ -57,8 +38,8 @@ def callers(
     functions: set[str] = set()
     methods: set[str] = set()
     known = [(code, owner) for code, owner in entries if code.backward_passes and code in backpropagating]
-    near = [(code, owner) for code, owner in known if _BACKWARD.search(code_text.text_of(code))]
-    rest = [_caller(code, owner) for code, owner in entries if not code.backward_passes]
+    near = [(code, owner) for code, owner in known if _backpropagates(code)]
+    rest = [(code, owner) for code, owner in entries if not code.backward_passes]
 
     def counts(receiver: str, name: str) -> bool:
         if not receiver:
@@ -71,42 +52,24 @@ def callers(
                 functions.add(owner.name)
             else:
                 (functions if owner is None else methods).add(code.name)
-        spots = [[at for receiver, name, at in each.calls if counts(receiver, name)] for each in rest]
-        near = [(each.code, each.owner) for each, found in zip(rest, spots) if found]
-        yield from ((each.code, each.owner) for each, found in zip(rest, spots) if found and _adds(each.text, found))
-        rest = [each for each, found in zip(rest, spots) if not found]
+        found = [[each for each in code.facts.calls if counts(each.receiver, each.name)] for code, _ in rest]
+        near = [each for each, calls in zip(rest, found) if calls]
+        yield from ((code, owner) for (code, owner), calls in zip(rest, found) if calls and _adds(code, calls))
+        rest = [each for each, calls in zip(rest, found) if not calls]
         if not near:
             break
 
 
-def _caller(code: ir.Code, owner: ir.Code | None) -> _Caller:
-    text = code_text.text_of(code)
-    end = len(text)
-    found = [
-        (each[2][::-1] if each[2] else "", each[1][::-1], end - each.start())
-        for each in _CALL_TOKEN.finditer(text[: len(code.name) - 1 : -1])
-    ]
-    return _Caller(code, owner, text, found[::-1])
+def _backpropagates(code: ir.Code) -> bool:
+    """Whether a function speaks of a walk, or calls for gradients."""
+    facts = code.facts
+    return any(each.endswith(_BACKWARD) for each in facts.names) or any(each.name == "grad" for each in facts.calls)
 
 
-def _adds(text: str, spots: list[int]) -> bool:
+def _adds(code: ir.Code, calls: Sequence[Call]) -> bool:
     """Whether a function calls more than once, or with what it has made itself: what is called again and again, with
     nothing new, tells no more than when it is run for itself."""
-    if len(spots) > 1:
-        return True
-    given = _arguments(text, spots[0])
-    made = {word for names in _MADE.findall(text) for word in code_text.WORD.findall(names)}
-    return "(" in given or "self." in given or not made.isdisjoint(code_text.WORD.findall(_NAMED.sub("", given)))
-
-
-def _arguments(text: str, start: int) -> str:
-    """What stands between the brackets of a call."""
-    depth = 1
-    for bracket in _BRACKET.finditer(text, start):
-        depth += 1 if bracket[0] == "(" else -1
-        if depth == 0:
-            return text[start : bracket.start()]
-    return text[start:]
+    return len(calls) > 1 or calls[0].is_given_new or not calls[0].given.isdisjoint(code.facts.stored)
 
 
 def entries(code: ir.Code, owner: ir.Code | None) -> Iterator[tuple[ir.Code, ir.Code | None]]:
@@ -138,25 +101,20 @@ def inherited(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
         if cls is None:
             continue
         first, *bases = (obj for base in ancestry(state, cls) if isinstance(obj := state.get(base), ClassObj))
-        own = [re.escape(name) for name, value in first.attrs.items() if isinstance(value, Closure)]
-        calls_own = re.compile(rf"\bself\.(?:{'|'.join(own)})\(") if own else None
+        own = [name for name, value in first.attrs.items() if isinstance(value, Closure)]
         for name, method in ((name, value) for base in bases for name, value in base.attrs.items()):
-            if calls_own is None or not isinstance(method, Closure) or not method.code.backward_passes:
+            if not isinstance(method, Closure) or not method.code.backward_passes or method.code.name == "__init__":
                 continue
             found = find(state, cls, name)
-            if (found == method or _passes_on(found, name)) and any(
-                map(calls_own.search, code_text.texts([method.code]))
-            ):
+            if (found == method or _passes_on(found, name)) and any(map(method.code.facts.calls_own, own)):
                 yield (found.code if isinstance(found, Closure) else method.code), subclass
 
 
 def _passes_on(method: Value | None, name: str) -> bool:
     """Whether a method holds no walk itself and calls the one that it stands for."""
-    return (
-        isinstance(method, Closure)
-        and not method.code.backward_passes
-        and f"super().{name}(" in code_text.text_of(method.code)
-    )
+    if not isinstance(method, Closure) or method.code.backward_passes:
+        return False
+    return any(each.receiver == "super()" and each.name == name for each in method.code.facts.calls)
 
 
 def driven(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
@@ -173,7 +131,7 @@ def _called_by_bases(state: State, cls: Ref) -> Iterator[str]:
     for base in bases:
         if base.code.span.source is not first.code.span.source:
             for value in base.attrs.values():
-                yield from code_text.said(code_text.OWN, value.code) if isinstance(value, Closure) else ()
+                yield from value.code.facts.own if isinstance(value, Closure) else ()
 
 
 def class_made_by(state: State, owner: ir.Code) -> Ref | None:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.symbolic.exploration.entry_points import class_made_by, driven, entries, inherited
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import code_text, events, limits
+from retainlint.symbolic.state import events, limits
 from retainlint.symbolic.state.classes import ancestry
-from retainlint.symbolic.state.code_text import WORD, text_of
 from retainlint.symbolic.state.protocol import OutOfSteps
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj
-
-_NAME = re.compile(r"(\w+)\s*\(")
 
 _TRAINS = re.compile(r"fit|train|run|main|step|backward|launch|spawn|grad")
 
@@ -49,18 +47,29 @@ def only_defines(body: ir.Block) -> bool:
     backpropagating = _backpropagating(
         {instr.code for instr in ir.walk(body, classes=True) if isinstance(instr, ir.MakeFunction | ir.MakeClass)}
     )
+    return not any(name is None or name in backpropagating or _TRAINS.search(name.lower()) for name in _called(body))
+
+
+def _called(body: ir.Block) -> Iterator[str | None]:
+    """What is called by name outside of functions, or in a lambda; None for what has no name, and nobody called it."""
+    names: dict[ir.Register, str] = {}
+    given: set[ir.Register] = set()
     for instr in ir.walk(body, classes=True):
-        if isinstance(instr, ir.Call):
-            named = _NAME.findall(instr.span.text)
-            if not named or any(name in backpropagating or _TRAINS.search(name.lower()) for name in named):
-                return False
-    return True
+        match instr:
+            case ir.Load(dst=dst, name=name) | ir.GetAttr(dst=dst, name=name):
+                names[dst] = name
+            case ir.MakeFunction(code=code) if code.name == "<lambda>":
+                yield from (each.name for each in code.facts.calls)
+            case ir.Call(dst=dst, func=func):
+                given.add(dst)
+                if func not in given:
+                    yield names.get(func)
 
 
 def _backpropagating(own: Iterable[ir.Code]) -> set[str]:
     """The names of functions and classes in which a walk may stand, or that speak of one of these."""
     found = {code.name for code in own if code.backward_passes}
-    left = [(code.name, set(WORD.findall(text_of(code)))) for code in own if not code.backward_passes]
+    left = [(code.name, code.facts.names) for code in own if not code.backward_passes]
     while new := {name for name, words in left if name not in found and not found.isdisjoint(words)}:
         found |= new
     return found
@@ -71,15 +80,7 @@ Subclasses: TypeAlias = "frozenset[ir.Code]"
 NO_SUBCLASSES: Subclasses = frozenset()
 
 
-_GUARD = re.compile(r"""__name__\s*==\s*["']__main__["']|["']__main__["']\s*==\s*__name__""")
-
-
 _MAKING = (ir.MakeFunction, ir.Store)
-
-
-_DEFINED = re.compile(r"\b(?:def|class)[ \t]+(\w+)")
-
-_BACKWARD = re.compile(r"(?:backward|\bgrad)\s*\(")
 
 
 def run(machine: Interpreter, begun: State, *, whole: bool = False) -> tuple[list[State], Subclasses]:
@@ -126,8 +127,15 @@ def guard(body: ir.Block) -> int | None:
     that functions are made."""
     at = next((index for index, each in reversed([*enumerate(body)]) if type(each) not in _MAKING), len(body))
     script = body[at] if at < len(body) else None
-    alone = isinstance(script, ir.If) and not script.orelse and _GUARD.fullmatch(script.span.text.strip("()"))
-    return at if alone else None
+    if not isinstance(script, ir.If) or script.orelse:
+        return None
+    made = {each.dst: each for each in body[:at] if isinstance(each, ir.Load | ir.Const | ir.Compare)}
+    test = made.get(script.cond)
+    if not isinstance(test, ir.Compare) or test.op != "==":
+        return None
+    sides = [made.get(test.left), made.get(test.right)]
+    names = any(isinstance(each, ir.Load) and each.name == "__name__" for each in sides)
+    return at if names and any(isinstance(each, ir.Const) and each.value == "__main__" for each in sides) else None
 
 
 def _leads_to(machine: Interpreter, state: State, script: ir.Block) -> Subclasses:
@@ -140,20 +148,24 @@ def _leads_to(machine: Interpreter, state: State, script: ir.Block) -> Subclasse
     if project is None or not subclasses:
         return NO_SUBCLASSES
     own = {code for code, _ in entries(module, None) if code.backward_passes}
-    text = module.span.source.text
-    if not own <= {method for method, _ in methods} or _BACKWARD.search(text, script[0].span.start):
+    if not own <= {method for method, _ in methods} or _calls_backward(script):
         return NO_SUBCLASSES
-    if re.search(rf"(?<!self)(?<!super\(\))\.(?:{'|'.join({method.name for method, _ in methods})})\(", text):
+    spoken, names = module.facts, {method.name for method, _ in methods}
+    if any(each.name in names and each.receiver not in ("", "self", "super()") for each in spoken.calls):
         return NO_SUBCLASSES
-    known = {*_DEFINED.findall(text), *(each.name for each in ir.walk(module.body) if isinstance(each, ir.Store))}
-    known -= {
-        name
-        for instr in ir.walk(module.body)
-        if isinstance(instr, ir.Import)
-        for name in code_text.WORD.findall(instr.span.text)
-    }
+    known = {*spoken.defined, *(each.name for each in ir.walk(module.body) if isinstance(each, ir.Store))}
+    known -= spoken.imported
     known.update(name for subclass in subclasses for name in _methods(state, subclass))
-    return NO_SUBCLASSES if any(map(project.reaches, set(code_text.WORD.findall(text)) - known)) else subclasses
+    return NO_SUBCLASSES if any(map(project.reaches, spoken.names - known)) else subclasses
+
+
+def _calls_backward(block: ir.Block) -> bool:
+    """Whether a call for gradients is written in a block, or in what it defines."""
+    makes = (each.code for each in ir.walk(block) if isinstance(each, ir.MakeFunction | ir.MakeClass))
+    inner = (each.name for code in makes for each in code.facts.calls)
+    return any(
+        name == "grad" or name.endswith("backward") for name in chain((name for _, name in ir.calls(block)), inner)
+    )
 
 
 def _methods(state: State, subclass: ir.Code) -> Iterator[str]:

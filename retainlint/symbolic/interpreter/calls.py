@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -18,7 +17,6 @@ from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver.constants import STUMBLES
 from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.classes import find, is_module
-from retainlint.symbolic.state.code_text import OWN, said
 from retainlint.symbolic.state.protocol import Args, Machine, OutOfSteps, Results
 from retainlint.symbolic.state.state import Choice, Frame, State
 from retainlint.symbolic.state.values import (
@@ -127,18 +125,15 @@ def known_as(code: ir.Code) -> str:
     return cls if name == "forward" or name.startswith("__") else name
 
 
-_CUT = re.compile(r"\.detach_?\(|\bVariable\([^()]*\.data\b")
-
-
 def may_cut(state: State, obj: Value, forward: ir.Code) -> bool:
     """As one does that begins each call with a detached state: by what its forward says, and the methods of its own that
     this names."""
     reached, waiting = {forward}, [forward]
     while waiting:
         code = waiting.pop()
-        if said(_CUT, code):
+        if code.facts.detaches:
             return True
-        for name in said(OWN, code):
+        for name in code.facts.own:
             found = find(state, obj, name)
             if isinstance(found, Closure) and found.code not in reached:
                 reached.add(found.code)
@@ -362,7 +357,7 @@ def is_left_to_others(code: ir.Code) -> bool:
     """Whether a method says no more than that a class derived from this one has to define it."""
     at = next((index for index, each in enumerate(code.body) if type(each) not in _SAYING), len(code.body))
     ended = code.body[at : at + 1]
-    return bool(ended) and isinstance(ended[0], ir.Raise) and "NotImplementedError" in ended[0].span.text
+    return bool(ended) and isinstance(ended[0], ir.Raise) and "NotImplementedError" in ir.names(code.body[:at])
 
 
 def run_body(

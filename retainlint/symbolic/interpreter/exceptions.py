@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from retainlint import ir
 from retainlint.incident import Condition
 from retainlint.startup.records import replace
@@ -109,7 +107,7 @@ def caught(state: State, handler: ir.Handler) -> list[str] | None:
     return names
 
 
-_FILLED = re.compile(r"\b(\w+)\.(?:append|extend|insert|add)\(")
+_FILLING = frozenset(("append", "extend", "insert", "add"))
 
 
 def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
@@ -136,9 +134,9 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
 
 def _fill(state: State, body: ir.Block) -> None:
     """What raised may have done so behind some turns: the lists that are filled before it may hold more."""
-    spans = [each.span for each in ir.walk(body)]
-    text = spans[0].source.text[spans[0].start : max(each.end for each in spans)]
-    for name in set(_FILLED.findall(text)):
+    names = {each.dst: each.name for each in ir.walk(body) if isinstance(each, ir.Load)}
+    for instr in ir.walk(body):
+        name = names.get(instr.obj, "") if isinstance(instr, ir.GetAttr) and instr.name in _FILLING else ""
         value = state.frame.names.get(name)
         held = state.get(value) if value is not None else None
         if isinstance(held, ListObj) and isinstance(value, Ref):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from retainlint import ir
+from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import (
     attributes,
@@ -26,7 +27,7 @@ from retainlint.symbolic.models.python import containers
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, loop_periods
-from retainlint.symbolic.state import classes, code_text, events, limits
+from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, Frame, State
 from retainlint.symbolic.state.values import (
@@ -90,7 +91,7 @@ def _gives_up(machine: Machine, instr: ir.If, state: State, truth: bool) -> bool
     taken, other = (instr.then, instr.orelse) if truth else (instr.orelse, instr.then)
     if not only_raises(taken) or only_raises(other):
         return False
-    sampled = [each for name in code_text.WORD.findall(instr.span.text) if (each := _sampled(state, name)) is not None]
+    sampled = [each for name in facts.of_span(instr.span).names if (each := _sampled(state, name)) is not None]
     for ref, held in sampled:
         state.set(ref, replace(held, items=(), sampled=False, size=None))
     return bool(sampled) or (machine.forced and not state.ledger.freed)
@@ -116,7 +117,7 @@ def only_raises(block: ir.Block) -> bool:
 
 def is_assertion(block: ir.Block) -> bool:
     """Whether a block is what an `assert` does if it fails."""
-    return only_raises(block) and block[-1].span.text.startswith("assert")
+    return only_raises(block) and "AssertionError" in ir.names(block)
 
 
 def make_function(state: State, code: ir.Code) -> Closure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeAlias
@@ -10,6 +9,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.autograd.graph import Node
 from retainlint.incident import Freed, Incident, Modified, Moment
+from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import loop_plan
 from retainlint.symbolic.interpreter.loop_plan import Plan
@@ -20,8 +20,6 @@ from retainlint.symbolic.state.protocol import Machine, OutOfSteps
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Symbol, Term, Value, symbols
 from retainlint.text.source import Span
-
-_COUNTED = re.compile(r"\b([^\W\d]\w*) *%|^([^\W\d]\w*) *(?:==|[<>]=?)|\blen\(([^\W\d]\w*)\) *(?:%|==|[<>]=?)")
 
 
 class Counting:
@@ -112,8 +110,7 @@ def _attempt(
 def _counters(loop: ir.For | ir.While) -> Iterator[str]:
     """The variables whose remainder, or whose one value, decides an arm of the loop's body."""
     for test in (each for each in ir.walk(loop.body) if isinstance(each, ir.If)):
-        for match in _COUNTED.finditer(test.span.text):
-            yield match[1] or match[2] or match[3]
+        yield from facts.of_span(test.span).measured
 
 
 def _counts(loop: Span, known: frozenset[Span], incident: Incident) -> bool:

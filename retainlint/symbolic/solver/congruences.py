@@ -9,6 +9,7 @@ from itertools import product
 from math import lcm
 from typing import TypeAlias, TypeGuard
 
+from retainlint.ir import facts
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, Symbol, Term, Value
@@ -98,7 +99,7 @@ def is_out_of_step(state: State, backward_pass: Span) -> bool:
         return False
     return any(
         answers.setdefault(choice.condition.span, choice.condition.taken) is not choice.condition.taken
-        and "%" in choice.condition.span.text
+        and facts.of_span(choice.condition.span).has_remainder
         and not has_remainder(choice.term)
         for choice in state.choices
     )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import congruences, finite_domains
 from retainlint.symbolic.solver.intervals import by_bounds, by_others, within
@@ -101,13 +102,13 @@ def _known_as(state: State, value: Value) -> Value | str | None:
 _KEY = "key"
 """The hint of such a name begins so, and goes on with the loop that runs over the dict."""
 
-_NAMING = re.compile(r"\.(items|keys|named_parameters|named_modules|named_children|named_buffers)\(\)$")
+_NAMING = frozenset(("items", "keys", "named_parameters", "named_modules", "named_children", "named_buffers"))
 
 
 def naming(obj: object) -> str | None:
     """What gives a dict's names, if an unknown came from there: "items", "keys", ..."""
-    found = _NAMING.search(obj.made.text) if isinstance(obj, UnknownObj) else None
-    return None if found is None else found[1]
+    call = next(iter(facts.of_span(obj.made).calls), None) if isinstance(obj, UnknownObj) else None
+    return call.name if call is not None and call.receiver and call.name in _NAMING and not call.node.args else None
 
 
 def hint() -> str:

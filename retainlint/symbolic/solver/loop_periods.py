@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
+from retainlint.ir import facts
 from retainlint.symbolic.solver import congruences, decisions
-from retainlint.symbolic.state import code_text
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, Term, Value
@@ -22,7 +22,7 @@ def may_have_renewed(machine: Machine, state: State, node: Node, backward_pass: 
     """Whether a turn that was not run may have built anew what a walk, that is written so, needs of an earlier turn."""
     if not machine.rounds or machine.graphs.births[node].moment.iterations == state.iterations:
         return False
-    words = frozenset(code_text.WORD.findall(backward_pass))
+    words = facts.of_text(backward_pass).names
     return any(
         not words.isdisjoint(machine.rounds.get(choice.condition.span, ())) and _is_of_two_loops(choice.term)
         for choice in state.choices

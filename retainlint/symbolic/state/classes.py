@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -24,6 +24,7 @@ from retainlint.symbolic.state.values import (
     Value,
     Wrapped,
 )
+from retainlint.text.source import Span
 
 MODULE_BASES = (
     "torch.nn.Module", "pytorch_lightning.LightningModule", "lightning.LightningModule",
@@ -158,9 +159,6 @@ def entry(state: State, obj: Value, name: str) -> Value | None:
     return content if name == "data" else held.items.get(Const(name))
 
 
-_AUTO = re.compile(r"(?:\w+\.)?auto\(\)")
-
-
 def is_enum(state: State, cls: Value) -> bool:
     """Whether a class is an enumeration, whose members are no texts or numbers besides."""
     unseen = [base for base in ancestry(state, cls) if not isinstance(state.get(base), ClassObj)]
@@ -188,11 +186,17 @@ def _listed(state: State, attrs: Mapping[str, Value]) -> Iterator[tuple[str, Val
         held, value = state.get(value), counted.get(value, value)
         if name.startswith("_") or isinstance(value, Closure | Wrapped) or isinstance(held, ClassObj):
             continue
-        automatic = isinstance(held, UnknownObj) and _AUTO.fullmatch(held.made.text) and value not in counted.values()
+        automatic = isinstance(held, UnknownObj) and _is_auto(held.made) and value not in counted.values()
         if automatic and isinstance(last, Const) and type(last.value) is int and "_generate_next_value_" not in attrs:
             counted[value] = value = Const(last.value + 1)
         yield name, value
         last = value
+
+
+def _is_auto(made: Span) -> bool:
+    """Whether a value was made by `auto()`."""
+    spoken = facts.of_span(made)
+    return [each.name for each in spoken.calls] == ["auto"] and spoken.names <= {"enum", "auto"}
 
 
 def member(state: State, cls: Ref, value: Value) -> Value | None:

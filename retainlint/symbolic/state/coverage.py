@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 from retainlint import ir, program
-from retainlint.symbolic.state import code_text
+from retainlint.symbolic.state import other_libraries
 from retainlint.text.source import Span
 
 BACKWARD_NAMES = frozenset({"backward", "manual_backward", "autograd"})
@@ -29,63 +28,39 @@ class Arms:
     def untaken(self) -> frozenset[str]:
         """The names that the untaken arms of the branches that were reached mention."""
         blocks = (instr.orelse if arms == 1 else instr.then for instr, arms in self.taken.values() if arms != 3)
-        return frozenset(name for block in blocks for name in _mentioned(block))
+        return frozenset(name for block in blocks for name in ir.names(block))
 
 
 def names_leading_to_backward(program: program.Program) -> frozenset[str]:
     """The names of walks, and of the program's functions that walk or call one of these."""
     found = BACKWARD_NAMES
-    known: dict[ir.Code, frozenset[str]] = {}
-    while True:
-        mentions: dict[str, frozenset[str]] = {}
-        for code in _functions(program.module.body, found):
-            if code not in known:
-                known[code] = frozenset(_mentioned(code.body))
-            mentions[code.name] = known[code]
-        more = {name for name, inside in mentions.items() if name not in found and not found.isdisjoint(inside)}
-        if not more:
-            return found
+    while more := {code.name for code in _functions(program.module.body, found) if code.name not in found}:
         found |= more
+    return found
 
 
 def count(program: program.Program) -> int:
     """How many walks are written in a program, at most."""
-    return sum(name in BACKWARD_NAMES for name in _mentioned(program.module.body, BACKWARD_NAMES))
+    codes = (program.module, *_functions(program.module.body, BACKWARD_NAMES, classes=True))
+    read = (each for code in codes for each in ir.walk(code.body) if isinstance(each, ir.Load | ir.GetAttr))
+    return sum(each.name in BACKWARD_NAMES for each in read)
 
 
-def _functions(block: ir.Block, names: frozenset[str]) -> Iterator[ir.Code]:
-    """Those that may speak of some names."""
+def _functions(block: ir.Block, names: frozenset[str], *, classes: bool = False) -> Iterator[ir.Code]:
+    """Those that speak of some names; the same of classes, if these are asked for."""
     for instr in ir.walk(block):
-        if isinstance(instr, ir.MakeFunction | ir.MakeClass) and _may_speak(instr.code, names):
-            if isinstance(instr, ir.MakeFunction):
+        if isinstance(instr, ir.MakeFunction | ir.MakeClass) and not names.isdisjoint(instr.code.facts.names):
+            if classes or isinstance(instr, ir.MakeFunction):
                 yield instr.code
-            yield from _functions(instr.code.body, names)
-
-
-def _may_speak(code: ir.Code, names: frozenset[str] | None) -> bool:
-    """Whether a function's body has to be looked at for some names."""
-    return names is None or not isinstance(code, ir.Deferred) or not names.isdisjoint(code.words)
-
-
-def _mentioned(block: ir.Block, names: frozenset[str] | None = None) -> Iterable[str]:
-    """The names and attributes that a block reads, those of blocks and functions inside it too; or as many as there may be
-    some names among."""
-    for instr in ir.walk(block):
-        if isinstance(instr, ir.Load | ir.GetAttr):
-            yield instr.name
-        elif isinstance(instr, ir.MakeFunction | ir.MakeClass) and _may_speak(instr.code, names):
-            yield from _mentioned(instr.code.body, names)
-
-
-_BACKWARD = re.compile(r".*\.\s*backward\s*\([^()]*\)", re.DOTALL)
+            yield from _functions(instr.code.body, names, classes=classes)
 
 
 def has_backward(code: ir.Code, backpropagated: set[Span]) -> bool:
     """Whether a walk stands in a function's own body that isn't among those that were executed; one of another library
     than torch is no walk."""
-    return any(span not in backpropagated for span in _backward_passes(code.body)) and not code_text.speaks_another(
-        code.span.source
-    )
+    return any(
+        span not in backpropagated for span in _backward_passes(code.body)
+    ) and not other_libraries.speaks_another(code.span.source)
 
 
 def makes_backward(code: ir.Code, entered: set[ir.Code]) -> bool:
@@ -121,11 +96,11 @@ class Sites:
     def _backward_below(self, loop: ir.For | ir.While) -> Iterator[Span]:
         yield from _backward_passes(loop.body)
         seen: set[str] = set()
-        waiting = set(code_text.WORD.findall(loop.span.source.text[loop.span.start : _end(loop)]))
+        waiting = set(ir.names((loop,)))
         while new := (waiting - seen) & self._functions.keys():
             seen |= new
             for code in (code for name in new for code in self._functions[name]):
-                waiting |= set(code_text.WORD.findall("".join(code_text.texts([code]))))
+                waiting |= code.facts.names
                 if code.backward_passes:
                     yield from _backward_passes(code.body)
 
@@ -138,10 +113,5 @@ class Sites:
         return found
 
 
-def _end(loop: ir.For | ir.While) -> int:
-    """Where the last thing in a loop's body ends."""
-    return max((each.span.end for each in ir.walk(loop.body)), default=loop.span.end)
-
-
 def _backward_passes(block: ir.Block) -> Iterator[Span]:
-    return (i.span for i in ir.walk(block) if isinstance(i, ir.Call) and _BACKWARD.fullmatch(i.span.text))
+    return (call.span for call, name in ir.calls(block) if name == "backward")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from retainlint import ir
+from retainlint.ir.facts import Facts
 from retainlint.startup.records import replace
-from retainlint.symbolic.state.code_text import OWN, _block, _but_init, _margin, said, text_of
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, DictObj, Instance, ListObj, Ref, TensorObj, Value
 
@@ -26,7 +25,7 @@ def forget_changed(state: State, receiver: Value, others: Sequence[ir.Code]) -> 
         return
     bare = {name for name, value in held.attrs.items() if _is_bare(state.get(value))}
     if bare:
-        lost = bare & {name for each in _but_init(others) for name in said(_CHANGED, each)}
+        lost = bare & {name for each in _but_init(others) for name in each.facts.changed}
         state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
 
@@ -40,16 +39,12 @@ def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
     for method in methods:
         named.setdefault(method.name, []).append(method)
     reached = _reached(named, {entry.name}) | {"__init__"}
-    callers = [method for method in methods if method.name not in reached and entry.name in said(OWN, method)]
-    iterations = [iteration for method in callers for iteration in _loops_calling(method, entry.name)]
-    around = (
-        _reached(named, {name for iteration in iterations for name in OWN.findall(iteration)})
-        if iterations
-        else named.keys()
-    )
+    callers = [method for method in methods if method.name not in reached and entry.name in method.facts.own]
+    loops = [loop for method in callers for loop in _loops_calling(method.facts, entry.name)]
+    around = _reached(named, {name for loop in loops for name in loop.own}) if loops else named.keys()
     others = [method for name, group in named.items() if name in around and name not in reached for method in group]
-    lost = {name for method in _but_init(others) for name in said(_SET, method)}
-    lost.update(name for iteration in iterations for name in _SET.findall(iteration))
+    lost = {name for method in _but_init(others) for name in method.facts.cleared}
+    lost.update(name for loop in loops for name in loop.cleared)
     if lost & held.attrs.keys():
         state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
 
@@ -62,22 +57,20 @@ def _reached(named: Mapping[str, Sequence[ir.Code]], names: set[str]) -> set[str
         name = waiting.pop()
         if name not in reached:
             reached.add(name)
-            waiting |= {found for method in _but_init(named.get(name, ())) for found in said(OWN, method)}
+            waiting |= {found for method in _but_init(named.get(name, ())) for found in method.facts.own}
     return reached
 
 
-def _loops_calling(method: ir.Code, name: str) -> Iterator[str]:
-    """The texts of the innermost loops in which a method calls another one of its object again and again."""
-    text = text_of(method)
-    for call in re.finditer(rf"\bself\.{name}\(", text):
-        above = text[: call.start()]
-        margin = _margin(above.rpartition("\n")[2])
-        for row in reversed(above.splitlines(keepends=True)[:-1]):
-            if row.strip() and _margin(row) < margin:
-                margin = _margin(row)
-                if _LOOP.match(row):
-                    yield _block(text, above.rindex(row), margin)
-                    break
+def _loops_calling(facts: Facts, name: str) -> Iterator[Facts]:
+    """The innermost loops in which a method calls another one of its object again and again."""
+    for loop in facts.loops:
+        yield from _loops_calling(loop, name)
+        if loop.calls_own(name) > sum(inner.calls_own(name) for inner in loop.loops):
+            yield loop
+
+
+def _but_init(methods: Iterable[ir.Code]) -> Iterator[ir.Code]:
+    return (each for each in methods if each.name != "__init__")
 
 
 def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code]) -> None:
@@ -86,7 +79,7 @@ def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
         others = [method for method in methods if method.name != entry.name]
-        lost = {name for each in _but_init(others) for name in said(_SET_ANEW, each)}
+        lost = {name for each in _but_init(others) for name in each.facts.bound}
         lost = {name for name in lost if isinstance(held.attrs.get(name), Const)}
         if lost:
             state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
@@ -96,19 +89,9 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
     """Forget what a method that isn't followed sets anew on its object."""
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
-        lost = {name for each in _but_init([method]) for name in said(_SET_ANEW, each)}
+        lost = {name for each in _but_init([method]) for name in each.facts.bound}
         if lost & held.attrs.keys():
             state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
-
-
-_LOOP = re.compile(r"\s*(?:async\s+)?(?:for|while)\b")
-
-_CHANGED = re.compile(r"\bself\.(?=(\w+)(?:\[[^\]\n]*\])?(?:\s*[-+*/@]?=(?!=)|\.\w+_\())")
-
-_SET_ANEW = re.compile(r"\bself\.(\w+)(?=\s*(?:,[^=\n(]*)?=(?!=))")
-
-_SET = re.compile(r"\bself\.(\w+)\s*=\s*(?:None\b|\[\]|\(\)|\{\}|0|torch\.|[^\n]*\.detach\(|[^\n]*\.data\b)")
-"""What a method names of its own object, and what it sets to something that has no graph."""
 
 
 def _is_bare(held: object) -> bool:

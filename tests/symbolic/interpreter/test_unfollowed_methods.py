@@ -1,11 +1,12 @@
 """What a method that isn't followed sets on its object is no longer known; and what it is given may be cut off."""
 
-from retainlint.ir import Code
+from retainlint.ir import Code, MakeFunction, walk
+from retainlint.lowering import lower
 from retainlint.symbolic.interpreter.calls import may_cut
 from retainlint.symbolic.state.havoc import forget_set
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj, Closure, Const, External, Instance, Ref
-from retainlint.text.source import Source, Span
+from retainlint.text.source import Source
 
 TEXT = """
 class Net:
@@ -21,9 +22,14 @@ class Net:
 """
 
 
+def methods_of(text: str) -> dict[str, Code]:
+    body = lower(Source("net.py", text)).module.body
+    found = [each.code for each in walk(body, classes=True) if isinstance(each, MakeFunction)]
+    return {code.qualname: code for code in found}
+
+
 def test_what_it_sets_is_forgotten() -> None:
-    start = TEXT.index("forward")
-    method = Code("forward", "Net.forward", Span(Source("net.py", TEXT), start, start + len("forward")), ())
+    method = methods_of(TEXT)["Net.forward"]
     state = State()
     names = ("attention", "hidden", "cell", "total", "size", "kept", "keys")
     receiver = state.new(Instance(Ref(0), dict.fromkeys(names, Const(1))))
@@ -53,11 +59,8 @@ class Cell(nn.Module):
 
 def made(state: State, name: str, *methods: str) -> tuple[Ref, Code]:
     """An object of that class, and the code of its last method, its forward."""
-    place = CUTTING.index(f"class {name}")
-    found: dict[str, Closure] = {}
-    for each in methods:
-        start = CUTTING.index(f"{each}(self", place)
-        found[each] = Closure(Code(each, each, Span(Source("net.py", CUTTING), start, start + len(each)), ()), 0, ())
+    codes = methods_of(CUTTING)
+    found = {each: Closure(codes[f"{name}.{each}"], 0, ()) for each in methods}
     cls = ClassObj(name, (External("torch.nn.Module"),), found, next(iter(found.values())).code)
     return state.new(Instance(state.new(cls), {})), found[methods[-1]].code
 

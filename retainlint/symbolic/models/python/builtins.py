@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from retainlint import ir
 from retainlint.symbolic.models.python import containers, dataclasses, iteration, reflection, sequences
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
@@ -92,8 +92,6 @@ _COPIES = {"list", "tuple", "set", "frozenset", "sorted"}
 
 FILTERED, CHOSEN = "(filtered)", "(chosen)"
 """Under these a filter holds what it is given: one for what requires a gradient, and any other."""
-
-_ASKS = re.compile(r"^lambda (\w+): \1\.requires_grad$")
 
 
 _LAZY = {"enumerate", "zip", "reversed", "map", "filter", "iter", "range"}
@@ -263,12 +261,20 @@ def lazy(state: State, name: str, args: Args, span: Span) -> Value:
         case "map":
             return state.new(IteratorObj("map", args.pos[1:], args.get(0, "func")))
         case "filter":
-            asks = isinstance(func := args.get(0, "func"), Closure) and _ASKS.search(func.code.span.text) is not None
+            asks = isinstance(func := args.get(0, "func"), Closure) and _asks_for_gradients(func.code)
             key = FILTERED if asks else CHOSEN
             return state.new(UnknownObj(span, hint="iterator", attrs={key: args.get(1, "iterable")}))
         case "iter":
             return args.get(0, "iterable")
     return state.new(IteratorObj(name, args.pos))
+
+
+def _asks_for_gradients(code: ir.Code) -> bool:
+    """Whether a function tells of its one argument whether it requires a gradient."""
+    match code.body:
+        case (ir.Load(name=name), ir.GetAttr(name="requires_grad"), ir.Return()):
+            return [param.name for param in code.params] == [name]
+    return False
 
 
 def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:

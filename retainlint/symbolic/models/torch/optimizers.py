@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from retainlint.incident import Iteration
+from retainlint.ir import facts
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
@@ -44,7 +45,6 @@ _OPTIMIZER = pattern(
 ZEROES = "(zeroes)"
 """Under this, something that nobody sees says that it zeroes gradients, and is no network."""
 
-_GRAD = pattern(r"\.grad\b")
 
 REPEATS = {"LBFGS"}
 """Optimisers whose step calls its closure again and again."""
@@ -209,7 +209,9 @@ def _unseen_step(machine: Machine, state: State, span: Span, *, seen: bool = Fal
 
 def _may_zero(event: GradientEvent) -> bool:
     """Whether gradients may have been set to None, by a module's `zero_grad` or by hand."""
-    return event.kind == "zero" or (event.kind == "other" and bool(event.text or _GRAD.search(event.moment.span.text)))
+    return event.kind == "zero" or (
+        event.kind == "other" and bool(event.text or "grad" in facts.of_span(event.moment.span).attributes)
+    )
 
 
 def _is_hidden(state: State, held: OptimizerObj) -> bool:

@@ -13,7 +13,7 @@ from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import FUNCTIONAL, OPERATIONS
 from retainlint.symbolic.models.unknown import conventions, weights
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.state import code_text, events, gradient_events, limits
+from retainlint.symbolic.state import events, gradient_events, limits, other_libraries
 from retainlint.symbolic.state.classes import is_module
 from retainlint.symbolic.state.graphs import PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine
@@ -244,7 +244,7 @@ def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: b
 
 def called(machine: Machine, state: State, func: Value, args: Args, span: Span, *, cuts: bool = False) -> Value:
     """What a call that we can't see returns; one that `cuts` may lead to nothing that it is given."""
-    if isinstance(func, External) and code_text.is_foreign(func.path):
+    if isinstance(func, External) and other_libraries.is_foreign(func.path):
         return fresh(state, span, plain=True, name=func.path.rpartition(".")[2])
     if (option := _option(machine, state, func, args, span)) is not None:
         return option
@@ -253,7 +253,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     if isinstance(func, Method) and func.name in CHANGING:
         decisions.forget(state, func.obj)
     level, assumed = conventions.level(machine, state, func, args)
-    if level > PROVEN and code_text.speaks_another(span.source):
+    if level > PROVEN and other_libraries.speaks_another(span.source):
         level = GUESS  # what this file calls a loss, or a network, is another library's
     machine.events.emit(events.Escaped(edges_in(machine, state, _captured(state, args.all))))
     if level == GUESS and not conventions.keeps_nothing(state, func):

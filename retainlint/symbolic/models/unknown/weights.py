@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from retainlint.autograd.graph import Edge, Node
+from retainlint.ir.facts import NO_FACTS
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
-from retainlint.symbolic.state import code_text, limits
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import is_open
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State
@@ -209,12 +210,12 @@ def _prove(state: State, module: Ref) -> None:
         if isinstance(held, Instance) and is_open(state, held.cls):
             return  # a base that nobody sees may have some
         cls = state.get(held.cls) if isinstance(held, Instance) else None
-        text = code_text.text_of(cls.code) if isinstance(cls, ClassObj) else ""
+        facts = cls.code.facts if isinstance(cls, ClassObj) else NO_FACTS
         for name, value in held.attrs.items():
             part = state.get(value)
             if isinstance(part, Instance | LayerObj) and isinstance(value, Ref):
                 stack.append(value)
-            elif isinstance(part, UnknownObj) and isinstance(value, Ref) and re.search(rf"\bself\.{name}\(", text):
+            elif isinstance(part, UnknownObj) and isinstance(value, Ref) and facts.calls_own(name):
                 if not part.plain and part.edge is None and not _WEIGHTLESS.search(part.name or name):
                     parts.append((value, part))
     if len(parts) == 1 and parts[0][1].hint in ("", "instance"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from enum import Enum
@@ -10,6 +9,8 @@ from functools import cached_property, partial
 from types import EllipsisType
 from typing import Any, TypeAlias
 
+from retainlint.ir import facts
+from retainlint.ir.facts import Facts
 from retainlint.startup.records import record
 from retainlint.text.source import Span
 
@@ -252,6 +253,19 @@ class Code:
     registers: int = 0  # how many it uses
     annotated: tuple[str, ...] = ()  # the names that it annotates, in their order, but ClassVar: a dataclass's fields
     backward_passes: bool = True  # whether a walk may stand in it or in a code inside it (by its bytes)
+    extent: tuple[int, int] = (0, 0)  # from its first character to its last
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What its text speaks of and does: its body isn't lowered for that."""
+        source, (start, end) = self.span.source, self.extent
+        if not self.qualname:
+            return facts.of_source(source)
+        return (
+            facts.of_text(source.text[start:end])
+            if self.name == "<lambda>"
+            else facts.of_definition(source, start, end)
+        )
 
 
 @record
@@ -276,7 +290,9 @@ class Deferred(Code):
 
     def __init__(self, head: Head, backward_passes: bool, make: Callable[[Head], Code]) -> None:
         known = {"name": head.name, "qualname": head.qualname, "span": head.span, "params": head.params}
-        self.__dict__.update(known, is_async=head.is_async, backward_passes=backward_passes, head=head, _make=make)
+        self.__dict__.update(
+            known, is_async=head.is_async, backward_passes=backward_passes, head=head, _make=make, extent=head.extent
+        )
 
     @cached_property
     def _made(self) -> Code:
@@ -286,11 +302,6 @@ class Deferred(Code):
     def through(self, around: Callable[[Callable[[Head], Code], Head], Code]) -> None:
         """Let `around` make the body, which is given what would have made it."""
         self.__dict__["_make"] = partial(around, self.__dict__["_make"])
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """All that its body may speak of, told by its text alone."""
-        return frozenset(re.compile(r"[^\W\d]\w*").findall(self.span.source.text, *self.head.body))
 
     body = cached_property[Block](lambda self: self._made.body)
     local_names = cached_property[frozenset[str]](lambda self: self._made.local_names)
@@ -549,3 +560,22 @@ def walk(block: Block, *, classes: bool = False) -> Iterator[Instr]:
                 pending += reversed(inner)
         elif classes and isinstance(instr, MakeClass):
             pending += reversed(instr.code.body)
+
+
+def calls(block: Block) -> Iterator[tuple[Call, str]]:
+    """The calls in a block, and in all blocks inside it, of what has a name, or is an attribute of such a name."""
+    names: dict[Register, str] = {}
+    for instr in walk(block):
+        if isinstance(instr, Load | GetAttr):
+            names[instr.dst] = instr.name
+        elif isinstance(instr, Call) and instr.func in names:
+            yield instr, names[instr.func]
+
+
+def names(block: Block) -> Iterator[str]:
+    """The names and attributes that a block reads, with those that its functions and classes speak of."""
+    for instr in walk(block):
+        if isinstance(instr, Load | GetAttr):
+            yield instr.name
+        elif isinstance(instr, MakeFunction | MakeClass):
+            yield from instr.code.facts.names

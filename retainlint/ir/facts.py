@@ -1,0 +1,390 @@
+"""What the body of a function, class or module speaks of, calls, sets on its object and detaches, told by Python's own tree: nothing is lowered for that, and nobody reads its text besides."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, lru_cache
+from typing import Any
+
+from retainlint.startup.records import record
+from retainlint.text.source import Source, Span
+
+REFUSED = (SyntaxError, ValueError, IndexError, RecursionError, MemoryError)
+"""What this Python raises for a text that it can't read, and what comes of places in f-strings before 3.12."""
+
+
+@record(eq=False)
+class Call:
+    """A call of something that has a name. The receiver is the word before the dot: "" for none, "super()", and ")" for
+    what is computed."""
+
+    receiver: str
+    name: str
+    node: ast.Call
+
+    @cached_property
+    def given(self) -> frozenset[str]:
+        """The names in its arguments."""
+        return frozenset(name for each in self._arguments() for name in _words(each))
+
+    @cached_property
+    def is_given_new(self) -> bool:
+        """Whether something is made for it, or handed out of the caller's own object."""
+        return any(isinstance(each, _MAKING) or _own(each) for each in self._arguments())
+
+    def switches(self) -> bool | None:
+        """The one answer that it is given, if it is written there."""
+        match self.node:
+            case ast.Call(args=[ast.Constant(value=bool(answer))], keywords=[]):
+                return answer
+        return None
+
+    def _arguments(self) -> Iterator[ast.AST]:
+        for each in (*self.node.args, *self.node.keywords):
+            yield from ast.walk(each.value if isinstance(each, ast.keyword) else each)
+
+
+_MAKING = (ast.Call, ast.Tuple, ast.GeneratorExp)
+
+
+@record(eq=False)
+class Facts:
+    """What is known of some code, with the functions, classes and loops that stand in it."""
+
+    names: frozenset[str] = frozenset()  # all that is spelt: names, attributes, arguments, and texts that are a name
+    texts: frozenset[str] = frozenset()  # of these the texts
+    attributes: frozenset[str] = frozenset()
+    defined: frozenset[str] = frozenset()  # functions and classes
+    imported: frozenset[str] = frozenset()  # what imports bind, or name
+    modules: frozenset[str] = frozenset()  # the outermost package of each module that is imported
+    stored: frozenset[str] = frozenset()  # the names, and attributes, in the targets of assignments
+    own: frozenset[str] = frozenset()  # attributes of `self` that are spoken of, or of `super()`
+    bound: frozenset[str] = frozenset()  # those that are set anew
+    changed: frozenset[str] = frozenset()  # those that are set, or changed in place
+    cleared: frozenset[str] = frozenset()  # those that are set to what has no graph: None, nothing, what was detached
+    measured: frozenset[str] = (
+        frozenset()
+    )  # the variables that are compared, by themselves or by their length or remainder
+    calls: tuple[Call, ...] = ()
+    detaches: bool = False
+    has_remainder: bool = False
+    loops: tuple[Facts, ...] = ()  # the outermost ones
+
+    def calls_own(self, name: str) -> int:
+        """How many calls of a method of its object are written."""
+        return sum(each.name == name and each.receiver == "self" for each in self.calls)
+
+
+@lru_cache(maxsize=64)
+def of_source(source: Source) -> Facts:
+    """The facts of all that a file holds."""
+    tree = _parsed(source.text)
+    return _unread(source.text) if tree is None else _look([tree])
+
+
+@lru_cache(maxsize=4096)
+def of_text(text: str) -> Facts:
+    """The facts of an expression."""
+    tree = _parsed(f"({text}\n)") or _parsed(text)
+    return _unread(text) if tree is None else _look([tree])
+
+
+def of_span(span: Span) -> Facts:
+    """The facts of the expression that stands somewhere."""
+    return of_text(span.text)
+
+
+NO_FACTS = Facts()
+
+
+def of_definition(source: Source, start: int, end: int) -> Facts:
+    """The facts of a function or a class, without its decorators, of which these are the first character and the last."""
+    row = source.row_starts[source.place(start)[0] - 1]
+    tree = _parsed(f"if 1:\n{source.text[row:end]}" if row < start else source.text[start:end])
+    if tree is None or not tree.body:
+        return _unread(source.text[start:end])
+    node = tree.body[0]
+    node = node.body[0] if isinstance(node, ast.If) else node
+    decorators = getattr(node, "decorator_list", ())
+    return _look(each for each in ast.iter_child_nodes(node) if each not in decorators)
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except REFUSED:
+        return None
+
+
+def _unread(text: str) -> Facts:
+    """Of what this Python can't read anything may be so."""
+    words = frozenset(re.findall(r"[^\W\d]\w*", text))
+    return Facts(
+        words,
+        words,
+        words,
+        own=words,
+        bound=words,
+        changed=words,
+        cleared=words,
+        measured=words,
+        has_remainder="%" in text,
+    )
+
+
+class _Seen:
+    """What was seen of some code, but for its loops, so far."""
+
+    def __init__(self) -> None:
+        self.sets: dict[str, set[str]] = {name: set() for name in _SETS}
+        self.calls: list[Call] = []
+        self.detaches = self.has_remainder = False
+        self.loops: list[_Seen] = []
+
+    def facts(self) -> Facts:
+        loops = tuple([each.facts() for each in self.loops])
+        return Facts(
+            **{
+                name: frozenset(found.union(*(getattr(each, name) for each in loops)))
+                for name, found in self.sets.items()
+            },
+            calls=(*self.calls, *(call for each in loops for call in each.calls)),
+            detaches=self.detaches or any(each.detaches for each in loops),
+            has_remainder=self.has_remainder or any(each.has_remainder for each in loops),
+            loops=loops,
+        )
+
+
+_SETS = (
+    "names", "texts", "attributes", "defined", "imported", "modules", "stored", "own", "bound", "changed", "cleared",
+    "measured",
+)  # fmt: skip
+
+
+def _look(nodes: Iterable[ast.AST]) -> Facts:
+    outermost = _Seen()
+    pending = [(node, outermost) for node in reversed([*nodes])]
+    while pending:
+        node, seen = pending.pop()
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            outer, seen = seen, _Seen()
+            outer.loops.append(seen)
+        if (note := _NOTES.get(type(node))) is not None:
+            note(node, seen)
+        pending += [(each, seen) for each in reversed([*ast.iter_child_nodes(node)])]
+    return outermost.facts()
+
+
+def _words(node: ast.AST) -> tuple[str, ...]:
+    """The words that a node spells itself."""
+    match node:
+        case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word) | ast.keyword(arg=str(word)):
+            return (word,)
+    return ()
+
+
+def _own(node: ast.AST) -> str | None:
+    """The attribute of `self` that a node is."""
+    match node:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return name
+    return None
+
+
+def _part_of(node: ast.AST) -> str | None:
+    """The attribute of `self` that a node is, or of which it is an item."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return _own(node)
+
+
+def _receiver(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Call(func=ast.Name(id="super")):
+            return "super()"
+    return ")"
+
+
+def _name(node: ast.Name, seen: _Seen) -> None:
+    seen.sets["names"].add(node.id)
+
+
+def _attribute(node: ast.Attribute, seen: _Seen) -> None:
+    seen.sets["names"].add(node.attr)
+    seen.sets["attributes"].add(node.attr)
+    if _receiver(node.value) in ("self", "super()"):
+        seen.sets["own"].add(node.attr)
+
+
+def _call(node: ast.Call, seen: _Seen) -> None:
+    match node.func:
+        case ast.Name(id=name):
+            seen.calls.append(Call("", name, node))
+            seen.detaches |= name == "Variable" and any(
+                isinstance(each, ast.Attribute) and each.attr == "data" for arg in node.args for each in ast.walk(arg)
+            )
+        case ast.Attribute(value=value, attr=name):
+            seen.calls.append(Call(_receiver(value), name, node))
+            seen.detaches |= name in ("detach", "detach_")
+            if name.endswith("_") and (part := _part_of(value)) is not None:
+                seen.sets["changed"].add(part)
+
+
+def _assigned(node: ast.Assign | ast.AnnAssign | ast.NamedExpr, seen: _Seen) -> None:
+    for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
+        if node.value is not None:
+            _bound(target, node.value, seen)
+
+
+def _augmented(node: ast.AugAssign, seen: _Seen) -> None:
+    seen.sets["stored"].update(word for each in ast.walk(node.target) for word in _words(each))
+    if (part := _part_of(node.target)) is not None:
+        seen.sets["changed"].add(part)
+
+
+def _bound(target: ast.expr, value: ast.expr, seen: _Seen) -> None:
+    """Note what is bound to a value, or to its parts."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) and _fits(target, value) else ()
+        for each, part in zip(target.elts, parts or [value] * len(target.elts)):
+            _bound(each, part, seen)
+        return
+    target = target.value if isinstance(target, ast.Starred) else target
+    seen.sets["stored"].update(word for each in ast.walk(target) for word in _words(each))
+    if (part_of := _part_of(target)) is not None:
+        seen.sets["changed"].add(part_of)
+    if (own := _own(target)) is not None:
+        seen.sets["bound"].add(own)
+        if _has_no_graph(value):
+            seen.sets["cleared"].add(own)
+
+
+def _fits(target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> bool:
+    """Whether each part of a value is bound to one target."""
+    return len(target.elts) == len(value.elts) and not any(
+        isinstance(each, ast.Starred) for each in (*target.elts, *value.elts)
+    )
+
+
+def _has_no_graph(value: ast.expr) -> bool:
+    """Whether a value is nothing, or empty, or torch's own, or cut off its graph."""
+    match value:
+        case ast.Constant(value=None | 0) | ast.List(elts=[]) | ast.Tuple(elts=[]) | ast.Dict(keys=[]):
+            return not (isinstance(value, ast.Constant) and value.value is False)
+        case ast.Call(func=ast.Name(id="list" | "dict" | "set" | "tuple"), args=[], keywords=[]):
+            return True
+    return _root(value) == "torch" or any(_cuts(each) for each in ast.walk(value))
+
+
+def _cuts(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(attr="data") | ast.Call(func=ast.Attribute(attr="detach")):
+            return True
+    return False
+
+
+def _root(node: ast.expr) -> str:
+    """The name with which an expression begins."""
+    while True:
+        match node:
+            case ast.Attribute(value=inner) | ast.Subscript(value=inner) | ast.Call(func=inner) | ast.BinOp(left=inner):
+                node = inner
+            case ast.Name(id=name):
+                return name
+            case _:
+                return ""
+
+
+def _loop(node: ast.For | ast.AsyncFor, seen: _Seen) -> None:
+    for each in ast.walk(node.target):
+        if (part := _own(each)) is not None:
+            seen.sets["bound"].add(part)
+            seen.sets["changed"].add(part)
+
+
+def _text(node: ast.Constant, seen: _Seen) -> None:
+    if isinstance(node.value, str) and node.value.isidentifier():
+        seen.sets["texts"].add(node.value)
+        seen.sets["names"].add(node.value)
+
+
+def _import(node: ast.Import | ast.ImportFrom, seen: _Seen) -> None:
+    if isinstance(node, ast.ImportFrom):
+        found = {word for word in (node.module or "").split(".") if word}
+        seen.sets["modules"].update([(node.module or "").partition(".")[0]] if not node.level else [])
+    else:
+        found = set()
+        seen.sets["modules"].update(alias.name.partition(".")[0] for alias in node.names)
+    found.update(word for alias in node.names for word in (*alias.name.split("."), alias.asname) if word)
+    seen.sets["imported"] |= found
+    seen.sets["names"] |= found
+
+
+def _definition(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, seen: _Seen) -> None:
+    seen.sets["defined"].add(node.name)
+    seen.sets["names"].add(node.name)
+
+
+def _parameter(node: ast.arg | ast.keyword, seen: _Seen) -> None:
+    if node.arg is not None:
+        seen.sets["names"].add(node.arg)
+
+
+def _declared(node: ast.Global | ast.Nonlocal, seen: _Seen) -> None:
+    seen.sets["names"].update(node.names)
+
+
+def _matched(node: ast.MatchClass, seen: _Seen) -> None:
+    seen.sets["names"].update(node.kwd_attrs)
+
+
+def _operation(node: ast.BinOp, seen: _Seen) -> None:
+    if isinstance(node.op, ast.Mod):
+        seen.has_remainder = True
+        seen.sets["measured"].update(_measured(node.left))
+
+
+def _comparison(node: ast.Compare, seen: _Seen) -> None:
+    if isinstance(node.ops[0], (ast.Eq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        seen.sets["measured"].update(_measured(node.left))
+
+
+def _measured(node: ast.expr) -> tuple[str, ...]:
+    """The variable that a node is, or of which it is the length."""
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]) | ast.Name(id=name):
+            return (name,)
+    return ()
+
+
+_NOTES: dict[type[ast.AST], Callable[[Any, _Seen], None]] = {
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.Assign: _assigned,
+    ast.AnnAssign: _assigned,
+    ast.NamedExpr: _assigned,
+    ast.AugAssign: _augmented,
+    ast.For: _loop,
+    ast.AsyncFor: _loop,
+    ast.Constant: _text,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
+    ast.FunctionDef: _definition,
+    ast.AsyncFunctionDef: _definition,
+    ast.ClassDef: _definition,
+    ast.arg: _parameter,
+    ast.keyword: _parameter,
+    ast.Global: _declared,
+    ast.Nonlocal: _declared,
+    ast.MatchClass: _matched,
+    ast.BinOp: _operation,
+    ast.Compare: _comparison,
+}
