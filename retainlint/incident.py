@@ -74,7 +74,7 @@ class Witness:
 
 
 @record
-class Found:
+class IncidentBase:
     """What every kind of incident says: what its path took for granted, and the proof."""
 
     conditions: tuple[Condition, ...] = field(kw_only=True)
@@ -83,7 +83,7 @@ class Found:
 
 
 @record
-class AtBackward(Found):
+class AtBackward(IncidentBase):
     """An incident whose place is a walk."""
 
     backward_pass: BackwardPass
@@ -94,7 +94,7 @@ class AtBackward(Found):
 
 
 @record
-class AtCall(Found):
+class AtCall(IncidentBase):
     """An incident whose place is a call."""
 
     call: Moment
@@ -105,7 +105,7 @@ class AtCall(Found):
 
 
 @record
-class Freed(Found):
+class Freed(IncidentBase):
     """A graph was walked after an earlier walk had freed it.
 
     `op` is the backward function that had saved and lost; `saved` names what. `via` are the places, from the root
@@ -162,7 +162,7 @@ class NoGraph(AtBackward):
 
 
 @record
-class LeafModified(Found):
+class LeafModified(IncidentBase):
     """A leaf that requires grad (or, with `view`, a view of one) was changed in place outside no_grad."""
 
     name: str
@@ -195,7 +195,7 @@ class Growing(AtBackward):
 
 
 @record
-class Kept(Found):
+class Kept(IncidentBase):
     """In each turn of `loop`, a tensor with its graph is added to a total, or (with `stored`) put into a container.
 
     `alive`: what these graphs saved is kept with them; else an earlier walk, `walk`, has freed it, and only their
@@ -221,7 +221,7 @@ class Cycle(AtBackward):
 
 
 @record
-class NeverBackpropagated(Found):
+class NeverBackpropagated(IncidentBase):
     """In each turn of `loop` a module's call builds a graph that nothing ever walks; the loop's own code calls it at
     `primary`, perhaps through a helper."""
 
@@ -254,7 +254,7 @@ class UnknownArgument(AtCall):
 
 
 @record
-class NeverZeroed(Found):
+class NeverZeroed(IncidentBase):
     """In each turn of `loop` a walk adds to the gradients that `step` uses, and nothing ever zeroes them."""
 
     step: Moment
@@ -268,7 +268,7 @@ class NeverZeroed(Found):
 
 
 @record
-class ThrownAway(Found):
+class ThrownAway(IncidentBase):
     """The gradients that `walk` computed are zeroed at `zeroed`, before `step` could use them."""
 
     backward_pass: Span
@@ -296,12 +296,12 @@ class OldVariable(AtCall):
     options: tuple[str, ...]
 
 
-Failure: TypeAlias = Freed | Modified | NoGraph | LeafModified
+GraphFailure: TypeAlias = Freed | Modified | NoGraph | LeafModified
 Waste: TypeAlias = (
     Retained | Growing | Kept | Cycle | NeverBackpropagated
     | ResultUsed | UnknownArgument | NeverZeroed | ThrownAway | Discarded | OldVariable
 )  # fmt: skip
-Incident: TypeAlias = Failure | Waste
+Incident: TypeAlias = GraphFailure | Waste
 
 
 class Verdict(Enum):

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import pytest
 
-from retainlint.config import toml
+from retainlint.config import reading
 from retainlint.flake8 import Checker
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,7 +46,7 @@ def place(tmp_path: Path) -> Path:
 def run(tmp_path: Path, place: Path) -> Run:
     """flake8 in an empty directory; it finds the plugin by the entry points that pyproject.toml declares."""
     pytest.importorskip("flake8", reason="the runner whose plugin this is")
-    declared = toml.parse((ROOT / "pyproject.toml").read_text(encoding="utf-8"), "pyproject.toml")
+    declared = reading.parse((ROOT / "pyproject.toml").read_text(encoding="utf-8"), "pyproject.toml")
     points = declared["project"]["entry-points"]["flake8.extension"]
     metadata = tmp_path / "site" / "retainlint-0.dist-info"
     metadata.mkdir(parents=True)

@@ -21,7 +21,7 @@ from retainlint.commands import CommandError, replay
 from retainlint.commands.config import toml
 from retainlint.commands.fix import quoted
 from retainlint.diagnostic import AssignDetach, Clear, Detach, Diagnostic, Label, Severity, ZeroFirst
-from retainlint.fixes.code import Code
+from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures import BUILDERS
 from retainlint.incident import Incident
 from retainlint.lowering import lower
@@ -372,7 +372,7 @@ def test_no_text_of_a_program_becomes_code(name: str) -> None:
     )
     diagnostic = Diagnostic("RTL104", "carried-graph", Severity.ERROR, "", (Label(backward_pass, "", primary=True),))
     for cure in cures:
-        for fix in BUILDERS[type(cure)](Code(source), cure, diagnostic):
+        for fix in BUILDERS[type(cure)](EditableCode(source), cure, diagnostic):
             assert not any("TAKEN" in edit.text for edit in fix.edits), fix
 
 

@@ -13,8 +13,8 @@ from retainlint.commands import CommandError
 from retainlint.commands.configuring import command_errors, configured
 from retainlint.commands.known import entry, loaded, may_be_known, plural, stale_entries
 from retainlint.config import Configs, Requested
-from retainlint.config.reading import name_of
-from retainlint.suppressions.baseline import FILE_NAME, Baseline, Entry
+from retainlint.config.reading import displayed_path
+from retainlint.suppressions.baseline import FILE_NAME, Baseline, BaselineEntry
 from retainlint.text.writing import replace
 
 
@@ -66,7 +66,7 @@ def show(requested: Requested, out: TextIO) -> int:
 
 def _update(
     baseline: Baseline,
-    entries: list[Entry],
+    entries: list[BaselineEntry],
     result: linter.Result,
     configs: Configs,
     prune: bool,
@@ -77,7 +77,7 @@ def _update(
 
     new = sum(baseline.new(entries))
     stale = stale_entries(baseline, result, configs)
-    name = safe_start(name_of(baseline.path))
+    name = safe_start(displayed_path(baseline.path))
     if not there and (prune or not entries):
         out.write(f"{name}: there is nothing to {'prune' if prune else 'put in'}; no file was written.\n")
         return
@@ -117,7 +117,7 @@ def _tell_how(path: str, configs: Configs, out: TextIO) -> None:
         from retainlint.report.terminal import safe
 
         name = toml(os.path.relpath(path, config.root).replace(os.sep, "/"))
-        given = safe(shlex.quote(name_of(path)))  # it is copied into a shell
+        given = safe(shlex.quote(displayed_path(path)))  # it is copied into a shell
         out.write(
             f"To have `retainlint check` know it, write `baseline = {name}` into the configuration,\n"
             f"below [tool.retainlint] in pyproject.toml; or use `retainlint check --baseline {given}`.\n"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from retainlint.report.run import FixText, Run
 
 
-class Options:
+class CheckOptions:
     """What `retainlint check` was asked for besides settings: each option that is listed here, by its name.
 
     `width` in columns, `output_file` "" for standard output. If a text is `given`, it is checked instead of paths. With
@@ -43,11 +43,11 @@ class Options:
     def __init__(self, paths: tuple[str, ...], requested: Requested, means: Means, chosen: Mapping[str, Any]) -> None:
         self.paths, self.requested, self.means = paths, requested, means
         self.given: fixes.Given | None = None
-        for name in Options.__annotations__:
+        for name in CheckOptions.__annotations__:
             setattr(self, name, chosen[name])
 
 
-def check(options: Options, out: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
+def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
     """0 without findings that fail, 1 with some, 2 if a bug of ours kept a file from being checked.
 
     A text that is given is checked instead of the paths; fixed, it goes to `out`, and the report to standard error.
@@ -100,7 +100,7 @@ def _print_crash(name: str, crash: str) -> None:
     print(f"\nThe first internal error, in {safe(name)}:\n\n{lines}", file=sys.stderr)
 
 
-def _fixed(options: Options, configs: Configs, shown: list[Diagnostic], result: linter.Result) -> fixes.Done:
+def _fixed(options: CheckOptions, configs: Configs, shown: list[Diagnostic], result: linter.Result) -> fixes.Done:
     """Write the fixes, or with --diff only work them out, if that was asked, and there may be any."""
     if not shown or not _wants_fixes(options, configs):
         return fixes.Done(0)
@@ -109,11 +109,13 @@ def _fixed(options: Options, configs: Configs, shown: list[Diagnostic], result: 
     return fixes.fix(shown, hidden, configs, write=not options.diff, texts=options.given or fixes.DISK)
 
 
-def _wants_fixes(options: Options, configs: Configs) -> bool:
+def _wants_fixes(options: CheckOptions, configs: Configs) -> bool:
     return options.diff or options.fix_only or configs.here.flag("fix")
 
 
-def _checked(options: Options, configs: Configs, progress: Callable[[int, int], None] | None = None) -> linter.Result:
+def _checked(
+    options: CheckOptions, configs: Configs, progress: Callable[[int, int], None] | None = None
+) -> linter.Result:
     if options.given is None:
         with working(options.means, configs, options.show_unknown) as running:
             answers = running.cache.answers if running.cache is not None else None
@@ -121,7 +123,7 @@ def _checked(options: Options, configs: Configs, progress: Callable[[int, int], 
     return linter.check_given(options.given.name, options.given.data, configs)
 
 
-def _after_fixes(options: Options, configs: Configs, done: fixes.Done) -> int:
+def _after_fixes(options: CheckOptions, configs: Configs, done: fixes.Done) -> int:
     """Tell what was fixed; 1 if that is to fail the run. Raises CommandError if something couldn't be written."""
     if not options.quiet:
         for line in fixes.told(done, options.show_fixes, configs.here.flag("unsafe-fixes"), options.diff):
@@ -131,7 +133,7 @@ def _after_fixes(options: Options, configs: Configs, done: fixes.Done) -> int:
     return 1 if done.applied and (options.diff or options.exit_non_zero_on_fix) else 0
 
 
-def show_files(options: Options, out: TextIO) -> int:
+def show_files(options: CheckOptions, out: TextIO) -> int:
     """The files that would be checked, a line each."""
     from retainlint.project.discovery import discover
     from retainlint.report.terminal import safe_start
@@ -145,7 +147,7 @@ def show_files(options: Options, out: TextIO) -> int:
 
 
 def _report(
-    options: Options, configs: Configs, format: str, shown: list[Diagnostic], result: linter.Result, out: TextIO
+    options: CheckOptions, configs: Configs, format: str, shown: list[Diagnostic], result: linter.Result, out: TextIO
 ) -> None:
     from retainlint.report import FORMATS, render, statistics
     from retainlint.report.terminal import Style
@@ -165,10 +167,10 @@ def _report(
             out.write(piece)
     for_people = FORMATS[format].for_people
     if options.show_unknown:
-        from retainlint.report import unknown
+        from retainlint.report import statistics
 
         aside = out if for_people and not options.output_file else sys.stderr
-        for piece in unknown.render(result.gaps, style):
+        for piece in statistics.render_gaps(result.gaps, style):
             aside.write(piece)
     if offered and for_people and not options.output_file:
         for line in fixes.listed(shown, offered):
@@ -177,7 +179,7 @@ def _report(
         out.write(statistics.summary(shown, Style(options.colour, options.width), result.files) + "\n")
 
 
-def _run(options: Options, result: linter.Result, offered: dict[int, FixText]) -> Run:
+def _run(options: CheckOptions, result: linter.Result, offered: dict[int, FixText]) -> Run:
     from retainlint.report.run import RuleText, Run
     from retainlint.rules import RULES
 

@@ -11,10 +11,9 @@ from typing import TextIO
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import command_errors, configured, known_rules
 from retainlint.config import Config, Requested
-from retainlint.config.layers import DEFAULT
-from retainlint.config.reading import name_of
+from retainlint.config.reading import displayed_path
 from retainlint.config.schema import Json, plain, schema
-from retainlint.config.table import SETTINGS, Kind, Setting
+from retainlint.config.table import DEFAULT, SETTINGS, Setting, SettingKind
 
 
 def config(path: str, requested: Requested, out: TextIO, *, as_json: bool = False, width: int = 80) -> int:
@@ -35,7 +34,7 @@ def config(path: str, requested: Requested, out: TextIO, *, as_json: bool = Fals
         if setting.key == "extend" or (stated.value is None and stated.origin == DEFAULT):
             value = plain(stated.value)
         else:
-            value = plain(stated.value, setting.kind is Kind.BY_PATTERN)
+            value = plain(stated.value, setting.kind is SettingKind.BY_PATTERN)
         out.write(_row(setting.key, value, stated.origin, width))
     out.write("\n" + _filled(f"rules that are on: {', '.join(codes) or 'none'}", width))
     off = sorted(found.known.names.keys() - set(codes))
@@ -69,8 +68,8 @@ def _origin(found: Config) -> str:
     files = [layer.file for layer in found.layers if layer.file]
     if not files:
         return "# no configuration file counts here"
-    extended = "".join(f", which extends {_safe(name_of(file))}" for file in reversed(files[:-1]))
-    return f"# from {_safe(name_of(files[-1]))}{extended}"
+    extended = "".join(f", which extends {_safe(displayed_path(file))}" for file in reversed(files[:-1]))
+    return f"# from {_safe(displayed_path(files[-1]))}{extended}"
 
 
 def _row(key: str, value: Json, origin: str, width: int) -> str:
@@ -122,7 +121,7 @@ def _json(found: Config, path: str, codes: list[str]) -> Json:
     for setting in SETTINGS:
         stated = found.stated(setting.key)
         rows[setting.key] = {
-            "value": plain(stated.value, setting.kind is Kind.BY_PATTERN and stated.value is not None),
+            "value": plain(stated.value, setting.kind is SettingKind.BY_PATTERN and stated.value is not None),
             "origin": stated.origin,
         }
     files: list[Json] = [layer.file for layer in found.layers if layer.file]
@@ -133,7 +132,7 @@ def _described(setting: Setting) -> Json:
     return {
         "key": setting.key,
         "type": setting.kind.value,
-        "default": plain(setting.default, setting.kind is Kind.BY_PATTERN),
+        "default": plain(setting.default, setting.kind is SettingKind.BY_PATTERN),
         "choices": list(setting.choices),
         "doc": setting.doc,
         "example": setting.example,
@@ -145,14 +144,14 @@ def _default(setting: Setting) -> str:
         return "not set"
     if setting.key == "exclude":
         return "ruff's"
-    return toml(plain(setting.default, setting.kind is Kind.BY_PATTERN))
+    return toml(plain(setting.default, setting.kind is SettingKind.BY_PATTERN))
 
 
 def _page() -> str:
     parts = [_HEAD]
     for setting in SETTINGS:
         default = (
-            f"`{toml(plain(setting.default, setting.kind is Kind.BY_PATTERN))}`"
+            f"`{toml(plain(setting.default, setting.kind is SettingKind.BY_PATTERN))}`"
             if setting.default is not None
             else "not set"
         )

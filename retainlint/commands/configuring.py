@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from retainlint.catalogue import CATALOGUE, NOT_CHECKED
 from retainlint.commands import CommandError
-from retainlint.config import ConfigError, Configs, Known, Requested, meant, shown
+from retainlint.config import ConfigError, Configs, KnownRules, Requested, meant, shown
 from retainlint.project.discovery import MissingPath
 from retainlint.startup.version import __version__
 
@@ -36,9 +36,9 @@ def configured(requested: Requested) -> Configs:
         return Configs(requested, known_rules(), __version__)
 
 
-def known_rules() -> Known:
+def known_rules() -> KnownRules:
     """The rules that there are."""
-    return Known(
+    return KnownRules(
         {code: name for code, (name, _) in CATALOGUE.items()},
         off=frozenset(code for code, (_, on) in CATALOGUE.items() if not on),
         always=frozenset({NOT_CHECKED}),

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from retainlint.config import Configs
     from retainlint.diagnostic import Diagnostic
     from retainlint.fixes import Applied, Fix, Fixed, Look, Seen
-    from retainlint.report.run import Edit, FixText
+    from retainlint.report.run import FixText, PlacedEdit
     from retainlint.text.source import Source
 
-    class Texts(Protocol):
+    class TextStore(Protocol):
         """Bytes by the name of their file. Both raise OSError; writing raises ValueError if they aren't `before` any
         more."""
 
@@ -87,7 +87,7 @@ class Done:
 
 
 def fix(
-    found: Sequence[Diagnostic], hidden: Iterable[Diagnostic], configs: Configs, *, write: bool, texts: Texts = DISK
+    found: Sequence[Diagnostic], hidden: Iterable[Diagnostic], configs: Configs, *, write: bool, texts: TextStore = DISK
 ) -> Done:
     """Fix the files of these findings, one after the other; `hidden` findings are known ones, left as they are.
 
@@ -166,7 +166,12 @@ def listed(found: Sequence[Diagnostic], offered: Mapping[int, FixText]) -> Itera
 
 
 def _fix_file(
-    source: Source, kept: Counter[tuple[str, str, str]], configs: Configs, done: Done, texts: Texts | None, data: bytes
+    source: Source,
+    kept: Counter[tuple[str, str, str]],
+    configs: Configs,
+    done: Done,
+    texts: TextStore | None,
+    data: bytes,
 ) -> None:
     """Fix the text `data`, and write it to `texts` if there are any."""
     from retainlint.fixes import fix_all
@@ -230,14 +235,14 @@ def _sources(found: Iterable[Diagnostic]) -> list[Source]:
 
 def _fixable(name: str, configs: Configs) -> frozenset[str]:
     """The codes that the configuration lets be fixed: the more specific selector decides."""
-    from retainlint.config.selection import Known, Selection, chosen_codes
+    from retainlint.config.selection import KnownRules, Selection, chosen_codes
 
     config = configs.of_file(name)
     words = [config.stated(key).value for key in ("fixable", "unfixable")]
     select, ignore = (
         tuple(w for w in value if isinstance(w, str)) if isinstance(value, tuple) else () for value in words
     )
-    return chosen_codes([Selection(select, (), ignore)], Known(known_rules().names))
+    return chosen_codes([Selection(select, (), ignore)], KnownRules(known_rules().names))
 
 
 def _diff(source: Source, fixed: Fixed) -> list[str]:
@@ -278,12 +283,12 @@ def _parts(fix: Fix) -> Iterator[tuple[int, int, str]]:
         yield edit.start, edit.end, edit.text
 
 
-def _edit(source: Source, start: int, end: int, text: str) -> Edit:
-    from retainlint.report.run import Edit
+def _edit(source: Source, start: int, end: int, text: str) -> PlacedEdit:
+    from retainlint.report.run import PlacedEdit
 
     cell, row, column = source.place_in_cell(start)
     _, end_row, end_column = source.place_in_cell(end)
-    return Edit(text, row, column, end_row, end_column, cell if source.cells else None)
+    return PlacedEdit(text, row, column, end_row, end_column, cell if source.cells else None)
 
 
 def write_diff(done: Done, out: TextIO) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from retainlint.commands.tracebacks import Frame
+from retainlint.commands.tracebacks import TracebackFrame
 from retainlint.text import is_notebook, notebook
 from retainlint.text.source import Source, UnreadableSource
 
@@ -26,7 +26,7 @@ class Located:
     """A frame whose file is here. `row` counts in the file's own text, over all cells of a notebook; `edited` says that
     the row isn't where, or what, it was."""
 
-    frame: Frame
+    frame: TracebackFrame
     source: Source
     row: int
     edited: bool = False
@@ -44,12 +44,12 @@ class Finder:
         self._sources: dict[str, Source | None] = {}
         self._numbers: dict[str, list[int | None]] = {}
 
-    def located(self, frames: Iterable[Frame]) -> list[Located]:
+    def located(self, frames: Iterable[TracebackFrame]) -> list[Located]:
         """Those of the user's frames whose file can be read, in their order."""
         found = (self._located(frame) for frame in frames if is_users(frame))
         return [each for each in found if each is not None]
 
-    def _located(self, frame: Frame) -> Located | None:
+    def _located(self, frame: TracebackFrame) -> Located | None:
         if frame.cell is not None:
             return self._in_cell(frame, frame.cell)
         for path in self._paths(frame):
@@ -58,7 +58,7 @@ class Finder:
                 return _placed(frame, source)
         return None
 
-    def _paths(self, frame: Frame) -> Iterator[str]:
+    def _paths(self, frame: TracebackFrame) -> Iterator[str]:
         """The path itself, then what ends alike below here: the most alike first."""
         path = os.path.expanduser(frame.file)
         if os.path.isfile(path):
@@ -85,7 +85,7 @@ class Finder:
                 break
         return found
 
-    def _in_cell(self, frame: Frame, number: int) -> Located | None:
+    def _in_cell(self, frame: TracebackFrame, number: int) -> Located | None:
         """A row of a cell in a notebook below here: where the same number stands at a cell with the same row."""
         best: tuple[tuple[bool, float], Located] | None = None
         for path in (path for path in self._below if path.endswith(".ipynb")):
@@ -96,7 +96,7 @@ class Finder:
                     best = rank, located
         return best[1] if best is not None else None
 
-    def _rows_alike(self, frame: Frame, source: Source) -> Iterator[tuple[int | None, Located]]:
+    def _rows_alike(self, frame: TracebackFrame, source: Source) -> Iterator[tuple[int | None, Located]]:
         """The cells whose row of that number is the frame's, each with the number that the kernel gave it."""
         ends = (*source.cells[1:], len(source.text))
         for start, end, number in zip(source.cells, ends, self._numbers[source.name], strict=True):
@@ -128,7 +128,7 @@ class Finder:
         return place[len(here) :] if place.startswith(here) else path
 
 
-def is_users(frame: Frame) -> bool:
+def is_users(frame: TracebackFrame) -> bool:
     """Whether a frame is of code that the user wrote, as far as its path tells."""
     path = frame.file.replace("\\", "/")
     return frame.cell is not None or not (path.startswith("<") or _LIBRARY.search(path.lower()))
@@ -142,7 +142,7 @@ def _alike(path: list[str], parts: list[str]) -> int:
     return number
 
 
-def _placed(frame: Frame, source: Source) -> Located:
+def _placed(frame: TracebackFrame, source: Source) -> Located:
     """The frame at its row, or at the nearest row with the text that the traceback shows there."""
     rows = len(source.row_starts)
     if not frame.text or (frame.row <= rows and _same(source.row_text(frame.row), frame.text)):

@@ -10,14 +10,15 @@ from retainlint.catalogue import NOT_CHECKED
 from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.config import Configs
-from retainlint.config.layers import COMMAND_LINE
-from retainlint.config.reading import name_of
+from retainlint.config.reading import displayed_path
+from retainlint.config.table import COMMAND_LINE
+from retainlint.suppressions.baseline import BaselineEntry
 
 if TYPE_CHECKING:
     from collections import Counter
 
     from retainlint.diagnostic import Diagnostic
-    from retainlint.suppressions.baseline import Baseline, Entry
+    from retainlint.suppressions.baseline import Baseline, BaselineEntry
 
 
 def may_be_known(diagnostic: Diagnostic) -> bool:
@@ -25,7 +26,7 @@ def may_be_known(diagnostic: Diagnostic) -> bool:
     return diagnostic.code != NOT_CHECKED
 
 
-def entry(baseline: Baseline, diagnostic: Diagnostic) -> Entry:
+def entry(baseline: Baseline, diagnostic: Diagnostic) -> BaselineEntry:
     """The entry that a finding has in a baseline."""
     others = [label.span for label in diagnostic.labels if not label.primary]
     return baseline.entry(diagnostic.code, [diagnostic.primary.span, *others])
@@ -66,7 +67,7 @@ class Knowing:
                 from retainlint.report.terminal import safe_start
 
                 yield (
-                    f"{safe_start(name_of(path))}: {stale} {plural('entry', stale)} {plural('fits', stale)} no finding any more;"
+                    f"{safe_start(displayed_path(path))}: {stale} {plural('entry', stale)} {plural('fits', stale)} no finding any more;"
                     " `retainlint baseline --prune` removes what is stale."
                 )
 
@@ -85,18 +86,18 @@ def loaded(path: str) -> Baseline:
     from retainlint.suppressions.baseline import BaselineError, load
 
     try:
-        return load(path, name_of(path))
+        return load(path, displayed_path(path))
     except BaselineError as error:
         raise CommandError(str(error)) from error
 
 
-def stale_entries(baseline: Baseline, result: linter.Result, configs: Configs) -> Counter[Entry]:
+def stale_entries(baseline: Baseline, result: linter.Result, configs: Configs) -> Counter[BaselineEntry]:
     """After `new`: the entries without a finding, of files that are gone or were checked for that rule."""
     checked = {baseline.relative(name): name for name in result.names}
     for crashed in result.crashes:
         checked.pop(baseline.relative(crashed.name), None)
 
-    def is_judged(entry: Entry) -> bool:
+    def is_judged(entry: BaselineEntry) -> bool:
         if entry.file in checked:
             return configs.settings(checked[entry.file]).wants(entry.code)
         return not os.path.exists(os.path.join(os.path.dirname(baseline.path), entry.file))
@@ -106,7 +107,7 @@ def stale_entries(baseline: Baseline, result: linter.Result, configs: Configs) -
 
 def _missing(path: str, origin: str) -> str:
     by = "on the command line" if origin == COMMAND_LINE else f"by {origin}"
-    return f"{name_of(path)}: there is no such baseline (named {by}); `retainlint baseline` writes it"
+    return f"{displayed_path(path)}: there is no such baseline (named {by}); `retainlint baseline` writes it"
 
 
 _PLURALS = {"is": "are", "entry": "entries", "fits": "fit"}

@@ -28,7 +28,7 @@ _ARROW = re.compile(r"^(?:-+>|[│|]? ?❱) ?(?P<row>\d+)(?: [│|]?(?P<text>.*?
 
 
 @dataclass(frozen=True)
-class Frame:
+class TracebackFrame:
     """One call of a traceback. `row` is 0 if it isn't told; `text` is that row as the traceback shows it, if it does.
 
     In a notebook there is no file, and `cell` is the number that the kernel had counted to.
@@ -49,8 +49,8 @@ class Raised:
     misuse: Misuse | None
     type: str
     message: str
-    frames: tuple[Frame, ...]
-    forward: tuple[Frame, ...] = ()
+    frames: tuple[TracebackFrame, ...]
+    forward: tuple[TracebackFrame, ...] = ()
 
 
 def last_raised(output: str) -> Raised | None:
@@ -70,8 +70,8 @@ def has_traceback(output: str) -> bool:
 class _Reading:
     """What was read so far of one process's output."""
 
-    frames: list[Frame] = field(default_factory=list)
-    forward: list[Frame] = field(default_factory=list)
+    frames: list[TracebackFrame] = field(default_factory=list)
+    forward: list[TracebackFrame] = field(default_factory=list)
     in_forward: bool = False
     column: int | None = None  # where the last frame's row of code will begin, if it comes next
 
@@ -116,10 +116,10 @@ def _read(reading: _Reading, line: str) -> Raised | None:
     return None
 
 
-def _frame(found: re.Match[str]) -> Frame:
+def _frame(found: re.Match[str]) -> TracebackFrame:
     groups = found.groupdict()
     cell = groups.get("cell")
-    return Frame(
+    return TracebackFrame(
         file=(groups.get("file") or "").strip(),
         row=int(groups.get("row") or 0),
         name=(groups.get("name") or "").strip(),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from retainlint.cache.cache import Cache
 from retainlint.commands import CommandError
-from retainlint.commands.check import Options, check
+from retainlint.commands.check import CheckOptions, check
 from retainlint.commands.configuring import configured
 from retainlint.commands.working import cache_of
 from retainlint.project.discovery import MissingPath, discover
@@ -24,7 +24,7 @@ PAUSE = 1_000
 CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 
 
-def watch(options: Options, out: TextIO) -> int:
+def watch(options: CheckOptions, out: TextIO) -> int:
     """Until Ctrl-C. Raises CommandError if nothing can be watched; what else goes wrong is told, and watched on."""
     try:
         import watchfiles  # noqa: F401
@@ -49,12 +49,12 @@ def watch(options: Options, out: TextIO) -> int:
         return 0
 
 
-def _cache(options: Options) -> Cache:
+def _cache(options: CheckOptions) -> Cache:
     """The one on the disk, else one that lasts as long as the watch."""
     return cache_of(configured(options.requested)) if options.means.cached else Cache()
 
 
-def _once(options: Options, out: TextIO) -> None:
+def _once(options: CheckOptions, out: TextIO) -> None:
     if out.isatty():
         out.write(CLEAR)
     try:
@@ -68,7 +68,7 @@ def _once(options: Options, out: TextIO) -> None:
     out.flush()
 
 
-def _stamps(options: Options, cache: Cache) -> dict[str, str | None]:
+def _stamps(options: CheckOptions, cache: Cache) -> dict[str, str | None]:
     """What the files look like that are checked, or read for their sake."""
     try:
         names = discover(options.paths, configured(options.requested)).files
@@ -77,7 +77,7 @@ def _stamps(options: Options, cache: Cache) -> dict[str, str | None]:
     return {name: stamp(name) for name in (*names, *cache.modules)}
 
 
-def _places(options: Options, cache: Cache) -> tuple[str, ...]:
+def _places(options: CheckOptions, cache: Cache) -> tuple[str, ...]:
     """The directories to watch: none within another."""
     files = [path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path)) for path in options.paths]
     every = {os.path.abspath(path) for path in files} | {os.path.dirname(place) for place in cache.modules}

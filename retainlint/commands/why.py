@@ -16,7 +16,7 @@ from retainlint.commands import CommandError
 from retainlint.commands.advice import FAILURES
 from retainlint.commands.configuring import command_errors
 from retainlint.commands.frames import Finder, Located, is_users
-from retainlint.commands.tracebacks import Frame, Raised, has_traceback, last_raised
+from retainlint.commands.tracebacks import Raised, TracebackFrame, has_traceback, last_raised
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.incident import Gap
@@ -36,7 +36,7 @@ _PLACE = re.compile(r"(?P<file>.+?):(?:cell (?P<cell>\d+):)?(?P<row>\d+)(?::\d+)
 
 
 @dataclass(frozen=True)
-class Answer:
+class Explanation:
     """What could be found out: the findings that explain it, `exact` if they are at the place that raised."""
 
     raised: Raised
@@ -73,7 +73,7 @@ def why_here(place: str, out: TextIO, style: AnswerStyle = PLAIN) -> int:
     match = _PLACE.fullmatch(place)
     if match is None or not os.path.isfile(match["file"]):
         raise CommandError(f"{place}: no such file; give a file with a traceback, or a place as in train.py:14")
-    frame = Frame(match["file"], int(match["row"]))
+    frame = TracebackFrame(match["file"], int(match["row"]))
     located = Finder().located([frame])
     if match["cell"] is not None and located:
         source, cell = located[0].source, int(match["cell"])
@@ -115,7 +115,7 @@ def overheard(stream: BinaryIO, echo: BinaryIO | None) -> str:
 # -- finding out ---------------------------------------------------------------------------------------------------
 
 
-def _answer(raised: Raised, located: list[Located]) -> Answer:
+def _answer(raised: Raised, located: list[Located]) -> Explanation:
     """Check the files of all frames, comments and selection set aside, and choose what tells of the same error."""
     with command_errors():
         files = dict.fromkeys(each.file for each in located)
@@ -128,7 +128,7 @@ def _answer(raised: Raised, located: list[Located]) -> Answer:
     findings = [d for rank, d in ranked if rank == best]
     findings = [d for d in findings if d.severity is Severity.ERROR] or findings
     not_checked = [d for d in result.diagnostics if d.code == NOT_CHECKED]
-    return Answer(
+    return Explanation(
         raised, located, findings, best is not None and best[0] == 0, _nearest(result.gaps, located), not_checked
     )
 
@@ -164,7 +164,7 @@ def _nearest(gaps: Sequence[Gap], located: Sequence[Located]) -> list[Gap]:
 # -- telling -------------------------------------------------------------------------------------------------------
 
 
-def _tell(answer: Answer, out: TextIO, style: AnswerStyle) -> int:
+def _tell(answer: Explanation, out: TextIO, style: AnswerStyle) -> int:
     from retainlint.report.terminal import Style
 
     if style.as_json:
@@ -174,7 +174,7 @@ def _tell(answer: Answer, out: TextIO, style: AnswerStyle) -> int:
     return 0 if answer.findings else NOT_EXPLAINED
 
 
-def _lines(answer: Answer, style: Style) -> Iterator[str]:
+def _lines(answer: Explanation, style: Style) -> Iterator[str]:
     from retainlint.report import render
     from retainlint.report.terminal import safe, safe_start
 
@@ -202,9 +202,9 @@ def _lines(answer: Answer, style: Style) -> Iterator[str]:
         yield f"`retainlint explain {answer.findings[0].code}` tells more."
 
 
-def _unexplained(answer: Answer, style: Style) -> Iterator[str]:
+def _unexplained(answer: Explanation, style: Style) -> Iterator[str]:
     """What couldn't be followed, what the error means, and what to try."""
-    from retainlint.report import unknown
+    from retainlint.report import statistics
     from retainlint.report.places import pointed
     from retainlint.report.terminal import safe
 
@@ -222,7 +222,7 @@ def _unexplained(answer: Answer, style: Style) -> Iterator[str]:
     if answer.gaps:
         yield "What couldn't be followed, the nearest first:"
         for gap in answer.gaps:
-            for piece in unknown.render([gap], style):
+            for piece in statistics.render_gaps([gap], style):
                 yield f"  {piece.rstrip()}"
     misuse = answer.raised.misuse
     if misuse is None:
@@ -238,7 +238,7 @@ def _unexplained(answer: Answer, style: Style) -> Iterator[str]:
         yield "  - `torch.autograd.set_detect_anomaly(True)` makes torch print where the operation was called"
 
 
-def _where(answer: Answer) -> str:
+def _where(answer: Explanation) -> str:
     """The place that raised: the innermost that was found, else as the traceback names it."""
     from retainlint.report.places import place
     from retainlint.report.terminal import safe_start
@@ -259,7 +259,7 @@ def _said(raised: Raised) -> str:
     return f"{raised.type}: {sentence}"
 
 
-def _frame(frame: Frame) -> str:
+def _frame(frame: TracebackFrame) -> str:
     return f"cell In[{frame.cell}], line {frame.row}" if frame.cell is not None else f"{frame.file}:{frame.row}"
 
 
@@ -272,7 +272,7 @@ def _write_none(text: str, out: TextIO, as_json: bool) -> None:
         out.write("There is no traceback of an autograd error in this output: nothing to explain.\n")
 
 
-def _entry(answer: Answer) -> dict[str, object]:
+def _entry(answer: Explanation) -> dict[str, object]:
     """The answer as JSON; findings and gaps as `check --output-format json` gives them."""
     from retainlint.report.json import entries
     from retainlint.report.run import Run

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from retainlint.checking.scheduler import Running
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import configured
-from retainlint.config.reading import name_of
+from retainlint.config.reading import displayed_path
 from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def clean(requested: Requested, out: TextIO) -> int:
     from retainlint.report.terminal import safe_start
 
     directory = configured(requested).here.path("cache-dir") or ""
-    name = safe_start(name_of(directory))
+    name = safe_start(displayed_path(directory))
     try:
         removed = remove(directory)
     except OSError as error:

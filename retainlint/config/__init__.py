@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from retainlint.config.resolve import Config, Configs, Requested
-from retainlint.config.selection import Known
-from retainlint.config.settings import Settings
+from retainlint.config.selection import KnownRules, Settings
 from retainlint.config.words import ConfigError, meant, nearest, shown
 
-__all__ = ["Config", "ConfigError", "Configs", "Known", "Requested", "Settings", "meant", "nearest", "shown"]
+__all__ = ["Config", "ConfigError", "Configs", "KnownRules", "Requested", "Settings", "meant", "nearest", "shown"]

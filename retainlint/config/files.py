@@ -6,18 +6,16 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from retainlint.config import places, toml
-from retainlint.config.layers import COMMAND_LINE, Layer, Stated
-from retainlint.config.nearest import PYPROJECT, TABLE
-from retainlint.config.reading import bytes_of, name_of
-from retainlint.config.table import Setting, WrongValue, setting
+from retainlint.config import places, reading
+from retainlint.config.reading import PYPROJECT, TABLE, bytes_of, displayed_path
+from retainlint.config.table import COMMAND_LINE, Layer, Setting, Stated, WrongValue, setting
 from retainlint.config.words import ConfigError
 
 
 def of_text(text: str, root: str) -> Layer:
     """The layer of one `--config "key = value"`."""
     name = "--config"
-    raw = toml.parse(text, name)
+    raw = reading.parse(text, name)
     table = raw.get("tool", {}).get("retainlint") if isinstance(raw.get("tool"), dict) else None
     layer = _layer(table if isinstance(table, dict) else raw, {}, (), name, root)
     return Layer({key: Stated(s.value, COMMAND_LINE, s.root) for key, s in layer.stated.items()})
@@ -33,7 +31,9 @@ def chain(file: str, root: str | None = None) -> list[Layer]:
     place, told_by = os.path.abspath(file), ""
     while True:
         if place in seen:
-            raise ConfigError(f"{told_by}: 'extend' leads in a circle: {' -> '.join(map(name_of, [*seen, place]))}")
+            raise ConfigError(
+                f"{told_by}: 'extend' leads in a circle: {' -> '.join(map(displayed_path, [*seen, place]))}"
+            )
         seen.append(place)
         layer = _of_file(place, root if len(seen) == 1 else None, told_by)
         layers.insert(0, layer)
@@ -46,9 +46,9 @@ def chain(file: str, root: str | None = None) -> list[Layer]:
 
 
 def _of_file(path: str, root: str | None, told_by: str) -> Layer:
-    name = name_of(path)
-    text = toml.decode(bytes_of(path, told_by or name, name), name)
-    table: Any = toml.parse(text, name)
+    name = displayed_path(path)
+    text = reading.decode(bytes_of(path, told_by or name, name), name)
+    table: Any = reading.parse(text, name)
     below: tuple[str, ...] = ()
     if os.path.basename(path) == PYPROJECT or (len(table) == 1 and isinstance(table.get("tool"), dict)):
         for key in TABLE:
@@ -61,9 +61,14 @@ def _of_file(path: str, root: str | None, told_by: str) -> Layer:
 
 
 def _layer(
-    table: Mapping[str, Any], known: dict[places.Path, int], below: places.Path, name: str, root: str, file: str = ""
+    table: Mapping[str, Any],
+    known: dict[places.KeyPath, int],
+    below: places.KeyPath,
+    name: str,
+    root: str,
+    file: str = "",
 ) -> Layer:
-    def origin(path: places.Path) -> str:
+    def origin(path: places.KeyPath) -> str:
         return f"{name}:{places.row_of(known, (*below, *path))}" if known else name
 
     stated: dict[str, Stated] = {}

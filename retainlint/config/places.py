@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
-Path: TypeAlias = "tuple[str | int, ...]"
+KeyPath: TypeAlias = "tuple[str | int, ...]"
 """The way from the top: keys, and numbers of elements from 0."""
 
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
@@ -17,30 +17,30 @@ _STRING = re.compile(
 _PLAIN = re.compile(r"[^,\]}\n#]+")
 
 
-def places(text: str) -> dict[Path, int]:
+def places(text: str) -> dict[KeyPath, int]:
     """Row, from 1, of each key and each element of a list in a TOML text that is known to be right."""
-    return _Reader(text).read()
+    return _RowFinder(text).read()
 
 
-def row_of(known: dict[Path, int], path: Path) -> int:
+def row_of(known: dict[KeyPath, int], path: KeyPath) -> int:
     """The row of a path, or of the longest part of it that has one; 1 if none has."""
     while path and path not in known:
         path = path[:-1]
     return known.get(path, 1)
 
 
-class _Reader:
+class _RowFinder:
     """One pass over the text; nesting is kept on a stack of its own, since a hostile text may nest deeply."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._found: dict[Path, int] = {}
+        self._found: dict[KeyPath, int] = {}
         self._counted, self._row = 0, 1
-        self._tables: dict[Path, int] = {}
+        self._tables: dict[KeyPath, int] = {}
 
-    def read(self) -> dict[Path, int]:
-        table: Path = ()
+    def read(self) -> dict[KeyPath, int]:
+        table: KeyPath = ()
         while self._skip() < len(self._text):
             if self._text[self._at] == "[":
                 table = self._header()
@@ -53,12 +53,12 @@ class _Reader:
         self._at = match.end() if match else self._at
         return self._at
 
-    def _state(self, path: Path) -> None:
+    def _state(self, path: KeyPath) -> None:
         self._row += self._text.count("\n", self._counted, self._at)
         self._counted = self._at
         self._found.setdefault(path, self._row)
 
-    def _header(self) -> Path:
+    def _header(self) -> KeyPath:
         many = self._text.startswith("[[", self._at)
         at = self._at
         self._at += 2 if many else 1
@@ -72,7 +72,7 @@ class _Reader:
         self._at = end + (2 if many else 1)
         return path
 
-    def _key(self, table: Path) -> Path:
+    def _key(self, table: KeyPath) -> KeyPath:
         """Reads `a."b".c =` and states each part."""
         start = self._at
         path, _ = self._dotted(table)
@@ -83,7 +83,7 @@ class _Reader:
         self._skip()
         return path
 
-    def _dotted(self, path: Path) -> tuple[Path, int]:
+    def _dotted(self, path: KeyPath) -> tuple[KeyPath, int]:
         while True:
             self._skip()
             match = _STRING.match(self._text, self._at) or _BARE.match(self._text, self._at)
@@ -98,9 +98,9 @@ class _Reader:
                 return path, self._at
             self._at += 1
 
-    def _value(self, path: Path) -> None:
+    def _value(self, path: KeyPath) -> None:
         """Steps over one value, stating what is in it."""
-        open_: list[tuple[str, Path, int]] = []  # the bracket, the path of what it opens, its element's number
+        open_: list[tuple[str, KeyPath, int]] = []  # the bracket, the path of what it opens, its element's number
         while self._at < len(self._text):
             sign = self._text[self._at]
             if sign in "[{":
@@ -121,7 +121,7 @@ class _Reader:
             self._skip()
             path = self._inside(open_[-1])
 
-    def _inside(self, opened: tuple[str, Path, int]) -> Path:
+    def _inside(self, opened: tuple[str, KeyPath, int]) -> KeyPath:
         """The path of the element that starts here, if one does."""
         bracket, above, number = opened
         if self._text[self._at : self._at + 1] in ("]", "}", ",", ""):

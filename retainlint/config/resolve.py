@@ -7,11 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 
 from retainlint.config.globs import Globs
-from retainlint.config.layers import COMMAND_LINE, DEFAULT, Layer, Stated, of_values
-from retainlint.config.nearest import may_configure, nearest_file
-from retainlint.config.selection import Known, Selection, chosen_codes
-from retainlint.config.settings import Settings
-from retainlint.config.table import BY_KEY, Value
+from retainlint.config.reading import may_configure, nearest_file
+from retainlint.config.selection import KnownRules, Selection, Settings, chosen_codes
+from retainlint.config.table import BY_KEY, COMMAND_LINE, DEFAULT, Layer, SettingValue, Stated, of_values
 from retainlint.config.words import ConfigError, meant, shown
 
 
@@ -20,7 +18,7 @@ class Requested:
 
     def __init__(
         self,
-        values: Mapping[str, Value],
+        values: Mapping[str, SettingValue],
         texts: tuple[str, ...] = (),
         isolated: bool = False,
         suppressions: bool = True,
@@ -31,7 +29,7 @@ class Requested:
 class Config:
     """All settings of the files below one configuration file."""
 
-    def __init__(self, layers: tuple[Layer, ...], root: str, known: Known, suppressions: bool) -> None:
+    def __init__(self, layers: tuple[Layer, ...], root: str, known: KnownRules, suppressions: bool) -> None:
         """`layers` from the weakest to the strongest; `root` is the directory of the strongest file, or the working
         directory."""
         self.layers, self.root = layers, root
@@ -49,7 +47,7 @@ class Config:
             return Stated(BY_KEY[key].default, DEFAULT, self.root)
         if len(found) == 1:
             return found[0]
-        value: Value = tuple(part for one in found if isinstance(one.value, tuple) for part in one.value)  # type: ignore[assignment]
+        value: SettingValue = tuple(part for one in found if isinstance(one.value, tuple) for part in one.value)  # type: ignore[assignment]
         return Stated(value, ", ".join(dict.fromkeys(one.origin for one in found)), found[-1].root)
 
     def flag(self, key: str) -> bool:
@@ -137,7 +135,7 @@ class Config:
 class Configs:
     """The configurations of a run. A file's is the nearest above it, unless the command line names one."""
 
-    def __init__(self, asked: Requested, known: Known, version: str, alike: Settings | None = None) -> None:
+    def __init__(self, asked: Requested, known: KnownRules, version: str, alike: Settings | None = None) -> None:
         """With `alike`, these are the settings of every file. Raises ConfigError for what means nothing."""
         self._asked, self._known, self._version, self._alike = asked, known, version, alike
         self._here = os.getcwd()
@@ -161,7 +159,7 @@ class Configs:
     @classmethod
     def alike(cls, settings: Settings) -> Configs:
         """No file and no option counts: the same settings for every file, and the default choice of files."""
-        return cls(Requested({}, isolated=True), Known({}), "0", settings)
+        return cls(Requested({}, isolated=True), KnownRules({}), "0", settings)
 
     @cached_property
     def here(self) -> Config:
@@ -262,11 +260,11 @@ def _selection(layer: Layer) -> Selection:
     return Selection(select, words("extend-select"), (*words("ignore"), *words("extend-ignore")))
 
 
-def _words(value: Value) -> tuple[str, ...]:
+def _words(value: SettingValue) -> tuple[str, ...]:
     return tuple(word for word in value if isinstance(word, str)) if isinstance(value, tuple) else ()
 
 
-def _by_pattern(value: Value) -> list[tuple[str, tuple[str, ...]]]:
+def _by_pattern(value: SettingValue) -> list[tuple[str, tuple[str, ...]]]:
     pairs = value if isinstance(value, tuple) else ()
     return [(pair[0], pair[1]) for pair in pairs if isinstance(pair, tuple)]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from retainlint.config.selection import Known
-from retainlint.config.table import SETTINGS, Kind, Setting, Value
+from retainlint.config.selection import KnownRules
+from retainlint.config.table import SETTINGS, Setting, SettingKind, SettingValue
 
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 
 
-def schema(known: Known, formats: tuple[str, ...]) -> dict[str, Json]:
+def schema(known: KnownRules, formats: tuple[str, ...]) -> dict[str, Json]:
     """Of `[tool.retainlint]`, and of a whole retainlint.toml, given the rules and the output formats that there are."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -29,7 +29,7 @@ def schema(known: Known, formats: tuple[str, ...]) -> dict[str, Json]:
     }
 
 
-def selectors(known: Known) -> tuple[str, ...]:
+def selectors(known: KnownRules) -> tuple[str, ...]:
     """Every word that selects a rule, in its usual case."""
     prefixes = {code[:length] for code in known.names for length in range(3, len(code) + 1)}
     return ("ALL", *sorted(prefixes), *sorted(known.names.values()))
@@ -41,7 +41,7 @@ def _property(setting: Setting, formats: tuple[str, ...]) -> dict[str, Json]:
     if choices:
         row["enum"] = list(choices)
     if setting.default is not None:
-        row["default"] = plain(setting.default, setting.kind is Kind.BY_PATTERN)
+        row["default"] = plain(setting.default, setting.kind is SettingKind.BY_PATTERN)
     return row
 
 
@@ -49,17 +49,17 @@ def _type(setting: Setting) -> dict[str, Json]:
     item: dict[str, Json] = {"$ref": "#/definitions/Rule"} if setting.rules else {"type": "string"}
     words: dict[str, Json] = {"type": "array", "items": item}
     match setting.kind:
-        case Kind.FLAG:
+        case SettingKind.FLAG:
             return {"type": "boolean"}
-        case Kind.TEXT:
+        case SettingKind.TEXT:
             return {"type": "string"}
-        case Kind.WORDS:
+        case SettingKind.WORDS:
             return words
-        case Kind.BY_PATTERN:
+        case SettingKind.BY_PATTERN:
             return {"type": "object", "additionalProperties": words}
 
 
-def plain(value: Value, by_pattern: bool = False) -> Json:
+def plain(value: SettingValue, by_pattern: bool = False) -> Json:
     """A value as JSON and TOML have it; an empty tuple is a list, or with `by_pattern` an object."""
     if not isinstance(value, tuple):
         return value

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from retainlint.config.words import ConfigError, meant, shown
 
 _NONE: frozenset[str] = frozenset()
 
 
-class Known:
+class KnownRules:
     """What rules there are: each code's name, the codes that are off unless selected, and those that are on unless
     ignored, whatever is selected: that a file couldn't be read must not look like success."""
 
@@ -48,7 +49,7 @@ class Selection:
         self.select, self.extend, self.ignore = select, extend, ignore
 
 
-def chosen_codes(layers: Iterable[Selection], known: Known) -> frozenset[str]:
+def chosen_codes(layers: Iterable[Selection], known: KnownRules) -> frozenset[str]:
     """The codes that are on, given the layers from the weakest to the strongest.
 
     As in ruff, a `select` starts afresh: it forgets what weaker layers selected and ignored. Within a layer the longer
@@ -68,3 +69,17 @@ def chosen_codes(layers: Iterable[Selection], known: Known) -> frozenset[str]:
             on = set(known.always)
         on = (on - wanted.keys()) | {code for code, (_, switch) in wanted.items() if switch}
     return frozenset(on)
+
+
+class Settings(NamedTuple):
+    """`codes` are the rules that are on, None stands for every rule; `suppressions` whether comments count.
+
+    With `thorough`, a failure counts that the program itself catches, and a file is run though no walk stands in it.
+    """
+
+    codes: frozenset[str] | None = None
+    suppressions: bool = True
+    thorough: bool = False
+
+    def wants(self, code: str) -> bool:
+        return self.codes is None or code in self.codes

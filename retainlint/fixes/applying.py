@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from retainlint.diagnostic import Diagnostic
-from retainlint.fixes.code import Code, Uneditable
+from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import Applicability, Fix, apart, edited, moved
 from retainlint.fixes.proof import Look, Seen, cures
 from retainlint.text.source import Source
@@ -71,7 +71,7 @@ def _candidates(diagnostic: Diagnostic, source: Source) -> Iterator[Fix]:
     from retainlint.fixes.cures import BUILDERS
 
     try:
-        code = Code(source)
+        code = EditableCode(source)
     except Uneditable:
         return
     for cure in diagnostic.cures:

@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from retainlint.text.source import Source, Span
 
-Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
-Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-Scope: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+LoopNode: TypeAlias = ast.For | ast.AsyncFor | ast.While
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+ScopeNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 
 class Uneditable(Exception):
@@ -23,7 +23,7 @@ class Uneditable(Exception):
 
 
 @dataclass(frozen=True)
-class Block:
+class Body:
     """The statements of one body, and what holds them."""
 
     owner: ast.AST
@@ -34,7 +34,7 @@ class Block:
         return self.statements[self.statements.index(first) + 1 : self.statements.index(last)]
 
 
-class Code:
+class EditableCode:
     """One text, parsed. Raises Uneditable for one that this Python can't parse, or that libcst doesn't give back."""
 
     def __init__(self, source: Source) -> None:
@@ -98,13 +98,34 @@ class Code:
             node = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError):
             return start, end
-        inner = Code.__new__(Code)
+        inner = EditableCode.__new__(EditableCode)
         inner.text, inner.source = text.strip(), Source("", text.strip())
         start += len(text) - len(text.lstrip())
         return start + inner.start(node), start + inner.end(node)
 
     def _in_string(self, node: ast.AST) -> bool:
         return any(isinstance(up, ast.JoinedStr) for up in self.above(node))
+
+    def expression_at(self, span: Span) -> ast.expr:
+        """The expression at a span. Raises Uneditable for one of another text, and if there is none."""
+        found = self.expression(span) if span.source is self.source else None
+        if found is None:
+            raise Uneditable("no expression of this text")
+        return found
+
+    def call_at(self, span: Span) -> ast.Call:
+        """The call at a span. Raises Uneditable, as do those around."""
+        found = self.call(span) if span.source is self.source else None
+        if found is None:
+            raise Uneditable("no call of this text")
+        return found
+
+    def statement_at(self, span: Span) -> ast.stmt:
+        """The innermost statement in which a span begins."""
+        found = self.statement(span.start) if span.source is self.source else None
+        if found is None:
+            raise Uneditable("no statement of this text")
+        return found
 
     def call(self, span: Span) -> ast.Call | None:
         """The call at a span."""
@@ -121,7 +142,7 @@ class Code:
                 found = node  # ast.walk goes from outside inwards
         return found
 
-    def headed(self, span: Span) -> Loop | Function | None:
+    def headed(self, span: Span) -> LoopNode | FunctionNode | None:
         """The loop or function whose header starts where a span does."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -129,16 +150,16 @@ class Code:
                     return node
         return None
 
-    def block(self, statement: ast.stmt) -> Block:
+    def block(self, statement: ast.stmt) -> Body:
         """The body that a statement stands in."""
         owner = self.parents[statement]
         for name in ("body", "orelse", "finalbody", "handlers"):
             statements = getattr(owner, name, None)
             if isinstance(statements, list) and statement in statements:
-                return Block(owner, statements)
+                return Body(owner, statements)
         raise Uneditable("a statement outside of a body")
 
-    def scope(self, node: ast.AST) -> Scope:
+    def scope(self, node: ast.AST) -> ScopeNode:
         """The function that a node stands in, or the module. Raises Uneditable in a class or a lambda."""
         for up in self.above(node):
             if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
@@ -156,7 +177,7 @@ class Code:
 
     def reads(self, inside: ast.AST, name: str) -> list[ast.expr]:
         """Where a name, an attribute or an item, as it is spelt, is read; in the order of the text."""
-        wanted = spelled(name)
+        wanted = normalized(name)
         found = [
             node
             for node in ast.walk(inside)
@@ -167,7 +188,7 @@ class Code:
 
     def writes(self, inside: ast.AST, name: str) -> list[ast.expr]:
         """Where it is bound."""
-        wanted = spelled(name)
+        wanted = normalized(name)
         found = [
             node
             for node in ast.walk(inside)
@@ -179,7 +200,7 @@ class Code:
     def holds(self, name: str) -> bool:
         """Whether a name, an attribute or an item is written in the text as code. What only a string of it holds, or what
         was worked out of one, is no code, and is not to become any."""
-        wanted = spelled(name)
+        wanted = normalized(name)
         kinds = ast.Name | ast.Attribute | ast.Subscript
         return wanted is not None and any(
             ast.unparse(node) == wanted for node in ast.walk(self.tree) if isinstance(node, kinds)
@@ -258,7 +279,7 @@ class Code:
         return found
 
 
-def spelled(name: str) -> str | None:
+def normalized(name: str) -> str | None:
     """A name, attribute or item as `ast` would write it; None for any other expression."""
     try:
         node = ast.parse(name, mode="eval").body

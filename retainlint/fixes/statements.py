@@ -6,14 +6,14 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 
-from retainlint.fixes.code import Block, Code, Uneditable
+from retainlint.fixes.code import Body, EditableCode, Uneditable
 from retainlint.fixes.edits import Edit
 
 TUNES = re.compile(r"step|zero_grad|clip_grad|unscale|optimi[sz]e|update")
 """Names of calls between two walks that use or drop the gradients of the first."""
 
 
-def removed(code: Code, statement: ast.stmt) -> Edit:
+def removed(code: EditableCode, statement: ast.stmt) -> Edit:
     """A statement taken out with its rows; Uneditable if its body would be empty."""
     if len(code.block(statement).statements) == 1:
         raise Uneditable("the only statement of a body")
@@ -23,24 +23,24 @@ def removed(code: Code, statement: ast.stmt) -> Edit:
     return Edit(start, end, "")
 
 
-def before(code: Code, statement: ast.stmt, text: str) -> Edit:
+def before(code: EditableCode, statement: ast.stmt, text: str) -> Edit:
     """Rows of text, without indent and end, put before a statement."""
     at = code.rows(statement)[0]
     return Edit(at, at, _row(code, statement, text))
 
 
-def after(code: Code, statement: ast.stmt, text: str) -> Edit:
+def after(code: EditableCode, statement: ast.stmt, text: str) -> Edit:
     """The same behind it."""
     return _behind(code, statement, _row(code, statement, text))
 
 
-def copied_before(code: Code, statement: ast.stmt, moved: Iterable[ast.stmt]) -> Edit:
+def copied_before(code: EditableCode, statement: ast.stmt, moved: Iterable[ast.stmt]) -> Edit:
     """Whole statements from elsewhere, as they are, put before one."""
     at, indent = code.rows(statement)[0], code.indent(statement)
     return Edit(at, at, "".join(code.lifted(each, indent) for each in moved))
 
 
-def copied_after(code: Code, statement: ast.stmt, moved: Iterable[ast.stmt]) -> Edit:
+def copied_after(code: EditableCode, statement: ast.stmt, moved: Iterable[ast.stmt]) -> Edit:
     indent = code.indent(statement)
     return _behind(code, statement, "".join(code.lifted(each, indent) for each in moved))
 
@@ -74,7 +74,7 @@ def backpropagated(statement: ast.stmt | None) -> ast.expr | None:
     return call.func.value if all(word.arg == "retain_graph" for word in call.keywords) else None
 
 
-def ended(code: Code, node: ast.expr, ending: str) -> Edit:
+def ended(code: EditableCode, node: ast.expr, ending: str) -> Edit:
     """An expression with something behind it (`.detach()`), in brackets where it needs them."""
     start, end = code.start(node), code.end(node)
     if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
@@ -84,11 +84,11 @@ def ended(code: Code, node: ast.expr, ending: str) -> Edit:
     return Edit(start, end, f"({code.text[start:end]}){ending}")
 
 
-def detached(code: Code, node: ast.expr) -> Edit:
+def detached(code: EditableCode, node: ast.expr) -> Edit:
     return ended(code, node, ".detach()")
 
 
-def _is_argument(code: Code, node: ast.expr) -> bool:
+def _is_argument(code: EditableCode, node: ast.expr) -> bool:
     """Whether the brackets right around it are those of a call, a class or a tuple."""
     return isinstance(code.parents[node], ast.Call | ast.ClassDef | ast.Tuple | ast.GeneratorExp)
 
@@ -142,7 +142,7 @@ def dependents(start: ast.stmt, following: Sequence[ast.stmt], goal: set[str]) -
     return kept[::-1]
 
 
-def around(code: Code, block: Block, node: ast.AST) -> ast.stmt:
+def around(code: EditableCode, block: Body, node: ast.AST) -> ast.stmt:
     """The statement of a block in which a node stands."""
     found = code.within(node, block.statements)
     if found is None:
@@ -150,12 +150,12 @@ def around(code: Code, block: Block, node: ast.AST) -> ast.stmt:
     return found
 
 
-def _row(code: Code, statement: ast.stmt, text: str) -> str:
+def _row(code: EditableCode, statement: ast.stmt, text: str) -> str:
     newline, indent = code.newline(statement), code.indent(statement)
     return "".join(f"{indent}{row}{newline}" for row in text.split("\n"))
 
 
-def _behind(code: Code, statement: ast.stmt, rows: str) -> Edit:
+def _behind(code: EditableCode, statement: ast.stmt, rows: str) -> Edit:
     """Rows put behind a statement's; before the end of its last row, if the text or a cell ends there."""
     at, newline = code.rows(statement)[1], code.newline(statement)
     if at and code.text[at - 1] not in "\r\n":

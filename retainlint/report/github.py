@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from retainlint.diagnostic import Diagnostic
 from retainlint.report.places import in_cell, place
+from retainlint.report.plain_text import as_text
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
-from retainlint.report.told import told
 
 
 def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterator[str]:
@@ -26,7 +26,7 @@ def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterato
         if at.row == at.end_row and not at.cell:  # the runner refuses columns over several rows
             fields |= {"col": str(at.column), "endColumn": str(at.end_column)}
         given = ",".join(f"{key}={_property(value)}" for key, value in fields.items())
-        text = "\n".join(safe(line) for line in told(diagnostic).split("\n"))
+        text = "\n".join(safe(line) for line in as_text(diagnostic).split("\n"))
         yield f"::{diagnostic.severity.value} {given}::{_data(in_cell(span) + text)}\n"
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from retainlint.diagnostic import Diagnostic, Severity
-from retainlint.report.fingerprint import Fingerprints
 from retainlint.report.json import Json, dumped, well_formed
 from retainlint.report.places import in_cell, place, relative
+from retainlint.report.plain_text import Fingerprints
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
 

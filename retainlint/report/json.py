@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from retainlint.report.places import place
-from retainlint.report.run import Edit, FixText, Run
+from retainlint.report.run import FixText, PlacedEdit, Run
 from retainlint.report.terminal import Style
 from retainlint.text.source import Span
 
@@ -106,7 +106,7 @@ def _fix(fix: FixText) -> dict[str, Json]:
     return {"applicability": fix.applicability, "message": fix.message, "edits": edits}
 
 
-def _edit(edit: Edit) -> dict[str, Json]:
+def _edit(edit: PlacedEdit) -> dict[str, Json]:
     return {
         "content": edit.content,
         "location": {"row": edit.row, "column": edit.column},

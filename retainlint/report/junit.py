@@ -9,9 +9,9 @@ from xml.sax.saxutils import escape, quoteattr
 from retainlint.diagnostic import Diagnostic
 from retainlint.report import full
 from retainlint.report.places import place, relative
+from retainlint.report.plain_text import NOT_CHECKED
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
-from retainlint.report.told import NOT_CHECKED
 
 WIDTH = 100
 """Columns of the drawings, whatever the terminal: they are read elsewhere."""

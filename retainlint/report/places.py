@@ -10,7 +10,7 @@ from retainlint.text.source import Source, Span
 
 
 @dataclass(frozen=True)
-class Place:
+class CellPlace:
     """Rows and columns from 1, columns in characters, the end just behind the span. In a notebook, rows of the cell."""
 
     cell: int | None
@@ -20,16 +20,16 @@ class Place:
     end_column: int
 
 
-def place(span: Span) -> Place:
+def place(span: Span) -> CellPlace:
     source = span.source
     if not source.cells:
-        return Place(None, span.row, span.column, *span.end_place)
+        return CellPlace(None, span.row, span.column, *span.end_place)
     cell, row, column = source.place_in_cell(span.start)
     last, end_row, end_column = source.place_in_cell(span.end)
     if last != cell:  # it ends with its cell
         _, end_row, end_column = source.place_in_cell(max(span.end - 1, span.start))
         end_column += 1
-    return Place(cell, row, column, end_row, end_column)
+    return CellPlace(cell, row, column, end_row, end_column)
 
 
 def in_cell(span: Span) -> str:

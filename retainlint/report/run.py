@@ -27,7 +27,7 @@ class RuleText(NamedTuple):
         return self.explanation.partition("\n")[0]
 
 
-class Edit(NamedTuple):
+class PlacedEdit(NamedTuple):
     """Rows `row` to `end_row` and columns, from 1 and in characters, that `content` replaces; the end is behind it."""
 
     content: str
@@ -43,7 +43,7 @@ class FixText(NamedTuple):
 
     message: str
     applicability: str
-    edits: tuple[Edit, ...]
+    edits: tuple[PlacedEdit, ...]
 
 
 class Run(NamedTuple):

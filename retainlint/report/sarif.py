@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator
 
 from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.incident import Gap
-from retainlint.report.fingerprint import Fingerprints
 from retainlint.report.json import Json, dumped, well_formed
 from retainlint.report.places import columns_in, in_cell, place, relative, uri
+from retainlint.report.plain_text import NOT_CHECKED, Fingerprints
 from retainlint.report.run import FixText, RuleText, Run
 from retainlint.report.terminal import Style, safe
-from retainlint.report.told import NOT_CHECKED
 from retainlint.text.source import Source, Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -1,4 +1,4 @@
-"""How many findings each rule has, for `--statistics`, and the line that closes a report."""
+"""What follows the findings: counts of each rule, the line that closes a report, what couldn't be followed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from retainlint.report.places import pointed
+from retainlint.report.terminal import Style, safe
+
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
+    from retainlint.incident import Gap
     from retainlint.report.json import Json
     from retainlint.report.run import Run
-    from retainlint.report.terminal import Style
 
 
 def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run, *, as_json: bool = False) -> Iterator[str]:
@@ -54,3 +57,14 @@ def summary(diagnostics: Sequence[Diagnostic], style: Style, files: int) -> str:
 
 def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def render_gaps(gaps: Iterable[Gap], style: Style) -> Iterator[str]:
+    """`path:row:column: not followed: reason`, each place and reason once."""
+    ordered = sorted(gaps, key=lambda gap: (gap.span.source.name, gap.span.start, gap.reason))
+    yield from dict.fromkeys(_gap_line(gap, style) for gap in ordered)
+
+
+def _gap_line(gap: Gap, style: Style) -> str:
+    place = style.paint(f"{pointed(gap.span)}:", "strong")
+    return f"{place} {style.paint('not followed', 'secondary')}: {safe(gap.reason)}\n"

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from retainlint.diagnostic import ComputeAnew, Cure, Diagnostic, KeepGraph, Label
 from retainlint.incident import Freed, Moment
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.story import Story, outer_call
+from retainlint.rules.story import FreedStory, outer_call
 from retainlint.rules.wording import code, core_note, keeps
 
 Cures: TypeAlias = "tuple[tuple[str, tuple[Cure, ...]], ...]"
@@ -25,23 +25,23 @@ class FreedRule(IncidentRule[Freed]):
     built_text = "built here"
 
     @abstractmethod
-    def fits(self, story: Story) -> bool: ...
+    def fits(self, story: FreedStory) -> bool: ...
 
     @abstractmethod
-    def message(self, story: Story) -> str: ...
+    def message(self, story: FreedStory) -> str: ...
 
     @abstractmethod
-    def cures(self, story: Story) -> Cures: ...
+    def cures(self, story: FreedStory) -> Cures: ...
 
-    def built(self, story: Story) -> str:
+    def built(self, story: FreedStory) -> str:
         """The first words of the label at the place that built the graph."""
         return self.built_text
 
     def holds(self, incident: Freed) -> bool:
-        return self.fits(Story(incident))
+        return self.fits(FreedStory(incident))
 
     def report(self, incident: Freed) -> Diagnostic:
-        story = Story(incident)
+        story = FreedStory(incident)
         cures = self.cures(story)
         when = story.iterations[1] if story.again is not None else "the second walk"
         return self.diagnostic(
@@ -53,7 +53,7 @@ class FreedRule(IncidentRule[Freed]):
             notes=(core_note(incident.witness, incident.op, SENTENCE, when, story.at(incident.built.span)),),
         )
 
-    def _built_labels(self, story: Story) -> tuple[Label, ...]:
+    def _built_labels(self, story: FreedStory) -> tuple[Label, ...]:
         incident = story.incident
         built = incident.built.span
         if built == story.second:
@@ -67,13 +67,13 @@ class FreedRule(IncidentRule[Freed]):
         return tuple(labels)
 
 
-def keep_graph(story: Story, why: str) -> tuple[str, tuple[Cure, ...]]:
+def keep_graph(story: FreedStory, why: str) -> tuple[str, tuple[Cure, ...]]:
     """`retain_graph=True` in the first walk, with its price."""
     where = "" if story.is_one_place else f" on {story.at(story.first)}"
     return f"`retain_graph=True`{where}, {why} (it costs memory)", (KeepGraph(story.first),)
 
 
-def compute_anew(story: Story) -> tuple[Cure, ...]:
+def compute_anew(story: FreedStory) -> tuple[Cure, ...]:
     """What the second walk needs, computed again before it: before the call that leads to it, if both are one place."""
     second = outer_call(story.incident.reused.moment, story.incident.freed.moment) if story.is_one_place else None
     return (ComputeAnew(second or story.second, story.maker),)
@@ -86,7 +86,7 @@ def through(inner: Moment, of: Moment) -> list[Label]:
     return [] if call is None or (call.source, call.row) in rows else [Label(call, "through this call")]
 
 
-def _backward_labels(story: Story) -> tuple[Label, ...]:
+def _backward_labels(story: FreedStory) -> tuple[Label, ...]:
     way = _way(story)
     if story.again is not None:
         before, after = story.iterations
@@ -101,7 +101,7 @@ def _backward_labels(story: Story) -> tuple[Label, ...]:
     return (*marks, *way, Label(story.second, "the first call frees it; the second needs it again", primary=True))
 
 
-def _way(story: Story) -> tuple[Label, ...]:
+def _way(story: FreedStory) -> tuple[Label, ...]:
     """Where the second walk's way comes down to the shared graph, if no other mark stands on that row."""
     taken = {(s.source, s.row) for s in (story.incident.built.span, story.first, story.second)}
     for moment in reversed(story.incident.via):

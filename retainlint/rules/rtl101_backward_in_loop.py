@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Detach, MoveInto, SumLosses
 from retainlint.rules.freed_rules import Cures, FreedRule, keep_graph
 from retainlint.rules.source_hints import clears_gradients, stands_for_a_constant
-from retainlint.rules.story import Story
+from retainlint.rules.story import FreedStory
 from retainlint.text.source import Span
 
 
@@ -23,13 +23,13 @@ class BackwardInLoop(FreedRule):
     code = "RTL101"
     built_text = "built once, here"
 
-    def fits(self, story: Story) -> bool:
+    def fits(self, story: FreedStory) -> bool:
         return story.again is not None and story.again.built is None
 
-    def message(self, story: Story) -> str:
+    def message(self, story: FreedStory) -> str:
         return f"{story.backward_pass} walks a graph that was built once, before {story.loop}"
 
-    def cures(self, story: Story) -> Cures:
+    def cures(self, story: FreedStory) -> Cures:
         assert story.again is not None
         built, loop = story.maker, story.again.loop
         anew = f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),)
@@ -48,7 +48,7 @@ class BackwardInLoop(FreedRule):
             return cut, anew, total
         return anew, cut, total
 
-    def _of_pieces(self, story: Story) -> Cures:
+    def _of_pieces(self, story: FreedStory) -> Cures:
         """The loop runs over parts of one forward pass: several losses, or the elements of one result."""
         assert story.again is not None
         iterable = story.again.iterable

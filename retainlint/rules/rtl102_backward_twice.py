@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.diagnostic import DropBackward
 from retainlint.rules.freed_rules import Cures, FreedRule, compute_anew, keep_graph
-from retainlint.rules.story import Story
+from retainlint.rules.story import FreedStory
 
 
 class BackwardTwice(FreedRule):
@@ -18,15 +18,15 @@ class BackwardTwice(FreedRule):
 
     code = "RTL102"
 
-    def fits(self, story: Story) -> bool:
+    def fits(self, story: FreedStory) -> bool:
         return story.incident.same_root
 
-    def message(self, story: Story) -> str:
+    def message(self, story: FreedStory) -> str:
         if story.is_one_place:
             return f"{story.backward_pass} walks the same graph twice; the first walk frees it"
         return f"{story.backward_pass} walks a graph that {story.first_backward} already freed"
 
-    def cures(self, story: Story) -> Cures:
+    def cures(self, story: FreedStory) -> Cures:
         root = story.roots[1]
         anew = f"compute `{root}` again before the second walk", compute_anew(story)
         if story.first_is_grad:

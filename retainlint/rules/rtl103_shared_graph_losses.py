@@ -7,7 +7,7 @@ import re
 from retainlint.diagnostic import Detach, SumLosses
 from retainlint.rules.freed_rules import Cures, FreedRule, compute_anew, keep_graph
 from retainlint.rules.source_hints import assigned, is_used_between
-from retainlint.rules.story import Story
+from retainlint.rules.story import FreedStory
 
 _JUDGE = re.compile(
     r"(?i)(?:^|[\W_])(?:d|disc|discriminator|critic)(?:$|[\W_])|err_?d(?![a-z])|loss_?d(?![a-z])|d_?loss"
@@ -28,14 +28,14 @@ class SharedGraphLosses(FreedRule):
 
     code = "RTL103"
 
-    def fits(self, story: Story) -> bool:
+    def fits(self, story: FreedStory) -> bool:
         return True
 
-    def message(self, story: Story) -> str:
+    def message(self, story: FreedStory) -> str:
         where = f"the graph of `{story.what}`" if story.name else f"the graph behind `{story.what}`"
         return f"{story.backward_pass} needs {where}, which {story.first_backward} already freed"
 
-    def cures(self, story: Story) -> Cures:
+    def cures(self, story: FreedStory) -> Cures:
         first, second = story.roots
         words = f"{story.cut(f'`{second}`')}, if it needs no gradient through it"
         cut = words, (Detach(story.second, story.what),)
@@ -58,7 +58,7 @@ class SharedGraphLosses(FreedRule):
             return cut, anew, keep
         return total, cut, keep
 
-    def _sum(self, story: Story) -> str:
+    def _sum(self, story: FreedStory) -> str:
         """One walk of both roots, written out where they are simple and stand in one function."""
         first, second = story.roots
         together = story.incident.freed.moment.frames == story.incident.reused.moment.frames

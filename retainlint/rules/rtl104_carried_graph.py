@@ -8,7 +8,7 @@ import re
 from retainlint.diagnostic import Clear, Cure, Detach, SumLosses
 from retainlint.rules.freed_rules import Cures, FreedRule
 from retainlint.rules.source_hints import body, is_added_to, is_cached, is_list
-from retainlint.rules.story import Story
+from retainlint.rules.story import FreedStory
 
 _OF_ONE_BACKWARD = re.compile(r"loss|log_?prob|saved|error|cost|penalt", re.IGNORECASE)
 """A list that holds what one walk is for, so that it is emptied after it."""
@@ -29,20 +29,20 @@ class CarriedGraph(FreedRule):
 
     code = "RTL104"
 
-    def fits(self, story: Story) -> bool:
+    def fits(self, story: FreedStory) -> bool:
         return story.is_carried
 
-    def built(self, story: Story) -> str:
+    def built(self, story: FreedStory) -> str:
         return f"built in {story.again.noun} {story.again.built}" if story.again else "built here"
 
-    def message(self, story: Story) -> str:
+    def message(self, story: FreedStory) -> str:
         assert story.again is not None
         if story.root_is_named:
             return f"{story.backward_pass} walks again what `{story.what}` keeps of an earlier {story.again.noun}"
         name = f" through `{story.carried}`" if story.carried else ""
         return f"{story.backward_pass} reaches{name} into the graph of an earlier {story.again.noun}, which is freed"
 
-    def cures(self, story: Story) -> Cures:
+    def cures(self, story: FreedStory) -> Cures:
         assert story.again is not None
         noun, what = story.again.noun, story.carried or story.what
         where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.maker)
@@ -110,14 +110,14 @@ class CarriedGraph(FreedRule):
     }
 
 
-def _is_total(story: Story) -> bool:
+def _is_total(story: FreedStory) -> bool:
     """What is walked is a sum over the turns, not a state from which each turn computes its loss: `h.sum()`."""
     name = story.name
     is_asked = re.search(r"\w\(", story.roots[1]) is not None
     return is_added_to(name, story.incident.built.span.source) and (_TOTAL.search(name) is not None or not is_asked)
 
 
-def _detached(story: Story) -> str:
+def _detached(story: FreedStory) -> str:
     """How the carried variable loses its graph between turns."""
     assert story.again is not None
     noun, name = story.again.noun, story.carried

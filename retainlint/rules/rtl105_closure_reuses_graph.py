@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Cure, Detach, MoveInto
 from retainlint.rules.freed_rules import Cures, FreedRule
 from retainlint.rules.source_hints import stands_for_a_constant
-from retainlint.rules.story import Story
+from retainlint.rules.story import FreedStory
 
 
 class ClosureReusesGraph(FreedRule):
@@ -20,13 +20,13 @@ class ClosureReusesGraph(FreedRule):
     code = "RTL105"
     built_text = "built once, outside the closure"
 
-    def fits(self, story: Story) -> bool:
+    def fits(self, story: FreedStory) -> bool:
         return story.incident.in_closure
 
-    def message(self, story: Story) -> str:
+    def message(self, story: FreedStory) -> str:
         return f"{story.backward_pass} walks a graph that was built once, outside the closure that the optimiser calls again"
 
-    def cures(self, story: Story) -> Cures:
+    def cures(self, story: FreedStory) -> Cures:
         data: tuple[Cure, ...] = (MoveInto(story.maker, story.again.loop),) if story.again is not None else ()
         anew = f"compute `{story.fresh}` inside the closure: each call has new weights and needs a new graph", data
         if story.incident.same_root:

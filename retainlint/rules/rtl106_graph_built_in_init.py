@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import ComputeWhereUsed, Detach
 from retainlint.rules.freed_rules import Cures, FreedRule
 from retainlint.rules.source_hints import assigned
-from retainlint.rules.story import Story, enclosing_function
+from retainlint.rules.story import FreedStory, enclosing_function
 from retainlint.rules.wording import short
 
 
@@ -22,19 +22,19 @@ class GraphBuiltInInit(FreedRule):
 
     code = "RTL106"
 
-    def fits(self, story: Story) -> bool:
+    def fits(self, story: FreedStory) -> bool:
         return story.is_of_init or (story.again is not None and story.again.is_call and story.again.built is None)
 
-    def _where(self, story: Story) -> str:
+    def _where(self, story: FreedStory) -> str:
         return f"in `{name}`" if (name := enclosing_function(story.incident.built.span)) else "at module level"
 
-    def built(self, story: Story) -> str:
+    def built(self, story: FreedStory) -> str:
         return f"built once, {self._where(story)}"
 
-    def message(self, story: Story) -> str:
+    def message(self, story: FreedStory) -> str:
         return f"{story.backward_pass} walks a graph that was built only once, {self._where(story)}"
 
-    def cures(self, story: Story) -> Cures:
+    def cures(self, story: FreedStory) -> Cures:
         built = story.incident.built.span
         what = story.what if story.incident.name else short(built.text)
         held = what.startswith("self.") or any(name.startswith("self.") for name in assigned(built))

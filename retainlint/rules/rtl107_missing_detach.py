@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.diagnostic import Detach
 from retainlint.rules.freed_rules import Cures, FreedRule, compute_anew, keep_graph
-from retainlint.rules.story import Story
+from retainlint.rules.story import FreedStory
 
 
 class MissingDetach(FreedRule):
@@ -20,14 +20,14 @@ class MissingDetach(FreedRule):
 
     code = "RTL107"
 
-    def fits(self, story: Story) -> bool:
+    def fits(self, story: FreedStory) -> bool:
         return story.incident.foreign
 
-    def message(self, story: Story) -> str:
+    def message(self, story: FreedStory) -> str:
         graph = "the graph of" if story.name else "the graph behind"
         return f"{story.backward_pass} needs {graph} `{story.what}`, which {story.first_backward} freed for want of a `detach()`"
 
-    def cures(self, story: Story) -> Cures:
+    def cures(self, story: FreedStory) -> Cures:
         first, second = story.roots
         losses = ("the first loss", "the second") if first == second else (f"`{first}`", f"`{second}`")
         return (

@@ -42,7 +42,7 @@ class Again:
 
 
 @record
-class Story:
+class FreedStory:
     """One incident, with what the rules ask of it."""
 
     incident: Freed

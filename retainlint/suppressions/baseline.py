@@ -21,7 +21,7 @@ class BaselineError(Exception):
 
 
 @dataclass(frozen=True, order=True)
-class Entry:
+class BaselineEntry:
     """A finding as an edit elsewhere leaves it: its file, relative to the baseline and with forward slashes, its
     code, the qualified name of the function that it lies in ("" for none), and the text under each of its marks."""
 
@@ -36,13 +36,13 @@ class Baseline:
     """How often each entry is known, in the file at `path`."""
 
     path: str
-    known: Counter[Entry] = field(default_factory=Counter)
-    left: Counter[Entry] = field(default_factory=Counter, repr=False)
+    known: Counter[BaselineEntry] = field(default_factory=Counter)
+    left: Counter[BaselineEntry] = field(default_factory=Counter, repr=False)
 
-    def entry(self, code: str, spans: Sequence[Span]) -> Entry:
+    def entry(self, code: str, spans: Sequence[Span]) -> BaselineEntry:
         """The entry of a finding whose marks are at `spans`, the primary one first."""
         home = spans[0]
-        return Entry(
+        return BaselineEntry(
             self.relative(home.source.name), code, function_of(home), tuple(" ".join(s.text.split()) for s in spans)
         )
 
@@ -54,7 +54,7 @@ class Baseline:
         except ValueError:  # another drive
             return place.replace(os.sep, "/")
 
-    def new(self, entries: Iterable[Entry]) -> Iterator[bool]:
+    def new(self, entries: Iterable[BaselineEntry]) -> Iterator[bool]:
         """Of each entry in turn whether it is more than what is known; `left` then holds what wasn't met."""
         self.left = Counter(self.known)
         for entry in entries:
@@ -62,7 +62,7 @@ class Baseline:
             self.left[entry] -= known
             yield not known
 
-    def stale(self, is_judged: Callable[[Entry], bool]) -> Counter[Entry]:
+    def stale(self, is_judged: Callable[[BaselineEntry], bool]) -> Counter[BaselineEntry]:
         """After `new`: the entries that fit no finding, among those of which the run could tell."""
         return Counter({e: n for e, n in self.left.items() if n > 0 and is_judged(e)})
 
@@ -99,7 +99,7 @@ def load(path: str, shown: str) -> Baseline:
         raise BaselineError(f"{shown}: this is no baseline of retainlint's")
     if raw["retainlint-baseline"] != _VERSION:
         raise BaselineError(f"{shown}: this baseline was written by another version of retainlint; write it anew")
-    known: Counter[Entry] = Counter()
+    known: Counter[BaselineEntry] = Counter()
     files = raw.get("findings")
     for file, rows in files.items() if isinstance(files, dict) else [("findings", None)]:
         for row in rows if isinstance(rows, list) else [None]:
@@ -107,12 +107,12 @@ def load(path: str, shown: str) -> Baseline:
     return Baseline(path, known)
 
 
-def _entry(file: str, row: object, shown: str) -> dict[Entry, int]:
+def _entry(file: str, row: object, shown: str) -> dict[BaselineEntry, int]:
     if isinstance(row, dict):
         code, function, marks, count = (row.get(key, other) for key, other in _KEYS)
         texts = isinstance(code, str) and isinstance(function, str) and isinstance(marks, list)
         if texts and all(isinstance(mark, str) for mark in marks) and type(count) is int and count > 0:
-            return {Entry(file, code, function, tuple(marks)): count}
+            return {BaselineEntry(file, code, function, tuple(marks)): count}
     raise BaselineError(f"{shown}: an entry of {json.dumps(file)[:80]} is not as `retainlint baseline` writes it")
 
 

@@ -21,7 +21,7 @@ from retainlint.cache import ignore_cache as answers_module
 from retainlint.cache.cache import Cache
 from retainlint.cache.directory import clean
 from retainlint.config import Configs, Settings
-from retainlint.config.table import Value
+from retainlint.config.table import SettingValue
 from retainlint.project.discovery import Ignores, discover, ignored
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -76,7 +76,7 @@ def listed(paths: list[str], configs: Configs | None = None, version: str = "1",
     return discover(paths, configs or chosen({}), Cache(cache, lambda: version).answers).files
 
 
-def chosen(values: dict[str, Value]) -> Configs:
+def chosen(values: dict[str, SettingValue]) -> Configs:
     return configs(**values) if values else Configs.alike(Settings())
 
 
@@ -84,7 +84,7 @@ def files_of_answers() -> list[Path]:
     return sorted(Path("../cache").glob("*.ignored"))
 
 
-def change(kind: str, name: str, text: str, values: dict[str, Value]) -> None:
+def change(kind: str, name: str, text: str, values: dict[str, SettingValue]) -> None:
     if kind == "exclude":
         values["extend-exclude"] = (name,)
     elif kind == "remove":
@@ -112,7 +112,7 @@ def test_what_is_known_is_what_would_be_found(
                 write(name)
             for name, text in ignores.items():
                 write(name, text)
-            values: dict[str, Value] = {}
+            values: dict[str, SettingValue] = {}
             for step in [("write", "a.py", ""), *later]:
                 change(*step, values)
                 plain = discover([path], chosen(values)).files

@@ -8,8 +8,8 @@ import sys
 import pytest
 from command_line import Run, write
 
+from retainlint.config.reading import parse
 from retainlint.config.table import SETTINGS
-from retainlint.config.toml import parse
 
 
 def test_it_shows_what_holds_and_where_it_came_from(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

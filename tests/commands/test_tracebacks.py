@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from retainlint.autograd import errors
 from retainlint.commands.advice import recognised
 from retainlint.commands.frames import is_users
-from retainlint.commands.tracebacks import Frame, Raised, has_traceback, last_raised
+from retainlint.commands.tracebacks import Raised, TracebackFrame, has_traceback, last_raised
 
 TOLD = str(errors.FreedError())
 LIBRARY = """\
@@ -36,8 +36,8 @@ Traceback (most recent call last):
 {LIBRARY}RuntimeError: {TOLD}
 """
 USERS = (
-    Frame("/home/ann/train.py", 30, "<module>", "main()"),
-    Frame("/home/ann/train.py", 14, "main", "loss.backward()"),
+    TracebackFrame("/home/ann/train.py", 30, "<module>", "main()"),
+    TracebackFrame("/home/ann/train.py", 14, "main", "loss.backward()"),
 )
 
 
@@ -47,7 +47,7 @@ def read(output: str) -> Raised:
     return raised
 
 
-def users(output: str) -> tuple[Frame, ...]:
+def users(output: str) -> tuple[TracebackFrame, ...]:
     return tuple(frame for frame in read(output).frames if is_users(frame))
 
 
@@ -141,7 +141,7 @@ def test_anomaly_detection_tells_of_the_forward_call() -> None:
         '  File "/home/ann/train.py", line 5, in f\n    y = torch.exp(x)\n (Triggered internally at x.cpp:122.)\n'
     )
     raised = read(warning + PLAIN)
-    assert raised.forward == (Frame("/home/ann/train.py", 5, "f", "y = torch.exp(x)"),)
+    assert raised.forward == (TracebackFrame("/home/ann/train.py", 5, "f", "y = torch.exp(x)"),)
     assert raised.frames[:2] == USERS
 
 
@@ -248,7 +248,7 @@ def test_there_may_be_none() -> None:
     ],
 )
 def test_files_that_the_user_didnt_write(path: str) -> None:
-    assert not is_users(Frame(path, 1))
+    assert not is_users(TracebackFrame(path, 1))
 
 
 @given(

@@ -10,7 +10,7 @@ import pytest
 from config.building import KNOWN, configs
 
 from retainlint.config import ConfigError, Configs, Requested, Settings
-from retainlint.config.nearest import nearest_file
+from retainlint.config.reading import nearest_file
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ import pytest
 
 from retainlint.commands.config import print_schema, settings
 from retainlint.config import ConfigError
+from retainlint.config.reading import parse
 from retainlint.config.table import SETTINGS
-from retainlint.config.toml import parse
 
 jsonschema = pytest.importorskip("jsonschema", reason="judges the schema")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from config.building import KNOWN, NAMES
 
-from retainlint.config import ConfigError, Known, nearest
+from retainlint.config import ConfigError, KnownRules, nearest
 from retainlint.config.selection import Selection, chosen_codes
 
 
-def chosen(*layers: tuple[list[str] | None, list[str], list[str]], known: Known = KNOWN) -> str:
+def chosen(*layers: tuple[list[str] | None, list[str], list[str]], known: KnownRules = KNOWN) -> str:
     """The digits of the codes that are on; a layer is select, extend-select and ignore."""
     selections = [Selection(None if s is None else tuple(s), tuple(e), tuple(i)) for s, e, i in layers]
     return " ".join(sorted(code.removeprefix("RTL") for code in chosen_codes(selections, known)))
@@ -53,7 +53,7 @@ def test_layers_add_up_until_one_selects() -> None:
 
 
 def test_a_file_that_is_not_checked_is_told_unless_that_is_ignored() -> None:
-    known = Known(NAMES, always=frozenset({"RTL900"}))
+    known = KnownRules(NAMES, always=frozenset({"RTL900"}))
     assert chosen((["RTL101"], [], []), known=known) == "101 900"
     assert chosen((["RTL101"], [], ["RTL9"]), known=known) == "101"
     assert chosen((["RTL101"], [], []), (None, [], ["not-checked"]), known=known) == "101"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from retainlint.config import ConfigError
 from retainlint.config.places import places, row_of
-from retainlint.config.toml import decode, parse
+from retainlint.config.reading import decode, parse
 
 TEXT = '''\
 # a = 1

@@ -11,7 +11,7 @@ import pytest
 from config.building import configs
 
 from retainlint.config import Configs, Settings
-from retainlint.config.table import EXCLUDED, Value
+from retainlint.config.table import EXCLUDED, SettingValue
 from retainlint.project.discovery import Found, MissingPath
 from retainlint.project.discovery import discover as discover_with
 
@@ -139,7 +139,7 @@ def test_git_agrees(tree: Path) -> None:
     assert discover(["."]).files == sorted(name for name in listed.stdout.split("\0") if name)
 
 
-def chosen(*paths: str, texts: tuple[str, ...] = (), **values: Value) -> list[str]:
+def chosen(*paths: str, texts: tuple[str, ...] = (), **values: SettingValue) -> list[str]:
     return discover_with(paths or ["."], configs(*texts, **values)).files
 
 

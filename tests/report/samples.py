@@ -10,7 +10,7 @@ from fake_pipeline import finding, label
 from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.incident import Gap, Witness
 from retainlint.report import render
-from retainlint.report.run import Edit, FixText, RuleText, Run
+from retainlint.report.run import FixText, PlacedEdit, RuleText, Run
 from retainlint.report.terminal import Style
 from retainlint.text.source import Source, Span
 
@@ -67,7 +67,7 @@ RUN = Run(
     files=7,
     gaps=(Gap(Span(OTHER, 4, 11), "a call of what isn't known"),),
     crashes={"bad.py": "Traceback:\n  x\nValueError: broken: twice\n"},
-    fixes={id(TOLD): FixText("drop it", "unsafe", (Edit("", 3, 10, 4, 6),))},
+    fixes={id(TOLD): FixText("drop it", "unsafe", (PlacedEdit("", 3, 10, 4, 6),))},
 )
 
 

@@ -7,7 +7,7 @@ import json
 from report.samples import OTHER, RUN, SEVERAL, TOLD, UNREAD
 
 from retainlint.incident import Gap
-from retainlint.report import unknown
+from retainlint.report import statistics
 from retainlint.report.run import Run
 from retainlint.report.statistics import render, summary
 from retainlint.report.terminal import Style
@@ -41,5 +41,5 @@ def test_the_summary_counts_each_severity() -> None:
 
 def test_what_could_not_be_followed_is_told_once_and_in_order() -> None:
     late, early = Gap(Span(OTHER, 20, 21), "b\x1b"), Gap(Span(OTHER, 4, 11), "a")
-    text = "".join(unknown.render([late, early, late], Style()))
+    text = "".join(statistics.render_gaps([late, early, late], Style()))
     assert text == "other/model.py:1:5: not followed: a\nother/model.py:2:5: not followed: b\\x1b\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fake_pipeline import span
 
-from retainlint.suppressions.baseline import Baseline, BaselineError, Entry, function_of, load
+from retainlint.suppressions.baseline import Baseline, BaselineEntry, BaselineError, function_of, load
 from retainlint.text.source import Source
 
 TEXT = """
@@ -53,10 +53,10 @@ def test_an_entry_is_made_of_text_alone(tmp_path: Path) -> None:
         baseline.entry("RTL101", [span(source, text), span(source, "built")])
         for source, text in ((one, "walk(x,\n        y)"), (moved, "walk(x, y)"))
     ]
-    assert entries == [Entry("a/m.py", "RTL101", "f", ("walk(x, y)", "built"))] * 2
+    assert entries == [BaselineEntry("a/m.py", "RTL101", "f", ("walk(x, y)", "built"))] * 2
 
 
-A, B, C = (Entry(file, "RTL101", "f", (file,)) for file in "abc")
+A, B, C = (BaselineEntry(file, "RTL101", "f", (file,)) for file in "abc")
 
 
 def test_an_entry_is_known_as_often_as_it_is_counted() -> None:
@@ -70,7 +70,7 @@ def test_an_entry_is_known_as_often_as_it_is_counted() -> None:
 
 def test_the_file_is_sorted_readable_and_read_back(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
-    odd = Entry("b/ü.py", "RTL102", "", ('a["\x1b"]', "é"))
+    odd = BaselineEntry("b/ü.py", "RTL102", "", ('a["\x1b"]', "é"))
     baseline = Baseline(str(path), Counter({B: 3, odd: 1, A: 1, C: 0}))
     path.write_text(baseline.text())
     assert load(str(path), "known.json").known == Counter({A: 1, B: 3, odd: 1})

@@ -74,7 +74,7 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], quiet: bool, **given: A
         return run_config(paths[0], requested(ctx), sys.stdout, width=width(100))
     means = Means(given["jobs"] or 0, given["executor"], not given["no_cache"])
     given.update(quiet=quiet, colour=wants_colour(given["color"]), width=width())
-    options = command.Options(paths, requested(ctx), means, given)
+    options = command.CheckOptions(paths, requested(ctx), means, given)
     if is_given and not given["show_files"]:
         if given["add_noqa"]:
             raise click.UsageError("--add-noqa writes files, not standard input.", ctx)

@@ -1,23 +1,158 @@
-"""`.detach()` where a graph is handed on: at the turn of a loop, at a use, or where a value is kept."""
+"""`.detach()` where a graph is handed on: from turn to turn of a loop, at a use, or where a value is kept."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 from retainlint.diagnostic import Detach, Diagnostic
-from retainlint.fixes.code import Code, Function, Loop, Uneditable
-from retainlint.fixes.cures.carried import Carried, carried_names, entering, is_container, is_function
-from retainlint.fixes.edits import Applicability, Fix
-from retainlint.fixes.statements import detached
+from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, normalized
+from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.statements import after, before, detached, first, reads
 from retainlint.text.source import Span
 
-MOST = 12
+
+def is_function(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def entering(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> list[ast.expr]:
+    """Where the value of the turn before is read: up to the statement that binds the name anew."""
+    writes = code.writes(body, name)
+    binding = code.statement(code.start(writes[0])) if writes else None
+    end = code.end(binding) if binding is not None else len(code.text)
+    return [read for read in code.reads(body, name) if code.start(read) < end]
+
+
+def carried_names(code: EditableCode, body: LoopNode | FunctionNode, names: list[str]) -> list[str]:
+    """Names into which any of `names` is put in the body, and which the next turn reads."""
+    found = []
+    for node in ast.walk(body):
+        if isinstance(node, ast.Assign | ast.AugAssign) and reads(node) & set(names):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found += [code.of(each) for each in targets if isinstance(each, ast.Name | ast.Attribute)]
+    return [name for name in dict.fromkeys(found) if name not in names and entering(code, body, name)]
+
+
+def is_container(code: EditableCode, name: str) -> bool:
+    """Whether the text puts things into it."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}(\.append\(|\.extend\(| \+?= \[)", code.text) is not None
+
+
+@dataclass
+class Carried:
+    """One name, and the loop or function that carries it."""
+
+    code: EditableCode
+    name: str
+    body: LoopNode | FunctionNode
+    backward_pass: Span
+
+    def fixes(self) -> Iterator[Callable[[], Fix]]:
+        """At the start of each turn if it has a value then, at its end, where it is kept."""
+        noun = "call" if is_function(self.body) else "turn"
+        used = entering(self.code, self.body, self.name)
+        if noun == "call" and len(used) == 1:
+            yield lambda: _unsafe(f"Detach `{self.name}` where it is used", detached(self.code, used[0]))
+        start, end = f"at the start of each {noun}", f"at the end of each {noun}"
+        known = [row for row in self._rows if "[-1]" not in row] if self._is_known_before() else []
+        for row in known:
+            yield partial(self._put, row, start, self._at_start)
+        for row in self._rows:
+            yield partial(self._put, row, end, self._at_end)
+            yield partial(self._put, row, "after the walk", self._after_backward)
+        yield from self._kept()
+        for row in known:
+            yield partial(self._put, f"if {self.name} is not None:\n    {row}", start, self._at_start)
+
+    def _put(self, row: str, where: str, edit: Callable[[str], Edit]) -> Fix:
+        names = row.partition(" = ")[0].rpartition("    ")[2].replace(", ", "`, `")
+        return _unsafe(f"Detach `{names}` {where}", edit(row))
+
+    @cached_property
+    def _rows(self) -> tuple[str, ...]:
+        """How a statement may detach it: as a tensor, as what is packed with it, as a list or tuple of tensors."""
+        rows = [f"{self.name} = {self.name}.detach()"]
+        together = self._together()
+        if len(together) > 1:
+            rows.append(f"{', '.join(together)} = {', '.join(f'{each}.detach()' for each in together)}")
+        name = re.escape(self.name)
+        if is_container(self.code, self.name):
+            is_list = re.search(rf"(?<![\w.]){name} = \[", self.code.text) is not None
+            last = f"{self.name}[-1] = {self.name}[-1].detach()"
+            rows = [f"{self.name} = [t.detach() for t in {self.name}]", last] if is_list else [last]
+        elif self._is_tuple(name):
+            rows.append(f"{self.name} = tuple(t.detach() for t in {self.name})")
+        return tuple(rows)
+
+    def _is_tuple(self, name: str) -> bool:
+        """Whether the text has it as a tuple: packed, unpacked, or given by a call that it is given to."""
+        text = self.code.text
+        last = name.rpartition(".")[2]
+        return bool(
+            re.search(rf"(?<![\w.]){name} = \(", text)
+            or re.search(rf"\w, \w+ = {name}(?![\w.])", text)
+            or re.search(rf", {name} = .*[(=,] ?{name}\)", text)
+            or (re.search(r"LSTM\(", text) and re.search(rf", (\w+\.)?{last} = ", text))
+        )
+
+    def _together(self) -> list[str]:
+        """The names that are bound, or packed, together with it: `h, c = ...`, `(h, c)`."""
+        for node in ast.walk(self.body):
+            if isinstance(node, ast.Tuple) and all(isinstance(each, ast.Name | ast.Attribute) for each in node.elts):
+                names = [ast.unparse(each) for each in node.elts]
+                if normalized(self.name) in names and len(set(names)) == len(names) <= 4:
+                    return names
+        return []
+
+    def _is_known_before(self) -> bool:
+        """Whether the name has a value when the body is entered."""
+        if not self.name.isidentifier():
+            return True
+        if isinstance(self.body, ast.FunctionDef | ast.AsyncFunctionDef):
+            return self.name in {each.arg for each in ast.walk(self.body.args) if isinstance(each, ast.arg)}
+        scope, start = self.code.scope(self.body), self.code.start(self.body)
+        parameters = {each.arg for each in ast.walk(scope) if isinstance(each, ast.arg)}
+        bound = (self.code.start(each) < start for each in self.code.writes(scope, self.name))
+        return self.name in parameters or any(bound)
+
+    def _at_start(self, row: str) -> Edit:
+        return before(self.code, first(self.body.body), row)
+
+    def _at_end(self, row: str) -> Edit:
+        last = self.body.body[-1]
+        if isinstance(last, ast.Return | ast.Continue | ast.Break | ast.Raise):
+            return before(self.code, last, row)
+        return after(self.code, last, row)
+
+    def _after_backward(self, row: str) -> Edit:
+        backward_pass = self.code.statement(self.backward_pass.start)
+        if backward_pass is None or self.body not in self.code.above(backward_pass):
+            raise Uneditable("the walk is elsewhere")
+        return after(self.code, backward_pass, row)
+
+    def _kept(self) -> Iterator[Callable[[], Fix]]:
+        """Each statement that binds the name, with what it binds detached."""
+        for write in self.code.writes(self.body, self.name):
+            statement = self.code.statement(self.code.start(write))
+            if isinstance(statement, ast.Assign) and statement.targets == [write]:
+                value = statement.value
+                parts = value.elts if isinstance(value, ast.Tuple) else [value]
+                yield partial(_unsafe, f"Keep a detached `{self.name}`", *(detached(self.code, part) for part in parts))
+
+
+def _unsafe(message: str, *edits: Edit) -> Fix:
+    return Fix(Applicability.UNSAFE, message, edits)
+
+
+MOST_USES = 12
 """Uses of one name that are tried."""
 
 
-def detach(code: Code, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
+def detach(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
     names = _names(code, cure, diagnostic)
     if cure.iteration is not None:
         for name, body in _over_iterations(code, cure, diagnostic, names):
@@ -40,7 +175,7 @@ def _all(fixes: Iterator[Callable[[], Fix]]) -> Iterator[Fix]:
             return
 
 
-def _names(code: Code, cure: Detach, diagnostic: Diagnostic) -> list[str]:
+def _names(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> list[str]:
     """What the cure names, then what the statements that build the graph bind."""
     names = [cure.name] if code.holds(cure.name) else []
     for span in [cure.span, *(label.span for label in diagnostic.labels if not label.primary)]:
@@ -53,18 +188,18 @@ def _names(code: Code, cure: Detach, diagnostic: Diagnostic) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _places(code: Code, cure: Detach, diagnostic: Diagnostic) -> list[Span]:
+def _places(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> list[Span]:
     spans = (cure.span, *(label.span for label in diagnostic.labels))
     return [span for span in dict.fromkeys(spans) if span.source is code.source]
 
 
 def _over_iterations(
-    code: Code, cure: Detach, diagnostic: Diagnostic, names: list[str]
-) -> list[tuple[str, Loop | Function]]:
+    code: EditableCode, cure: Detach, diagnostic: Diagnostic, names: list[str]
+) -> list[tuple[str, LoopNode | FunctionNode]]:
     """Each name with what is run anew in each turn and carries it; first the names that a turn reads before it binds
     them, and of others those into which they are put."""
     found = []
-    bodies: list[Loop | Function] = []
+    bodies: list[LoopNode | FunctionNode] = []
     loop = code.headed(cure.iteration) if cure.iteration is not None and cure.iteration.source is code.source else None
     if loop is not None:
         bodies.append(loop)
@@ -81,7 +216,7 @@ def _over_iterations(
     return sorted(found, key=lambda each: not entering(code, each[1], each[0]))
 
 
-def _twins(code: Code, names: list[str]) -> set[str]:
+def _twins(code: EditableCode, names: list[str]) -> set[str]:
     """The names that are bound to what the same function returns: `real, fake = G(x), G(y)`, `b = G(z)`."""
     made: dict[str, set[str]] = {}
     for node in ast.walk(code.tree):
@@ -91,7 +226,9 @@ def _twins(code: Code, names: list[str]) -> set[str]:
     return set().union(*(bound for bound in made.values() if bound & set(names)))
 
 
-def _uses(code: Code, name: str, cure: Detach, diagnostic: Diagnostic, twins: set[str]) -> Iterator[Callable[[], Fix]]:
+def _uses(
+    code: EditableCode, name: str, cure: Detach, diagnostic: Diagnostic, twins: set[str]
+) -> Iterator[Callable[[], Fix]]:
     """Each read of a name detached, those nearest above the place of the cure first, alone and with its twins in the
     statement; then all of them above it."""
     scopes = []
@@ -108,7 +245,7 @@ def _uses(code: Code, name: str, cure: Detach, diagnostic: Diagnostic, twins: se
         reads = [read for read in code.reads(scope, name) if _is_value(code, read)]
         above = [read for read in reads if code.start(read) < cure.span.end][::-1]
         below = [read for read in reads if code.start(read) >= cure.span.end]
-        for read in (*above, *below)[:MOST]:
+        for read in (*above, *below)[:MOST_USES]:
             yield partial(Fix, Applicability.UNSAFE, message, (detached(code, read),))
             statement = code.statement(code.start(read))
             together = [each for twin in sorted(twins) for each in code.reads(statement, twin)] if statement else []
@@ -116,11 +253,11 @@ def _uses(code: Code, name: str, cure: Detach, diagnostic: Diagnostic, twins: se
                 named = "`, `".join(dict.fromkeys(map(code.of, together)))
                 edits = tuple(detached(code, each) for each in together)
                 yield partial(Fix, Applicability.UNSAFE, f"Detach `{named}` where they are used", edits)
-        if 1 < len(above) <= MOST:
+        if 1 < len(above) <= MOST_USES:
             yield partial(Fix, Applicability.UNSAFE, message, tuple(detached(code, read) for read in above))
 
 
-def _is_value(code: Code, read: ast.expr) -> bool:
+def _is_value(code: EditableCode, read: ast.expr) -> bool:
     """Whether it is read for itself, and not to call one of its methods or be walked."""
     up = code.parents[read]
     is_owner = isinstance(up, ast.Attribute) and isinstance(code.parents[up], ast.Call)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from retainlint.diagnostic import Diagnostic, OutOfPlace
-from retainlint.fixes.code import Code
+from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import Applicability, Edit, Fix
 from retainlint.fixes.statements import before
 
@@ -22,7 +22,7 @@ _OPERATORS = {
 }  # fmt: skip
 
 
-def out_of_place(code: Code, cure: OutOfPlace, diagnostic: Diagnostic) -> Iterator[Fix]:
+def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -> Iterator[Fix]:
     if cure.span.source is not code.source:
         return
     statement = code.statement(cure.span.start)
@@ -41,7 +41,7 @@ def out_of_place(code: Code, cure: OutOfPlace, diagnostic: Diagnostic) -> Iterat
             yield from _flagged(code, node)
 
 
-def _is_update(code: Code, statement: ast.stmt) -> bool:
+def _is_update(code: EditableCode, statement: ast.stmt) -> bool:
     """Whether a variable is changed under `no_grad`: a parameter, which another tensor of its name wouldn't be."""
     changed: ast.expr | None = statement.target if isinstance(statement, ast.AugAssign) else None
     if isinstance(statement, ast.Expr):
@@ -50,7 +50,7 @@ def _is_update(code: Code, statement: ast.stmt) -> bool:
     return isinstance(changed, ast.Name) and any("no_grad" in code.of(item.context_expr) for item in under)
 
 
-def _augmented(code: Code, statement: ast.AugAssign) -> Iterator[Fix]:
+def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
     """`x *= a + b` to `x = x * (a + b)`; what stood in brackets keeps them."""
     target, operator = statement.target, _OPERATORS.get(type(statement.op))
     if isinstance(target, ast.Subscript):
@@ -76,7 +76,7 @@ def _stands_alone(statement: ast.AugAssign, value: str) -> bool:
     return False
 
 
-def _method(code: Code, call: ast.Call, statement: ast.stmt) -> Iterator[Fix]:
+def _method(code: EditableCode, call: ast.Call, statement: ast.stmt) -> Iterator[Fix]:
     """`x.mul_(2)` to `x = x.mul(2)`, a whole chain of them likewise; within an expression `x.relu_()` to `x.relu()`."""
     if not isinstance(call.func, ast.Attribute):
         return
@@ -115,7 +115,7 @@ def _is_module(owner: ast.expr) -> bool:
     return isinstance(owner, ast.Name) and owner.id in ("torch", "F")
 
 
-def _cloned(code: Code, statement: ast.stmt, changed: ast.expr) -> Iterator[Fix]:
+def _cloned(code: EditableCode, statement: ast.stmt, changed: ast.expr) -> Iterator[Fix]:
     """A clone made first, which is then changed."""
     while isinstance(changed, ast.Subscript):
         changed = changed.value
@@ -125,14 +125,14 @@ def _cloned(code: Code, statement: ast.stmt, changed: ast.expr) -> Iterator[Fix]
         yield Fix(Applicability.UNSAFE, f"Change a clone of `{name}`", (edit,))
 
 
-def _flagged(code: Code, call: ast.Call) -> Iterator[Fix]:
+def _flagged(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
     for word in call.keywords:
         if word.arg == "inplace" and isinstance(word.value, ast.Constant) and word.value.value is True:
             edit = Edit(code.start(word.value), code.end(word.value), "False")
             yield Fix(Applicability.UNSAFE, "Use `inplace=False`", (edit,))
 
 
-def _is_local(code: Code, target: ast.expr) -> bool:
+def _is_local(code: EditableCode, target: ast.expr) -> bool:
     """Whether binding it binds what is read there: not a global, nor a name of an enclosing function."""
     if not isinstance(target, ast.Name):
         return isinstance(target, ast.Attribute)

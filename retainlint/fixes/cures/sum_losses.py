@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from retainlint.diagnostic import Diagnostic, SumLosses
-from retainlint.fixes.code import Code, Loop
-from retainlint.fixes.cures.carried import entering
+from retainlint.fixes.code import EditableCode, LoopNode
+from retainlint.fixes.cures.detach import entering
 from retainlint.fixes.edits import Applicability, Edit, Fix
 from retainlint.fixes.statements import (
     TUNES,
@@ -23,7 +23,7 @@ from retainlint.fixes.statements import (
 from retainlint.text.source import Span
 
 
-def sum_losses(code: Code, cure: SumLosses, diagnostic: Diagnostic) -> Iterator[Fix]:
+def sum_losses(code: EditableCode, cure: SumLosses, diagnostic: Diagnostic) -> Iterator[Fix]:
     if any(backward_pass.source is not code.source for backward_pass in cure.backward_passes):
         return
     if len(cure.backward_passes) > 1 and cure.backward_passes[0] != cure.backward_passes[-1]:
@@ -32,7 +32,7 @@ def sum_losses(code: Code, cure: SumLosses, diagnostic: Diagnostic) -> Iterator[
         yield from _of_loop(code, cure.backward_passes[-1])
 
 
-def _two(code: Code, one: Span, two: Span) -> Iterator[Fix]:
+def _two(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
     """The first walk taken out, and what it walked added to what the second walks."""
     first, second = code.statement(one.start), code.statement(two.start)
     roots = backpropagated(first), backpropagated(second)
@@ -58,7 +58,7 @@ def _two(code: Code, one: Span, two: Span) -> Iterator[Fix]:
             )
 
 
-def _bare(code: Code, total: Edit) -> Edit:
+def _bare(code: EditableCode, total: Edit) -> Edit:
     """The edit without brackets of its own, where the root already stands in some."""
     text = code.text
     if text[: total.start].endswith("(") and text[total.end :].startswith(").backward"):
@@ -66,7 +66,7 @@ def _bare(code: Code, total: Edit) -> Edit:
     return total
 
 
-def _of_loop(code: Code, backward_pass: Span) -> Iterator[Fix]:
+def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
     """One walk behind a loop in place of one in each turn."""
     statement = code.statement(backward_pass.start)
     root = backpropagated(statement)
@@ -95,7 +95,7 @@ def _of_loop(code: Code, backward_pass: Span) -> Iterator[Fix]:
         yield _accumulated(code, loop, statement, code.of(root))
 
 
-def _accumulated(code: Code, loop: Loop, statement: ast.stmt, root: str) -> Fix:
+def _accumulated(code: EditableCode, loop: LoopNode, statement: ast.stmt, root: str) -> Fix:
     total = next(name for name in ("total", "total_loss", "sum_of_losses") if name not in code.text)
     start, end = code.start(statement), code.end(statement)
     return _fix(
@@ -116,13 +116,13 @@ def _adds_to(node: ast.AST, name: str) -> bool:
     return isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add) and name in inside
 
 
-def _summand(code: Code, root: ast.expr) -> str:
+def _summand(code: EditableCode, root: ast.expr) -> str:
     is_whole = isinstance(root, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     is_sum = isinstance(root, ast.BinOp) and isinstance(root.op, ast.Add | ast.Mult | ast.Div)
     return code.of(root) if is_whole or is_sum else f"({code.of(root)})"
 
 
-def _ending(code: Code, end: int) -> str:
+def _ending(code: EditableCode, end: int) -> str:
     text = code.text[:end]
     return text[len(text.rstrip("\r\n")) :]
 

@@ -1,0 +1,156 @@
+"""Edits around a backward pass: its graph retained, itself dropped or moved, gradients zeroed, a list cleared behind it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from retainlint.diagnostic import BackwardFirst, Clear, Diagnostic, DropBackward, KeepGraph, SwapZeroAndStep, ZeroFirst
+from retainlint.fixes.code import EditableCode
+from retainlint.fixes.cures.expressions import with_argument
+from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.statements import (
+    TUNES,
+    after,
+    backpropagated,
+    before,
+    called,
+    calls,
+    copied_after,
+    copied_before,
+    meets,
+    reads,
+    removed,
+    writes,
+)
+
+_STEP, _ZERO = re.compile(r"step$"), re.compile(r"zero_grad")
+
+
+def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnostic) -> Iterator[Fix]:
+    backward_pass, change = code.statement_at(cure.backward_pass), code.statement_at(cure.change)
+    block = code.block(backward_pass)
+    moved = code.within(change, block.statements)
+    if moved is None or moved is backward_pass or block.statements.index(moved) > block.statements.index(backward_pass):
+        return
+    between = block.upto(moved, backward_pass)
+    steps = calls([moved], _STEP)
+    if steps and _mixes(code, steps, backward_pass, between, block.statements):
+        return
+    if steps:
+        yield _change_behind(code, moved, backward_pass, block.statements)
+    if not any(meets(writes(each), reads(backward_pass)) for each in (moved, *between)):
+        message = f"Walk before `{_head(code, moved)}`"
+        yield Fix(
+            Applicability.UNSAFE, message, (copied_before(code, moved, [backward_pass]), removed(code, backward_pass))
+        )
+    if not steps:
+        yield _change_behind(code, moved, backward_pass, block.statements)
+
+
+def _mixes(
+    code: EditableCode,
+    steps: list[ast.Call],
+    backward_pass: ast.stmt,
+    between: Sequence[ast.stmt],
+    body: Sequence[ast.stmt],
+) -> bool:
+    """Whether a step and a walk that change places would spoil each other's gradients: they are zeroed in between, or
+    the walk's are meant for another optimiser."""
+    owners = {_owner(call) for call in steps}
+    zeroed = {_owner(call) for call in calls(between, _ZERO)}
+    if zeroed & owners or any(f"{owner}.step(" not in code.text for owner in zeroed):
+        return True
+    later = {_owner(call) for call in calls(body[body.index(backward_pass) :], _STEP)}
+    return bool(later) and not owners & later
+
+
+def _change_behind(code: EditableCode, change: ast.stmt, backward_pass: ast.stmt, body: Sequence[ast.stmt]) -> Fix:
+    message = f"Move `{_head(code, change)}` behind the walk"
+    following = body[body.index(backward_pass) + 1 : body.index(backward_pass) + 2]
+    if following and ast.unparse(following[0]) == ast.unparse(change):
+        return Fix(Applicability.UNSAFE, message, (removed(code, change),))
+    return Fix(Applicability.UNSAFE, message, (removed(code, change), copied_after(code, backward_pass, [change])))
+
+
+def _owner(call: ast.Call) -> str:
+    return ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) and called(call) else ""
+
+
+def _head(code: EditableCode, statement: ast.stmt) -> str:
+    return code.of(statement).splitlines()[0]
+
+
+def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """A list of tensors emptied after the walk that used them."""
+    if code.holds(cure.name):
+        edit = after(code, code.statement_at(cure.backward_pass), f"{cure.name}.clear()")
+        yield Fix(Applicability.UNSAFE, f"Clear `{cure.name}` after the walk", (edit,))
+
+
+def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """Nothing if gradients are used between the two walks, since then both may be meant."""
+    one, two = code.statement_at(cure.first), code.statement_at(cure.backward_pass)
+    if one is two or backpropagated(two) is None:
+        return
+    block = code.block(two)
+    before = code.within(one, block.statements)
+    if before is None or before is two or calls(block.upto(before, two), TUNES):
+        return
+    yield Fix(Applicability.UNSAFE, f"Remove the second walk, `{code.of(two)}`", (removed(code, two),), merges=1)
+
+
+def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """In a counted loop, in all turns but the last; or in each."""
+    call = code.call_at(cure.span)
+    if cure.span == diagnostic.primary.span and (counted := _but_the_last(code, call)):
+        edit = with_argument(code, call, "retain_graph", counted)
+        yield Fix(
+            Applicability.UNSAFE, f"Retain the graph in all turns but the last: `retain_graph={counted}`", (edit,)
+        )
+    edit = with_argument(code, call, "retain_graph", "True")
+    yield Fix(Applicability.UNSAFE, "Retain the graph: `retain_graph=True`", (edit,))
+
+
+def _but_the_last(code: EditableCode, call: ast.Call) -> str:
+    """A condition that the last turn of the loop around a walk doesn't meet; "" if the loop doesn't count."""
+    loop = next((up for up in code.above(call) if isinstance(up, ast.For | ast.While | ast.FunctionDef)), None)
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or loop.iter.keywords:
+        return ""
+    func, args = loop.iter.func, loop.iter.args
+    if not isinstance(func, ast.Name) or len(args) != 1:
+        return ""
+    if func.id == "range" and isinstance(loop.target, ast.Name) and loop.target.id != "_":
+        bound = args[0]
+        is_plain = isinstance(bound, ast.Name | ast.Attribute | ast.Call)
+        if isinstance(bound, ast.Constant) and isinstance(bound.value, int):
+            return f"{loop.target.id} < {bound.value - 1}"
+        return f"{loop.target.id} < {code.of(bound)} - 1" if is_plain else ""
+    if func.id == "enumerate" and isinstance(loop.target, ast.Tuple) and isinstance(args[0], ast.Name | ast.Attribute):
+        counter = loop.target.elts[0]
+        return f"{counter.id} < len({code.of(args[0])}) - 1" if isinstance(counter, ast.Name) else ""
+    return ""
+
+
+def zero_first(code: EditableCode, cure: ZeroFirst, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """In each turn, and not once before the loop."""
+    backward_pass = code.statement_at(cure.backward_pass)
+    if not code.holds(cure.owner):
+        return
+    row = f"{cure.owner}.zero_grad()"
+    edits = [before(code, backward_pass, row)]
+    loop = next((up for up in code.above(backward_pass) if isinstance(up, ast.For | ast.While)), None)
+    for each in code.block(loop).statements if loop is not None else ():
+        if code.start(each) < code.start(backward_pass) and ast.unparse(each) == row:
+            edits.append(removed(code, each))
+    yield Fix(Applicability.UNSAFE, f"Zero the gradients first: `{row}`", tuple(edits))
+
+
+def swap_zero_and_step(code: EditableCode, cure: SwapZeroAndStep, diagnostic: Diagnostic) -> Iterator[Fix]:
+    zero, step = code.statement_at(cure.zero), code.statement_at(cure.step)
+    if step not in code.block(zero).statements:
+        return
+    one, two = code.of(zero), code.of(step)
+    edits = (Edit(code.start(zero), code.end(zero), two), Edit(code.start(step), code.end(step), one))
+    yield Fix(Applicability.UNSAFE, f"Step before the gradients are zeroed: `{two}`, then `{one}`", edits)

@@ -1,0 +1,168 @@
+"""One expression or comment written otherwise: arguments, what a statement binds, numbers for tensors, suppressions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from retainlint.diagnostic import (
+    AsNumber,
+    AssignDetach,
+    Diagnostic,
+    DropAssignment,
+    DropRetain,
+    RemoveSuppression,
+    RemoveVariable,
+    RenameArgument,
+)
+from retainlint.fixes.code import EditableCode, Uneditable
+from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.statements import called, ended
+
+
+def with_argument(code: EditableCode, call: ast.Call, name: str, value: str) -> Edit:
+    """A keyword argument put into a call, or given another value."""
+    for word in call.keywords:
+        if word.arg == name:
+            return Edit(code.start(word.value), code.end(word.value), value)
+    close = code.end(call) - 1
+    given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    last = max(map(code.end, given), default=None)
+    if last is None:
+        return Edit(close, close, f"{name}={value}")
+    if any(word.arg is None for word in call.keywords):
+        raise Uneditable("the argument may be given twice")
+    last = _behind_brackets(code, last, close)
+    behind = re.match(r"\s*,", code.text[last:close])
+    if behind is None:
+        return Edit(last, last, f", {name}={value}")
+    rest = code.text[last + behind.end() : close]
+    if "\n" in rest or "\r" in rest:  # an argument a row, with a comma behind each
+        row = code.row_of(last)
+        blanks = re.match(r"[ \t]*", code.source.row_text(row))
+        at = code.source.row_starts[row]
+        return Edit(at, at, f"{blanks[0] if blanks else ''}{name}={value},{code.ending(row)}")
+    return Edit(last + behind.end(), close, f" {name}={value}")
+
+
+def without_argument(code: EditableCode, call: ast.Call, argument: ast.expr | ast.keyword) -> Edit:
+    """An argument taken out of a call, with the comma that goes with it."""
+    every: list[ast.expr | ast.keyword] = sorted([*call.args, *call.keywords], key=code.start)
+    number = every.index(argument)
+    start, end, close = code.start(argument), code.end(argument), code.end(call) - 1
+    inside = code.text[code.end(call.func) : close]
+    if len(every) == 1 and not {"#", "\\"} & set(inside.replace(code.of(argument), "")):
+        return Edit(code.end(call.func) + inside.index("(") + 1, close, "")
+    if number + 1 < len(every):
+        return Edit(start, code.start(every[number + 1]), "")
+    end = _behind_brackets(code, end, close)
+    trailing = re.match(r"\s*,", code.text[end:close])
+    if number == 0:
+        return Edit(start, end + (trailing.end() if trailing else 0), "")
+    return Edit(_behind_brackets(code, code.end(every[number - 1]), start), end, "")
+
+
+def drop_retain(code: EditableCode, cure: DropRetain, diagnostic: Diagnostic) -> Iterator[Fix]:
+    call = code.call_at(cure.backward_pass)
+    for word in call.keywords:
+        if word.arg == "retain_graph":
+            edit = without_argument(code, call, word)
+            yield Fix(Applicability.SAFE, f"Remove `{code.of(word)}`", (edit,))
+    for argument in call.args:
+        if code.start(argument) == cure.value.start:
+            behind = [each for each in call.args if code.start(each) > code.start(argument)]
+            edit = Edit(cure.value.start, cure.value.end, "None") if behind else without_argument(code, call, argument)
+            yield Fix(Applicability.SAFE, "Don't retain the graph", (edit,))
+
+
+def rename_argument(code: EditableCode, cure: RenameArgument, diagnostic: Diagnostic) -> Iterator[Fix]:
+    call = code.call_at(cure.call)
+    given = {word.arg for word in call.keywords}
+    for word in call.keywords:
+        if word.arg != cure.old:
+            continue
+        if not cure.new or cure.new in given:
+            edit = without_argument(code, call, word)
+            yield Fix(Applicability.SAFE, f"Remove `{code.of(word)}`", (edit,))
+        else:
+            start = code.start(word)
+            edit = Edit(start, start + len(cure.old), cure.new)
+            yield Fix(Applicability.SAFE, f"Rename `{cure.old}` to `{cure.new}`", (edit,))
+
+
+def _behind_brackets(code: EditableCode, at: int, stop: int) -> int:
+    """Behind the closing brackets that an expression, which ends here, stands in."""
+    while match := re.match(r"\s*\)", code.text[at:stop]):
+        at += match.end()
+    return at
+
+
+def drop_assignment(code: EditableCode, cure: DropAssignment, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """The call alone: safe if nothing reads the name, unsafe if something is to read what it was bound to before."""
+    statement = code.statement_at(cure.span)
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+        return
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    if len(names) < len(targets):
+        return
+    start = code.start(statement)
+    scope = code.scope(statement)
+    read = [name for name in names if any(code.start(each) > start for each in code.reads(code.tree, name))]
+    if any(all(code.start(each) >= start for each in code.writes(scope, name)) for name in read):
+        return
+    edit = Edit(start, code.start(statement.value), "")
+    applicability = Applicability.UNSAFE if any(code.reads(code.tree, name) for name in names) else Applicability.SAFE
+    yield Fix(applicability, f"Don't bind `{', '.join(names)}` to None", (edit,))
+
+
+def assign_detach(code: EditableCode, cure: AssignDetach, diagnostic: Diagnostic) -> Iterator[Fix]:
+    if cure.span.source is code.source and cure.span.text.startswith(cure.name) and code.holds(cure.name):
+        edit = Edit(cure.span.start, cure.span.start, f"{cure.name} = ")
+        yield Fix(Applicability.UNSAFE, f"Write `{cure.name} = {cure.span.text}`", (edit,))
+
+
+def remove_variable(code: EditableCode, cure: RemoveVariable, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """The argument alone, in brackets where what is around it would bind tighter."""
+    call, argument = code.call_at(cure.call), code.expression_at(cure.argument)
+    text = code.of(argument)
+    up = code.parents[call]
+    is_whole = isinstance(argument, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant)
+    is_free = isinstance(up, ast.Assign | ast.Expr | ast.Return | ast.keyword | ast.AnnAssign)
+    is_free = is_free or (isinstance(up, ast.Call) and call in up.args)
+    if not (is_whole or is_free) or ("\n" in text and isinstance(up, ast.stmt)):
+        text = f"({text})"
+    yield Fix(Applicability.SAFE, "Use the tensor itself", (Edit(code.start(call), code.end(call), text),))
+
+
+def as_number(code: EditableCode, cure: AsNumber, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """`.item()`, or `.detach()`, which stays a tensor; where a function's one caller gives it, there."""
+    node = code.expression_at(cure.span)
+    for ending, message in ((".item()", "Keep the number"), (".detach()", "Keep it detached")):
+        for each in (_given(code, node), node):
+            if each is not None:
+                edit = ended(code, each, ending)
+                yield Fix(Applicability.UNSAFE, f"{message}: `{code.of(each)}{ending}`", (edit,))
+
+
+def _given(code: EditableCode, node: ast.expr) -> ast.expr | None:
+    """What the only call of the function around gives for a parameter."""
+    scope = code.scope(node)
+    if isinstance(scope, ast.Module) or not isinstance(node, ast.Name):
+        return None
+    parameters = [each.arg for each in scope.args.args]
+    calls = [each for each in ast.walk(code.tree) if isinstance(each, ast.Call) and called(each) == scope.name]
+    if node.id not in parameters or len(calls) != 1:
+        return None
+    at = parameters.index(node.id) - (parameters[0] == "self")
+    named = {word.arg: word.value for word in calls[0].keywords}
+    plain = calls[0].args if not any(isinstance(each, ast.Starred) for each in calls[0].args) else []
+    return plain[at] if at < len(plain) else named.get(node.id)
+
+
+def remove_suppression(code: EditableCode, cure: RemoveSuppression, diagnostic: Diagnostic) -> Iterator[Fix]:
+    if cure.span.source is code.source:
+        edit = Edit(cure.span.start, cure.span.end, cure.left)
+        message = "Shorten the list of what is suppressed" if cure.left.strip(" #") else "Remove the unused suppression"
+        yield Fix(Applicability.SAFE, message, (edit,))

@@ -1,0 +1,127 @@
+"""A statement put under `torch.no_grad()`, or taken out; what cuts a graph taken away."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from retainlint.diagnostic import Diagnostic, Uncut, UnderNoGrad
+from retainlint.fixes.code import EditableCode
+from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.statements import before, called
+
+
+def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    statement = code.statement_at(cure.span)
+    if cure.reason in ("detach", "data"):
+        for node in ast.walk(statement):
+            yield from _suffix(code, node)
+        yield from _required(code, statement)
+    if cure.reason == "no_grad":
+        for up in (statement, *code.above(statement)):
+            if isinstance(up, ast.With) and len(up.items) == 1 and "no_grad" in code.of(up.items[0].context_expr):
+                yield _unwrapped(code, up)
+            if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield from _undecorated(code, up)
+
+
+def _suffix(code: EditableCode, node: ast.AST) -> Iterator[Fix]:
+    if isinstance(node, ast.Call) and called(node) == "detach" and isinstance(node.func, ast.Attribute):
+        edit = Edit(code.end(node.func.value), code.end(node), "")
+    elif isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.ctx, ast.Load):
+        edit = Edit(code.end(node.value), code.end(node), "")
+    else:
+        return
+    start = edit.start
+    while code.text[start : start + 1] == ")" or code.text[start : start + 1].isspace():  # brackets around what is cut
+        start += 1
+    yield Fix(Applicability.UNSAFE, f"Remove `{code.text[start : edit.end]}`", (Edit(start, edit.end, ""),))
+
+
+def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
+    """A detached tensor whose gradient the program asks for: it is to be a leaf that requires one."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return
+    value, name = statement.value, code.of(statement.targets[0])
+    if isinstance(value, ast.Call) and called(value) == "detach" and f"{name}.grad" in code.text:
+        edit = Edit(code.end(value), code.end(value), ".requires_grad_()")
+        yield Fix(Applicability.UNSAFE, f"Let `{name}` require a gradient", (edit,))
+
+
+def _unwrapped(code: EditableCode, node: ast.With) -> Fix:
+    start, end = code.rows(node)
+    indent = code.indent(node)
+    body = "".join(code.lifted(each, indent) for each in node.body)
+    inner = code.text[code.source.row_starts[code.row_of(code.start(node.body[0])) - 1] : end]
+    if inner.count("#") > body.count("#"):  # comments between the statements would be lost
+        body = _shifted(inner, code.indent(node.body[0]), indent)
+    return Fix(Applicability.UNSAFE, "Record the graph: don't compute it under `no_grad`", (Edit(start, end, body),))
+
+
+def _shifted(text: str, old: str, new: str) -> str:
+    return "".join(new + line[len(old) :] if line.startswith(old) else line for line in text.splitlines(keepends=True))
+
+
+def _undecorated(code: EditableCode, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Fix]:
+    for decorator in node.decorator_list:
+        if "no_grad" in code.of(decorator):
+            row = code.row_of(code.start(decorator))
+            starts = code.source.row_starts
+            yield Fix(
+                Applicability.UNSAFE, f"Remove `@{code.of(decorator)}`", (Edit(starts[row - 1], starts[row], ""),)
+            )
+
+
+def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic) -> Iterator[Fix]:
+    statement, torch = code.statement_at(cure.span), _torch(code)
+    if not torch:
+        return
+    wrapped = statement
+    while True:  # a loop that does nothing else goes under it whole
+        owner = code.parents[wrapped]
+        if not isinstance(owner, ast.For) or len(owner.body) > 1 or owner.orelse:
+            break
+        wrapped = owner
+    for each in dict.fromkeys((wrapped, statement)):
+        yield Fix(Applicability.UNSAFE, f"Put it under `{torch}.no_grad()`", (_under(code, each, torch),))
+    if isinstance(statement, ast.Assign | ast.AugAssign):
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        if isinstance(target, ast.Name):
+            name = target.id
+            yield Fix(
+                Applicability.UNSAFE,
+                f"Change a clone of `{name}`",
+                (before(code, statement, f"{name} = {name}.clone()"),),
+            )
+
+
+def _under(code: EditableCode, statement: ast.stmt, torch: str) -> Edit:
+    start, end = code.rows(statement)
+    indent = code.indent(statement)
+    text = code.lifted(statement, indent + _unit(code, statement))
+    if not code.text[start:end].endswith(("\n", "\r")):
+        text = text.rstrip("\r\n")
+    return Edit(start, end, f"{indent}with {torch}.no_grad():{code.newline(statement)}{text}")
+
+
+def _unit(code: EditableCode, statement: ast.stmt) -> str:
+    """By how much the text indents: as the body that the statement is in, or has, or the first there is."""
+    for node in (statement, *code.above(statement), *ast.walk(code.tree)):
+        body = getattr(node, "body", None)
+        if isinstance(node, ast.stmt) and isinstance(body, list) and code.row_of(code.start(body[0])) > node.lineno:
+            outer, inner = code.indent(node), code.indent(body[0])
+            if inner.startswith(outer) and inner != outer:
+                return inner[len(outer) :]
+    return "    "
+
+
+def _torch(code: EditableCode) -> str:
+    """The name that the module has for torch; "" if it has none."""
+    for node in code.tree.body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "torch" or (alias.name.startswith("torch.") and alias.asname is None):
+                    return alias.asname or "torch"
+    return ""

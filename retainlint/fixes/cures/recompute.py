@@ -1,0 +1,257 @@
+"""What is computed anew: before the backward pass that finds it freed, in each turn of a loop, in each function."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+
+from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, MoveInto
+from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, ScopeNode, Uneditable
+from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.statements import (
+    around,
+    before,
+    calls,
+    copied_before,
+    dependents,
+    first,
+    meets,
+    reads,
+    removed,
+    writes,
+)
+
+MOST_COPIED = 6
+"""Statements that are written a second time; more are a function to be made."""
+
+
+_SPOILS = re.compile(r"backward|step|grad$")
+"""What frees a graph, or changes what it needs."""
+
+
+_ACTS = re.compile(r"backward|step|zero_grad")
+
+
+def _in_body_of(code: EditableCode, built: ast.stmt, later: ast.AST) -> ast.stmt | None:
+    """What is built, or the `with` or `if` before `later` that holds it: a statement of a body in which that is too.
+
+    None if they are in different functions.
+    """
+    while code.within(later, code.block(built).statements) is None:
+        up = code.parents[built]
+        if not isinstance(up, ast.stmt) or isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return None
+        built = up
+    return built
+
+
+def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) -> Iterator[Fix]:
+    backward_pass, built = code.statement_at(cure.backward_pass), code.statement_at(cure.built)
+    holder = _in_body_of(code, built, backward_pass)
+    if holder is None or backward_pass is built:
+        return
+    built = holder
+    block = code.block(built)
+    anchor = around(code, block, backward_pass)
+    if anchor is built:
+        return
+    chain = dependents(built, block.upto(built, anchor), reads(backward_pass))
+    again = [each for each in chain if not calls([each], _ACTS)]
+    if built not in again or len(again) > MOST_COPIED:
+        return
+    behind = _behind_what_spoils(again, block.upto(built, anchor))
+    place = behind[0] if behind else backward_pass  # what stands there is computed anew as it is, once the rest is
+    again = [each for each in again if each not in behind]
+    if not again:
+        return
+    names = ", ".join(sorted(name for name in set().union(*map(writes, again)) if not name.endswith(".*")))
+    what = f"`{names}`" if names else f"`{code.of(built)}`"
+    yield Fix(Applicability.UNSAFE, f"Compute {what} again before this walk", (copied_before(code, place, again),))
+
+
+def _behind_what_spoils(chain: list[ast.stmt], between: list[ast.stmt]) -> list[ast.stmt]:
+    """Those of some statements that stand behind the last walk or step between what is built and its second walk."""
+    spoils = [number for number, each in enumerate(between) if calls([each], _SPOILS)]
+    return [each for each in chain if spoils and each in between[spoils[-1] :]]
+
+
+def compute_where_used(code: EditableCode, cure: ComputeWhereUsed, diagnostic: Diagnostic) -> Iterator[Fix]:
+    built = code.statement(cure.span.start) if cure.span.source is code.source else None
+    if not isinstance(built, ast.Assign) and len(writes := code.writes(code.tree, cure.name)) == 1:
+        built = code.statement(code.start(writes[0]))  # it is built in a function that is called there
+    if not isinstance(built, ast.Assign) or len(built.targets) != 1:
+        return
+    if not isinstance(built.targets[0], ast.Name | ast.Attribute):
+        return
+    name, home = ast.unparse(built.targets[0]), code.scope(built)
+    users, value = _users(code, built, name), _value(code, home, built)
+    if not users or value is None:
+        return
+    reads = [read for user in users for read in code.reads(user, name)]
+    inline = len(reads) == 1 and "." in name and "\n" not in value and not code.writes(users[0], name)
+    message = f"Compute `{value}` where it is used" if inline else f"Compute `{name}` where it is used"
+    if inline:
+        text = value if isinstance(built.value, ast.Call | ast.Name | ast.Attribute) else f"({value})"
+        into: tuple[Edit, ...] = (Edit(code.start(reads[0]), code.end(reads[0]), text),)
+    else:
+        into = tuple(before(code, _user_row(code, user, name), f"{name} = {value}") for user in users)
+    if inline or not _is_read_elsewhere(code, name, users):
+        yield from _made(lambda: Fix(Applicability.UNSAFE, message, (removed(code, built), *into)))
+    yield Fix(Applicability.UNSAFE, message, into)
+
+
+def _made(make: Callable[[], Fix]) -> Iterator[Fix]:
+    try:
+        yield make()
+    except Uneditable:  # a body would be left without statements
+        return
+
+
+def _users(code: EditableCode, built: ast.stmt, name: str) -> list[FunctionNode]:
+    """The functions, of the same class if it is an attribute, that read it and don't make it."""
+    home = code.scope(built)
+    within: ast.AST = code.tree
+    if name.startswith("self."):
+        within = next((up for up in code.above(built) if isinstance(up, ast.ClassDef)), code.tree)
+    found: list[FunctionNode] = []
+    for node in ast.walk(within):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node is not home and code.reads(node, name):
+            above = list(code.above(node))
+            if not any(up in found for up in above) and not (home in above and "." in name):
+                found.append(node)
+    return found
+
+
+def _user_row(code: EditableCode, user: FunctionNode, name: str) -> ast.stmt:
+    return next((each for each in user.body if code.reads(each, name)), first(user.body))
+
+
+def _value(code: EditableCode, home: ScopeNode, built: ast.Assign) -> str | None:
+    """The text of what is computed, with the arguments of `__init__` by the attributes that keep them.
+
+    None if it depends on something that only the function which computes it knows.
+    """
+    text = code.of(built.value)
+    if isinstance(home, ast.Module):
+        return text
+    arguments = {each.arg for each in ast.walk(home.args) if isinstance(each, ast.arg)}
+    stores = {each.id for each in ast.walk(home) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    inner = {
+        each.id for each in ast.walk(built.value) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    own = (arguments | stores) - inner - {"self"}
+    kept = _attributes_of(home)
+    start = code.start(built.value)
+    names = [each for each in ast.walk(built.value) if isinstance(each, ast.Name) and each.id in own]
+    for node in sorted(names, key=code.start, reverse=True):
+        if node.id not in kept:
+            return None
+        at = code.start(node) - start
+        text = f"{text[:at]}{kept[node.id]}{text[at + len(node.id) :]}"
+    return text
+
+
+def _attributes_of(home: FunctionNode) -> dict[str, str]:
+    """The attributes that keep a local name: `self.x = x`, `self.x, self.y = x, y`."""
+    found = {}
+    for node in ast.walk(home):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], node.value
+            pairs = [(target, value)]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+                pairs = list(zip(target.elts, value.elts))
+            for one, other in pairs:
+                if isinstance(one, ast.Attribute) and isinstance(other, ast.Name):
+                    found[other.id] = ast.unparse(one)
+    return found
+
+
+def _is_read_elsewhere(code: EditableCode, name: str, users: list[FunctionNode]) -> bool:
+    """Whether anything that isn't rewritten reads it."""
+    inside = {id(node) for user in users for node in ast.walk(user)}
+    last = name.rpartition(".")[2]
+    for node in ast.walk(code.tree):
+        if id(node) in inside or not isinstance(node, ast.Attribute | ast.Name) or not isinstance(node.ctx, ast.Load):
+            continue
+        if (node.attr == last and "." in name) if isinstance(node, ast.Attribute) else node.id == name:
+            return True
+    return False
+
+
+MOST_MOVED = 8
+"""Statements that are moved together; more are a program to be rewritten."""
+
+
+_MAKES_LEAVES = re.compile(r"requires_grad|Parameter\(|\bnn\.(?!functional)[A-Z]|\boptim\.")
+
+
+def move_into(code: EditableCode, cure: MoveInto, diagnostic: Diagnostic) -> Iterator[Fix]:
+    if cure.loop.source is not code.source:
+        return
+    loop = code.headed(cure.loop) or _closure(code, diagnostic)
+    spans = (cure.span, *(label.span for label in diagnostic.labels if not label.primary))
+    for span in dict.fromkeys(spans):
+        built = code.statement(span.start) if span.source is code.source else None
+        if loop is not None and built is not None and (fix := _of(code, built, loop)) is not None:
+            yield fix
+
+
+def _of(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> Fix | None:
+    """What is made by one statement, and by those behind it that the loop needs, moved into the loop."""
+    holder = _in_body_of(code, built, loop)
+    if holder is None:
+        return None
+    built, block = holder, code.block(holder)
+    anchor = around(code, block, loop)
+    if block.statements.index(anchor) <= block.statements.index(built):
+        return None
+    between = block.upto(built, anchor)
+    moved = dependents(built, between, reads(ast.Module(loop.body, [])))
+    if built not in moved or len(moved) > MOST_MOVED or calls(moved, _ACTS):
+        return None
+    if any(_MAKES_LEAVES.search(code.of(each)) for each in moved):
+        return None
+    return _moved(code, loop, moved, between)
+
+
+def _closure(code: EditableCode, diagnostic: Diagnostic) -> FunctionNode | None:
+    """The function that walks, if what calls it again is no loop but an optimiser's step."""
+    backward_pass = code.statement(diagnostic.primary.span.start)
+    scope = code.scope(backward_pass) if backward_pass is not None else None
+    return scope if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) else None
+
+
+def _moved(code: EditableCode, loop: LoopNode | FunctionNode, moved: list[ast.stmt], between: list[ast.stmt]) -> Fix:
+    written = set().union(*map(writes, moved))
+    target = next((each for each in loop.body if meets(written, reads(each))), None) or first(loop.body)
+    code.rows(target)
+    into = copied_before(code, target, moved)
+    named = _named(written) or code.of(moved[0]).splitlines()[0]
+    what = f"`{named}`" if len(moved) == 1 else f"what makes `{_named(writes(moved[-1])) or named}`"
+    where = "closure" if isinstance(loop, ast.FunctionDef | ast.AsyncFunctionDef) else "loop"
+    if _needed_outside(code, loop, moved, between, written):
+        return Fix(Applicability.UNSAFE, f"Compute {what} anew inside the {where}", (into,))
+    edits = (*(removed(code, each) for each in moved), into)
+    return Fix(Applicability.UNSAFE, f"Compute {what} inside the {where}", edits)
+
+
+def _needed_outside(
+    code: EditableCode, loop: LoopNode | FunctionNode, moved: list[ast.stmt], between: list[ast.stmt], written: set[str]
+) -> bool:
+    """Whether anything but the loop's body, and what follows a loop, reads what is moved."""
+    if any(meets(written, reads(each)) for each in between if each not in moved):
+        return True
+    if isinstance(loop, ast.While):
+        return meets(written, reads(loop.test))
+    if isinstance(loop, ast.For | ast.AsyncFor):
+        return meets(written, reads(loop.iter))
+    inside = {id(node) for each in (*moved, *loop.body) for node in ast.walk(each)}
+    others = (node for node in ast.walk(code.scope(loop)) if isinstance(node, ast.Name | ast.Attribute))
+    return any(
+        id(node) not in inside and isinstance(node.ctx, ast.Load) and ast.unparse(node) in written for node in others
+    )
+
+
+def _named(written: set[str]) -> str:
+    return ", ".join(sorted(name for name in written if not name.endswith(".*")))
