@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -288,3 +288,13 @@ def retain_grad(tensor: Tensor) -> None:
     keep.retains_grad = True  # type: ignore[attr-defined]
     node.prehooks.setdefault(tensor.output, []).append(keep)
     tensor.retains = True
+
+
+def clear_gradients(tensors: Iterable[Tensor], set_to_none: bool) -> None:
+    """Forget the gradients of tensors, or take them out of their graphs and zero them."""
+    for tensor in tensors:
+        if tensor.grad_ is not None and not set_to_none:
+            tensor.grad_.detach_() if tensor.grad_.node is not None else tensor.grad_.requires_grad_(False)
+            tensor.grad_.zero_()
+        elif set_to_none:
+            tensor.grad_ = None

@@ -30,7 +30,6 @@ def finish(array: Any, options: dict[str, Any]) -> Tensor:
 
 
 def tensor(data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
-    """A leaf that copies `data`."""
     return finish(array_of(data, dtype), options)
 
 
@@ -44,7 +43,6 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
 
 
 def from_numpy(array: Array) -> Tensor:
-    """A tensor over the memory of an array."""
     dtypes.of_array(array)
     return Tensor.of(array)
 
@@ -68,29 +66,33 @@ def _filled(shape: Any, value: Any, kind: Any, options: dict[str, Any]) -> Tenso
     return finish(np.full(sizes(shape), value, (kind or dtypes.default()).numpy), options)
 
 
-def zeros(*size: Any, dtype: Any = None, **options: Any) -> Tensor:
-    """Filled with 0."""
-    return _filled(size, 0, dtype, options)
-
-
-def ones(*size: Any, dtype: Any = None, **options: Any) -> Tensor:
-    """Filled with 1."""
-    return _filled(size, 1, dtype, options)
-
-
-def empty(*size: Any, dtype: Any = None, **options: Any) -> Tensor:
-    """Not to be relied on; here, filled with 0."""
-    return _filled(size, 0, dtype, options)
-
-
 def full(size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
-    """Filled with a number, whose dtype it takes."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     return _filled((size,), value, dtype or dtypes.of_scalar(value), options)
 
 
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    return _filled(input.array.shape, fill_value, dtype or input.dtype, options)
+
+
+def _filling(value: float) -> tuple[Any, Any]:
+    """The factories of tensors filled with one number: by sizes, and in the shape of another tensor."""
+
+    def make(*size: Any, dtype: Any = None, **options: Any) -> Tensor:
+        return _filled(size, value, dtype, options)
+
+    def make_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
+        return full_like(input, value, dtype=dtype, **options)
+
+    return make, make_like
+
+
+zeros, zeros_like = _filling(0)
+ones, ones_like = _filling(1)
+empty, empty_like = _filling(0)  # what they hold is not to be relied on
+
+
 def eye(n: int, m: int | None = None, *, dtype: Any = None, **options: Any) -> Tensor:
-    """1 on the diagonal."""
     return finish(np.eye(n, m, dtype=(dtype or dtypes.default()).numpy), options)
 
 
@@ -114,31 +116,6 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
     return finish(
         (base ** np.linspace(float(start), float(end), steps)).astype((dtype or dtypes.default()).numpy), options
     )
-
-
-def _like(input: Tensor, make: Any, dtype: Any, options: dict[str, Any]) -> Tensor:
-    kind = dtype or input.dtype
-    return finish(make(input.array.shape, kind.numpy), options)
-
-
-def zeros_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
-    """Zeros of the same shape."""
-    return _like(input, np.zeros, dtype, options)
-
-
-def ones_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
-    """Ones of the same shape."""
-    return _like(input, np.ones, dtype, options)
-
-
-def empty_like(input: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
-    """Not to be relied on; here, zeros."""
-    return _like(input, np.zeros, dtype, options)
-
-
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
-    """Filled with a number."""
-    return _like(input, lambda shape, kind: np.full(shape, fill_value, kind), dtype, options)
 
 
 def _new(make: Any) -> Any:

@@ -13,8 +13,7 @@ import numpy as np
 from retainlint.numeric.creation import as_tensor, tensor
 from retainlint.numeric.lacking import LackingUse
 from retainlint.numeric.operations.pieces import stack
-from retainlint.numeric.random import DEFAULT, Generator
-from retainlint.numeric.random_tensors import randint, randperm
+from retainlint.numeric.random import DEFAULT, Generator, randint, randperm
 from retainlint.numeric.tensor import Tensor
 
 T = TypeVar("T")

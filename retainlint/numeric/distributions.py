@@ -12,7 +12,7 @@ from retainlint.numeric.lacking import LackingName
 from retainlint.numeric.layout import Size
 from retainlint.numeric.operations.losses import binary_cross_entropy_with_logits
 from retainlint.numeric.operations.pieces import broadcast_tensors
-from retainlint.numeric.random_tensors import bernoulli, multinomial, normal, rand
+from retainlint.numeric.random import bernoulli, multinomial, normal, rand
 from retainlint.numeric.tensor import Tensor
 
 
@@ -34,7 +34,6 @@ class Distribution:
         return (*sample_shape, *self.batch_shape, *self.event_shape)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """A draw, without graph."""
         with no_grad():
             found: Tensor = self.rsample(sample_shape)
         return found
@@ -44,11 +43,9 @@ class Distribution:
         raise NotImplementedError
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density, or probability."""
         raise NotImplementedError
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
@@ -82,7 +79,6 @@ class Normal(Distribution):
     variance = property(lambda self: self.scale.pow(2))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """A draw, without graph."""
         shape = self._extended(sample_shape)
         with no_grad():
             found: Tensor = normal(self.loc.expand(shape), self.scale.expand(shape))
@@ -102,20 +98,39 @@ class Normal(Distribution):
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
     def cdf(self, value: Any) -> Any:
-        """The probability of less."""
         return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
 
     def __repr__(self) -> str:
         return _shown(self, loc=self.loc, scale=self.scale)
 
 
-class Categorical(Distribution):
-    """One of several classes."""
+class _ByChances(Distribution):
+    """A distribution that is given `probs` or `logits`, and works out the other when it is asked for."""
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, probs: Any, logits: Any) -> None:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         self._given = "probs" if probs is not None else "logits"
+
+    def _safe_probs(self) -> Any:
+        eps = float(np.finfo(self.probs.array.dtype).eps)
+        return self.probs.clamp(min=eps, max=1 - eps)
+
+    def _other(self, name: str) -> Any:
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("probs", "logits"):
+            return super().__getattr__(name)
+        found = self.__dict__[name] = self._other(name)
+        return found
+
+
+class Categorical(_ByChances):
+    """One of several classes."""
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        super().__init__(probs, logits)
         if probs is not None:
             self.probs = probs / probs.sum(-1, keepdim=True)
             _check((self.probs.array >= 0) & ~np.isnan(self.probs.array), self, "probs", self.probs, "Simplex()")
@@ -127,18 +142,10 @@ class Categorical(Distribution):
         self._events = param.array.shape[-1]
         self.batch_shape = Size(param.array.shape[:-1])
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "logits":
-            eps = float(np.finfo(self.probs.array.dtype).eps)
-            self.logits = self.probs.clamp(min=eps, max=1 - eps).log()
-            return self.logits
-        if name == "probs":
-            self.probs = self.logits.softmax(-1)
-            return self.probs
-        return super().__getattr__(name)
+    def _other(self, name: str) -> Any:
+        return self._safe_probs().log() if name == "logits" else self.logits.softmax(-1)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Numbers of classes."""
         count = math.prod(sample_shape)
         flat = Tensor.of(self.probs.array.reshape(-1, self._events))
         drawn = multinomial(flat, count, True).array.T
@@ -156,33 +163,26 @@ class Categorical(Distribution):
         return _shown(self, **{self._given: getattr(self, self._given)})
 
 
-class Bernoulli(Distribution):
+class Bernoulli(_ByChances):
     """0 or 1."""
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        super().__init__(probs, logits)
         if probs is not None:
             (self.probs,) = _all(probs)
             kept = (self.probs.array >= 0) & (self.probs.array <= 1)
             _check(kept, self, "probs", self.probs, "Interval(lower_bound=0.0, upper_bound=1.0)")
         else:
             (self.logits,) = _all(logits)
-        self.batch_shape = (self.probs if probs is not None else self.logits).shape
+        self.batch_shape = getattr(self, self._given).shape
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "logits":
-            eps = float(np.finfo(self.probs.array.dtype).eps)
-            safe = self.probs.clamp(min=eps, max=1 - eps)
-            self.logits = safe.log() - (-safe).log1p()
-            return self.logits
+    def _other(self, name: str) -> Any:
         if name == "probs":
-            self.probs = self.logits.sigmoid()
-            return self.probs
-        return super().__getattr__(name)
+            return self.logits.sigmoid()
+        safe = self._safe_probs()
+        return safe.log() - (-safe).log1p()
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """A draw, without graph."""
         with no_grad():
             return bernoulli(self.probs.expand(self._extended(sample_shape)))
 
@@ -227,7 +227,6 @@ class Independent(Distribution):
         return value.sum(list(range(-self.count, 0))) if self.count else value
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """A draw, without graph."""
         found: Tensor = self.base_dist.sample(sample_shape)
         return found
 

@@ -63,21 +63,13 @@ class dtype:  # noqa: N801 -- torch's name
 
 
 float64 = dtype("float64", "f8", "Double")
-
 float32 = dtype("float32", "f4", "Float")
-
 float16 = dtype("float16", "f2", "Half")
-
 int64 = dtype("int64", "i8", "Long")
-
 int32 = dtype("int32", "i4", "Int")
-
 int16 = dtype("int16", "i2", "Short")
-
 int8 = dtype("int8", "i1", "Char")
-
 uint8 = dtype("uint8", "u1", "Byte")
-
 bool_ = dtype("bool", "?", "Bool")
 
 
@@ -99,13 +91,9 @@ class _Bfloat16(dtype):
 
 
 bfloat16 = _Bfloat16()
-
 ALL = (float64, float32, float16, int64, int32, int16, int8, uint8, bool_)
-
 ALIASES = {"float": float32, "double": float64, "half": float16, "long": int64, "int": int32, "short": int16}
-
 _OF_ARRAY = {kind.numpy: kind for kind in ALL}
-
 _DEFAULT = [float32]
 
 
@@ -118,12 +106,10 @@ def of_array(array: Array) -> dtype:
 
 
 def default() -> dtype:
-    """The floating kind of what is made from Python floats."""
     return _DEFAULT[0]
 
 
 def set_default(kind: dtype) -> None:
-    """`torch.set_default_dtype`."""
     _DEFAULT[0] = kind
 
 

@@ -21,7 +21,6 @@ class Handle:
         self._remove: Callable[[], None] | None = remove
 
     def remove(self) -> None:
-        """Take the hook off again."""
         if self._remove is not None:
             self._remove()
         self._remove = None
@@ -53,7 +52,6 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Walk the graph from here."""
     backward_pass.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
@@ -104,7 +102,6 @@ class GradFn:
         return tuple((None, 0) if edge is None else (shown(edge.node), edge.output) for edge in self.node.next)
 
     def name(self) -> str:
-        """The name of the backward function."""
         return "torch::autograd::AccumulateGrad" if self.node.is_leaf else self.node.op
 
     @property

@@ -14,15 +14,14 @@ from typing import Any
 from retainlint.numeric import (
     autograd_function,
     backward_pass,
+    checkpoint,
     creation,
     data,
     distributions,
     dtypes,
-    extras,
     grad_mode,
     printing,
     random,
-    random_tensors,
     transforms,
 )
 from retainlint.numeric.lacking import LackingModule, LackingName
@@ -35,8 +34,8 @@ from retainlint.numeric.nn import (
     init,
     layers,
     module,
-    parametrizations,
     recurrent,
+    weights,
 )
 from retainlint.numeric.operations import (
     arithmetic,
@@ -47,7 +46,6 @@ from retainlint.numeric.operations import (
     losses,
     ordering,
     pieces,
-    places,
     pooling,
     products,
     reductions,
@@ -55,7 +53,7 @@ from retainlint.numeric.operations import (
 )
 from retainlint.numeric.operations import layers as layer_operations
 from retainlint.numeric.operations.registry import Operation
-from retainlint.numeric.optim import lbfgs, lr_scheduler, optimizers
+from retainlint.numeric.optim import grad_scaler, lbfgs, lr_scheduler, optimizers
 from retainlint.numeric.tensor import Tensor
 
 VERSION = "2.13.0"
@@ -79,6 +77,11 @@ def _public(*sources: Any) -> dict[str, Any]:
             if own and not name.startswith("_") and not name.endswith("_"):
                 found[name] = value
     return found
+
+
+def _of(source: Any, names: str) -> dict[str, Any]:
+    """Some names of a module, or a class."""
+    return {name: getattr(source, name) for name in names.split()}
 
 
 def _module(name: str, **contents: Any) -> FaceModule:
@@ -116,18 +119,14 @@ def _nn() -> dict[str, FaceModule]:
     contents: dict[str, Any] = {"Module": module.Module, "Parameter": module.Parameter}
     for source in (calling, layers, containers, recurrent, attention):
         contents |= _modules_of(source)
-    clipping = {name: getattr(extras, name) for name in ("clip_grad_norm_", "clip_grad_value_")}
-    vectors = {name: getattr(extras, name) for name in ("parameters_to_vector", "vector_to_parameters")}
+    clipping = _of(weights, "clip_grad_norm_ clip_grad_value_")
     recipes = {
         name: value for name, value in vars(init).items() if name.endswith("_") or name.startswith(("calc", "_calc"))
     }
     calls = _public(functional, losses, pooling, images)
-    calls |= {"linear": products.linear, "bilinear": products.bilinear}
-    calls |= {"layer_norm": layer_operations.layer_norm, "batch_norm": layer_operations.batch_norm}
-    norms = {"spectral_norm": parametrizations.spectral_norm, "weight_norm": parametrizations.weight_norm}
-    names = ("register_parametrization", "cached", "is_parametrized")
-    parametrize = _module("torch.nn.utils.parametrize", **{name: getattr(parametrizations, name) for name in names})
-    utils = {**clipping, **vectors, **norms}
+    calls |= _of(products, "linear bilinear") | _of(layer_operations, "layer_norm batch_norm")
+    utils = clipping | _of(weights, "parameters_to_vector vector_to_parameters spectral_norm weight_norm")
+    parametrize = _of(weights, "register_parametrization cached is_parametrized")
     made = {
         "torch.nn.functional": _module("torch.nn.functional", **calls),
         "torch.nn.init": _module("torch.nn.init", **recipes),
@@ -138,7 +137,7 @@ def _nn() -> dict[str, FaceModule]:
             "torch.nn.modules.loss", Module=module.Module, _Loss=calling._Loss, **_losses()
         ),
         "torch.nn.utils": _module("torch.nn.utils", **utils),
-        "torch.nn.utils.parametrize": parametrize,
+        "torch.nn.utils.parametrize": _module("torch.nn.utils.parametrize", **parametrize),
         "torch.nn.utils.clip_grad": _module("torch.nn.utils.clip_grad", **clipping),
     }
     made["torch.nn"] = _module("torch.nn", **contents)
@@ -153,7 +152,7 @@ def _autograd() -> dict[str, FaceModule]:
         "Function": autograd_function.Function,
         **blocks,
     }
-    contents |= {"Variable": variable, "set_detect_anomaly": extras.Ignored, "detect_anomaly": extras.Ignored}
+    contents |= {"Variable": variable, "set_detect_anomaly": Ignored, "detect_anomaly": Ignored}
     function = {"Function": autograd_function.Function, "once_differentiable": autograd_function.once_differentiable}
     return {
         "torch.autograd": _module("torch.autograd", **contents),
@@ -164,6 +163,22 @@ def _autograd() -> dict[str, FaceModule]:
         "torch.autograd.variable": _module("torch.autograd.variable", Variable=variable),
         "torch.autograd.grad_mode": _module("torch.autograd.grad_mode", **blocks),
     }
+
+
+class Ignored:
+    """A block and decorator without effect, whatever it is given: autocast, anomaly detection, profilers."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __enter__(self) -> Ignored:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def __call__(self, function: Any) -> Any:
+        return function
 
 
 class _TensorLike(type):
@@ -193,15 +208,11 @@ class _Finfo:
         self.bits = found.bits
 
 
-def _seed_both(seed: int) -> Any:
-    return random.manual_seed(seed)
-
-
 def _elsewhere() -> dict[str, FaceModule]:
     """Other devices: there are none."""
     no = lambda *args, **kwargs: False  # noqa: E731
     nothing = lambda *args, **kwargs: None  # noqa: E731
-    amp = {"GradScaler": extras.GradScaler, "autocast": extras.Ignored}
+    amp = {"GradScaler": grad_scaler.GradScaler, "autocast": Ignored}
     quiet = {"manual_seed": nothing, "manual_seed_all": nothing, "empty_cache": nothing, "synchronize": nothing}
     cuda_amp = _module("torch.cuda.amp", **amp)
     cuda = _module("torch.cuda", is_available=no, device_count=lambda: 0, amp=cuda_amp, **quiet)
@@ -231,8 +242,8 @@ def _optim() -> dict[str, FaceModule]:
 
 
 def _linear_algebra() -> dict[str, Any]:
-    names = ("cholesky", "solve", "solve_triangular", "det", "inverse", "logdet", "cholesky_solve")
-    return {name: getattr(products, name) for name in names} | {"inv": products.inverse}
+    names = "cholesky solve solve_triangular det inverse logdet cholesky_solve"
+    return _of(products, names) | {"inv": products.inverse}
 
 
 def _others() -> dict[str, FaceModule]:
@@ -244,10 +255,10 @@ def _others() -> dict[str, FaceModule]:
         "torch.utils.data": _public(data),
         "torch.utils.data.dataset": _public(data),
         "torch.utils.data.dataloader": _public(data),
-        "torch.utils.checkpoint": {"checkpoint": extras.checkpoint},
+        "torch.utils.checkpoint": {"checkpoint": checkpoint.checkpoint},
         "torch.linalg": {**_linear_algebra(), "vector_norm": reductions.vector_norm, "norm": reductions.vector_norm},
         "torch.func": _public(transforms),
-        "torch.random": _public(random),
+        "torch.random": _of(random, "Generator manual_seed seed initial_seed get_rng_state set_rng_state"),
         "torch.special": {"expit": elementwise.sigmoid, "logsumexp": reductions.logsumexp},
         "torch.functional": {"einsum": products.einsum},
     }
@@ -258,48 +269,46 @@ def _others() -> dict[str, FaceModule]:
     return made
 
 
-IN_PLACE = ("relu_", "sigmoid_", "tanh_", "exp_", "sqrt_", "clamp_", "zero_", "detach_", "abs_", "neg_")
-
-
 def _top() -> dict[str, Any]:
-    contents = _public(
-        arithmetic,
-        elementwise,
-        reductions,
-        ordering,
-        products,
-        indexing,
-        places,
-        shapes,
-        pieces,
-        creation,
-        random_tensors,
-        conversions,
-    )
-    contents |= _linear_algebra() | _public(layer_operations) | _classes(grad_mode) | _dtypes() | _public(random)
-    contents |= {name: getattr(arithmetic, name) for name in ("pow", "div", "add", "sub", "mul")}
-    contents |= {"dropout": functional.dropout, "prelu": functional.prelu, "selu": functional.selu}
-    contents |= {"cosine_similarity": losses.cosine_similarity, "layer_norm": layer_operations.layer_norm}
-    contents |= {"Tensor": Tensor, "Size": Size, "dtype": dtypes.dtype, "device": dtypes.device, "finfo": _Finfo}
-    contents |= {"Generator": random.Generator, "default_generator": random.DEFAULT, "manual_seed": _seed_both}
+    operations = (arithmetic, elementwise, reductions, ordering, products, pieces, indexing, shapes, conversions)
+    contents = _public(*operations, layer_operations, creation, random)
+    contents |= _linear_algebra() | _classes(grad_mode) | _dtypes()
+    contents |= _of(Tensor, "relu_ sigmoid_ tanh_ exp_ sqrt_ clamp_ zero_ detach_ abs_ neg_")
+    contents |= _of(Tensor, "numel is_floating_point is_complex is_inference get_device")
+    contents |= _of(arithmetic, "pow div add sub mul") | _of(functional, "dropout prelu selu")
+    contents |= _of(losses, "cosine_similarity") | _of(pooling, "avg_pool1d adaptive_avg_pool1d")
+    contents |= _of(grad_mode, "is_grad_enabled is_inference_mode_enabled") | _of(printing, "set_printoptions")
+    contents |= _of(images, "pixel_shuffle") | _of(transforms, "vmap") | _of(math, "pi e inf nan")
     contents |= {
-        "is_grad_enabled": grad_mode.is_grad_enabled,
-        "is_inference_mode_enabled": grad_mode.is_inference_mode_enabled,
+        "__version__": VERSION,
+        "Size": Size,
+        "Tensor": Tensor,
+        "absolute": elementwise.abs,
+        "autocast": Ignored,
+        "clip": elementwise.clamp,
+        "concat": pieces.cat,
+        "concatenate": pieces.cat,
+        "contiguous_format": "torch.contiguous_format",
+        "default_generator": random.DEFAULT,
+        "device": dtypes.device,
+        "divide": arithmetic.div,
+        "dtype": dtypes.dtype,
+        "finfo": _Finfo,
+        "get_default_dtype": dtypes.default,
+        "get_num_threads": lambda: 1,
+        "is_tensor": lambda value: isinstance(value, Tensor),
+        "multiply": arithmetic.mul,
+        "negative": arithmetic.neg,
+        "newaxis": None,
+        "preserve_format": "torch.preserve_format",
+        "result_type": lambda a, b: dtypes.promote(a.dtype, b.dtype),
+        "set_default_dtype": dtypes.set_default,
+        "set_num_threads": lambda count: None,
+        "strided": "torch.strided",
+        "subtract": arithmetic.sub,
+        "true_divide": arithmetic.true_divide,
+        "use_deterministic_algorithms": lambda *args, **kwargs: None,
     }
-    contents |= {"set_printoptions": printing.set_printoptions, "set_default_dtype": dtypes.set_default}
-    contents |= {"get_default_dtype": dtypes.default, "is_tensor": lambda value: isinstance(value, Tensor)}
-    questions = ("numel", "is_floating_point", "is_complex", "is_inference", "get_device")
-    contents |= {name: getattr(Tensor, name) for name in (*questions, *IN_PLACE)}
-    contents |= {"set_num_threads": lambda count: None, "get_num_threads": lambda: 1, "autocast": extras.Ignored}
-    contents |= {"use_deterministic_algorithms": lambda *args, **kwargs: None, "strided": "torch.strided"}
-    contents |= {name: getattr(pooling, name) for name in ("avg_pool1d", "adaptive_avg_pool1d")}
-    contents |= {"vmap": transforms.vmap, "pixel_shuffle": images.pixel_shuffle}
-    contents |= {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}
-    contents |= {"clip": elementwise.clamp, "multiply": arithmetic.mul, "true_divide": arithmetic.true_divide}
-    contents |= {"subtract": arithmetic.sub, "divide": arithmetic.div, "absolute": elementwise.abs}
-    contents |= {"concat": pieces.cat, "concatenate": pieces.cat, "negative": arithmetic.neg}
-    contents |= {"result_type": lambda a, b: dtypes.promote(a.dtype, b.dtype), "__version__": VERSION}
-    contents |= {"contiguous_format": "torch.contiguous_format", "preserve_format": "torch.preserve_format"}
     return contents
 
 
@@ -311,7 +320,6 @@ def build() -> dict[str, FaceModule]:
         parent, _, own = name.rpartition(".")
         if parent:
             made[parent].__dict__[own] = child
-    top.__dict__["enable_grad"] = grad_mode.enable_grad
     _rename()
     return made
 

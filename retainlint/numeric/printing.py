@@ -29,7 +29,6 @@ PROFILES = {"default": Options(), "short": Options(2, 1000, 2), "full": Options(
 
 
 def set_printoptions(profile: str | None = None, **options: Any) -> None:
-    """Change how tensors are printed."""
     if profile is not None:
         OPTIONS.__dict__.update(PROFILES[profile].__dict__)
     for name, value in options.items():

@@ -110,7 +110,6 @@ class Tensor:
             self.leaf_needs = bool(wanted)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Let a leaf require a gradient, or not."""
         self.requires_grad = requires_grad
         return self
 
@@ -214,7 +213,6 @@ class Tensor:
         return False
 
     def is_inference(self) -> bool:
-        """Whether it was made in inference mode."""
         return self.made_in_inference
 
     ndimension, nelement = dim, numel

@@ -192,7 +192,6 @@ _WINDOWS: Options = {
     "count_include_pad": True,
 }
 _LENGTHS = "kernel_size stride padding"
-
 AvgPool1d = _calling("AvgPool1d", pooling.avg_pool1d, _LENGTHS, _LinePool, **_WINDOWS)
 AvgPool2d = _calling("AvgPool2d", pooling.avg_pool2d, _LENGTHS, _AvgPool, **_WINDOWS, divisor_override=None)
 AvgPool3d = _calling("AvgPool3d", pooling.avg_pool3d, _LENGTHS, _AvgPool, **_WINDOWS, divisor_override=None)

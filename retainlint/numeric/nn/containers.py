@@ -42,18 +42,15 @@ class _Listed(Module):
         self.extend(m for m in known if m is not None)
 
     def append(self, module: Module) -> Any:
-        """Add one at the end."""
         self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Any:
-        """Add several at the end."""
         for module in modules:
             self.append(module)
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put one in front of another."""
         known = list(self._modules.values())
         known.insert(index, module)
         self._modules.clear()
@@ -149,7 +146,6 @@ class ModuleDict(_Named):
         return self._modules
 
     def update(self, modules: Any) -> None:
-        """Add several."""
         for name, module in modules.items() if isinstance(modules, Mapping) else modules:
             self.add_module(name, module)
 
@@ -167,7 +163,6 @@ class ParameterList(Module):
             self.append(value)
 
     def append(self, value: Any) -> Any:
-        """Add one at the end; a tensor becomes a parameter."""
         setattr(self, str(self._size), value if isinstance(value, Parameter) else Parameter(value))
         self._size += 1
         return self

@@ -9,120 +9,97 @@ import numpy as np
 from retainlint.numeric.lacking import LackingUse
 from retainlint.numeric.operations import elementwise as _f
 from retainlint.numeric.operations.layers import dropout_, embedding_, layer_norm
-from retainlint.numeric.random import DEFAULT
-from retainlint.numeric.random_tensors import exponential
+from retainlint.numeric.random import DEFAULT, exponential
 from retainlint.numeric.tensor import Tensor
 
 
 def relu(input: Tensor, inplace: bool = False) -> Any:
-    """The elements above 0."""
     return input.relu_() if inplace else _f.relu(input)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Any:
-    """The elements between 0 and 6."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """The elements, cut off at both ends."""
     return _f.hardtanh_(input, into=input if inplace else None, low=min_val, high=max_val)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    """The elements, those below 0 made small."""
     return _f.leaky_relu_(input, into=input if inplace else None, slope=negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """x above 0, alpha (exp(x) - 1) below."""
     return _f.elu_(input, into=input if inplace else None, alpha=float(alpha), scale=1.0)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Any:
-    """elu, scaled."""
     return _f.selu_(input, into=input if inplace else None, alpha=_f.SELU_ALPHA, scale=_f.SELU_SCALE)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """elu with a continuous slope."""
     return _f.elu_(input / alpha, alpha=1.0, scale=1.0) * alpha
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Any:
-    """x times the normal distribution function."""
     return _f.gelu_(input, approximate=approximate)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Any:
-    """x sigmoid(x)."""
     return _f.silu_(input, into=input if inplace else None)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Any:
-    """x tanh(softplus(x))."""
     return input * _f.tanh(softplus(input))
 
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Any:
-    """log(1 + exp(beta x)) / beta."""
     return _f.softplus_(input, beta=beta, threshold=threshold)
 
 
 def softsign(input: Tensor) -> Any:
-    """x / (1 + |x|)."""
     return input / (input.abs() + 1)
 
 
 def logsigmoid(input: Tensor) -> Any:
-    """log(sigmoid(x))."""
     return _f.log_sigmoid(input)
 
 
 def tanhshrink(input: Tensor) -> Any:
-    """x - tanh(x)."""
     return input - input.tanh()
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Any:
-    """A straight sigmoid."""
     return relu6(input + 3) / 6
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Any:
-    """x hardsigmoid(x)."""
     return input * relu6(input + 3) / 6
 
 
 def prelu(input: Tensor, weight: Tensor) -> Any:
-    """The elements, those below 0 times a weight."""
     if weight.array.size > 1:
         weight = weight.reshape([-1 if i == 1 else 1 for i in range(input.array.ndim)])
     return _f.prelu_(input, weight)
 
 
 def sigmoid(input: Tensor) -> Any:
-    """1 / (1 + exp(-x))."""
     return _f.sigmoid(input)
 
 
 def tanh(input: Tensor) -> Any:
-    """The hyperbolic tangent."""
     return _f.tanh(input)
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """exp(x), scaled to sum 1."""
     return input.softmax(_old_dim(dim, input), dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """softmax(-x)."""
     return (-input).softmax(_old_dim(dim, input), dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """log(softmax(x))."""
     return input.log_softmax(_old_dim(dim, input), dtype)
 
 
@@ -186,7 +163,6 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """The rows of `weight` with these numbers."""
     if max_norm is not None:
         raise LackingUse("torch.nn.functional.embedding(max_norm=...)")
     beyond = (input.array < 0) | (input.array >= weight.array.shape[0])
@@ -196,13 +172,11 @@ def embedding(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Any:
-    """1 at the place of each number."""
     count = int(tensor.array.max()) + 1 if num_classes == -1 else num_classes
     return Tensor.of(np.eye(count, dtype=np.int64)[tensor.array])
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
-    """Scaled to norm 1."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retainlint.numeric.grad_mode import no_grad
-from retainlint.numeric.random_tensors import randn
+from retainlint.numeric.random import randn
 from retainlint.numeric.tensor import Tensor
 
 
@@ -32,53 +32,45 @@ _calculate_fan_in_and_fan_out = _fans
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform numbers."""
     with no_grad():
         found: Tensor = tensor.uniform_(a, b, generator=generator)
     return found
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal numbers."""
     with no_grad():
         found: Tensor = tensor.normal_(mean, std, generator=generator)
     return found
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere."""
     with no_grad():
         found: Tensor = tensor.fill_(val)
     return found
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """1 everywhere."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """0 everywhere."""
     with no_grad():
         found: Tensor = tensor.zero_()
     return found
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """1 on the diagonal."""
     with no_grad():
         tensor.copy_(Tensor.of(np.eye(*tensor.array.shape, dtype=tensor.array.dtype)))
     return tensor
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Glorot's uniform numbers."""
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Glorot's normal numbers."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
@@ -90,7 +82,6 @@ def _kaiming(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """He's uniform numbers."""
     bound = math.sqrt(3.0) * _kaiming(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
@@ -98,12 +89,10 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """He's normal numbers."""
     return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Orthogonal rows or columns."""
     rows = tensor.array.shape[0]
     flat = randn(rows, tensor.array.size // rows, dtype=tensor.dtype, generator=generator).array
     flat = flat.T if rows < flat.shape[1] else flat

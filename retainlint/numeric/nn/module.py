@@ -6,6 +6,7 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from retainlint.numeric.backward_pass import clear_gradients
 from retainlint.numeric.creation import zeros
 from retainlint.numeric.dtypes import dtype
 from retainlint.numeric.grad_mode import no_grad
@@ -179,7 +180,6 @@ class Module:
     # -- registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under a name."""
         if param is None:
             self._parameters[name] = None
         else:
@@ -193,7 +193,6 @@ class Module:
         (self._transient.discard if persistent else self._transient.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a child under a name."""
         self._modules[name] = module
 
     register_module = add_module
@@ -215,11 +214,9 @@ class Module:
                 yield from child.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
-        """This module and all below it."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules right below this one."""
         seen: set[Module] = set()
         for name, child in self._modules.items():
             if child is not None and child not in seen:
@@ -227,7 +224,6 @@ class Module:
                 yield name, child
 
     def children(self) -> Iterator[Module]:
-        """The modules right below this one."""
         return (child for _, child in self.named_children())
 
     def _named(self, room: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
@@ -241,25 +237,20 @@ class Module:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """All parameters with their paths."""
         return self._named("_parameters", prefix, recurse)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters."""
         return (value for _, value in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """All buffers with their paths."""
         return self._named("_buffers", prefix, recurse)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers."""
         return (value for _, value in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
-        """The module at a path."""
         found: Any = self
         for name in target.split(".") if target else []:
             found = getattr(found, name)
@@ -267,7 +258,6 @@ class Module:
         return module
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a path."""
         path, _, name = target.rpartition(".")
         found: Parameter = getattr(self.get_submodule(path), name)
         return found
@@ -289,13 +279,11 @@ class Module:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copy a state into this module, in place; RuntimeError where it doesn't fit."""
         return load(self, state_dict, strict, assign)
 
     # -- changing all
 
     def apply(self, fn: Callable[[Module], Any]) -> Any:
-        """Call `fn` with each module below, then with this one."""
         for child in self.children():
             child.apply(fn)
         fn(self)
@@ -314,7 +302,6 @@ class Module:
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Convert all floating tensors."""
         kind = next((a for a in args if isinstance(a, dtype)), kwargs.get("dtype"))
         others = [a for a in args if not isinstance(a, dtype)]
         device = kwargs.get("device", others[0] if others else None)
@@ -323,60 +310,42 @@ class Module:
         return self if kind is None else self._convert(lambda t: t.to(kind) if t.dtype.is_floating_point else t)
 
     def float(self) -> Any:
-        """Convert to float32."""
         return self._convert(lambda t: t.float() if t.dtype.is_floating_point else t)
 
     def double(self) -> Any:
-        """Convert to float64."""
         return self._convert(lambda t: t.double() if t.dtype.is_floating_point else t)
 
     def cpu(self) -> Any:
-        """It is there already."""
         return self
 
     def cuda(self, device: Any = None) -> Any:
-        """There is none."""
         raise AssertionError("Torch not compiled with CUDA enabled")
 
     def train(self, mode: bool = True) -> Any:
-        """Set training mode here and below."""
         for module in self.modules():
             object.__setattr__(module, "training", mode)
         return self
 
     def eval(self) -> Any:
-        """Set evaluation mode."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Let all parameters require a gradient, or not."""
         for parameter in self.parameters():
             parameter.requires_grad = requires_grad
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget, or zero, all gradients."""
-        for parameter in self.parameters():
-            if parameter.grad_ is None:
-                continue
-            if set_to_none:
-                parameter.grad_ = None
-            else:
-                parameter.grad_.detach_() if parameter.grad_.node is not None else parameter.grad_.requires_grad_(False)
-                parameter.grad_.zero_()
+        clear_gradients(self.parameters(), set_to_none)
 
     def share_memory(self) -> Any:
-        """One process: nothing to do."""
         return self
 
     # -- hooks
 
     def register_forward_hook(self, hook: Callable[..., Any], **options: Any) -> Handle:
-        """Call `hook(module, args, result)` after forward."""
         return registered(self._forward_hooks, hook)
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], **options: Any) -> Handle:
-        """Call `hook(module, args)` before forward."""
         return registered(self._forward_pre_hooks, hook)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
@@ -386,7 +355,6 @@ class Module:
     # -- how it looks
 
     def extra_repr(self) -> str:
-        """What stands between the brackets."""
         return ""
 
     def _get_name(self) -> str:

@@ -197,7 +197,6 @@ def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 
 @method()
 def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """self / other, in place."""
     if rounding_mode is None:
         true_divide(self, other, into=self)
         return self
@@ -206,7 +205,6 @@ def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
 
 @method("__floordiv__")
 def floor_divide(self: Any, other: Any) -> Any:
-    """The quotient, rounded down."""
     return div(self, other, rounding_mode="floor")
 
 
@@ -228,7 +226,6 @@ def pow(self: Any, exponent: Any) -> Any:
 
 @method("__ipow__")
 def pow_(self: Tensor, exponent: Any) -> Tensor:
-    """self ** exponent, in place."""
     _pow(self, exponent, self)
     return self
 
@@ -261,13 +258,11 @@ def fmod(self: Any, other: Any) -> Any:
 
 @method()
 def lerp(self: Tensor, end: Tensor, weight: Any) -> Any:
-    """self + weight * (end - self)."""
     return lerp_tensor(self, end, weight) if isinstance(weight, Tensor) else lerp_number(self, end, weight=weight)
 
 
 @method()
 def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """self + weight * (end - self), in place."""
     if isinstance(weight, Tensor):
         lerp_tensor(self, end, weight, into=self)
     else:
@@ -277,5 +272,4 @@ def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 @method("__pos__")
 def positive(self: Tensor) -> Tensor:
-    """self."""
     return self

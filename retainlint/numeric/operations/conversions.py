@@ -41,7 +41,6 @@ def _device(name: Any) -> device:
 
 @method()
 def type_as(self: Tensor, other: Tensor) -> Any:
-    """In the dtype of `other`."""
     return to(self, other.dtype)
 
 
@@ -96,7 +95,6 @@ logical_and, logical_or, logical_xor = _logical(np.logical_and), _logical(np.log
 
 
 def logical_not(self: Tensor) -> Tensor:
-    """Where the elements are 0."""
     return Tensor.of(np.logical_not(self.array))
 
 
@@ -134,18 +132,15 @@ Tensor.isnan, Tensor.isinf, Tensor.isfinite = isnan, isinf, isfinite  # type: ig
 
 @method()
 def equal(self: Tensor, other: Tensor) -> bool:
-    """Whether shapes and all elements are the same."""
     same: bool = np.array_equal(self.array, other.array)
     return same
 
 
 @method()
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all elements are about the same."""
     return bool(np.allclose(self.array, other.array, rtol, atol, equal_nan))
 
 
 @method()
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Which elements are about the same."""
     return Tensor.of(np.isclose(self.array, other.array, rtol, atol, equal_nan))

@@ -39,7 +39,6 @@ def mask(tensor: Tensor, kept: Any) -> Tensor:
 
 
 def erf_array(x: Any) -> Any:
-    """The error function of an array."""
     return np.asarray(_erf(x), dtype=x.dtype)
 
 
@@ -182,7 +181,6 @@ def _log_sigmoid_back(g: Any, s: Any) -> Any:
 
 
 def log_sigmoid(x: Tensor) -> Any:
-    """log(sigmoid(x))."""
     return log_sigmoid_(x, below=np.exp(-np.abs(x.array)))
 
 
@@ -212,7 +210,6 @@ def clamp(self: Tensor, min: Any = None, max: Any = None) -> Any:
 
 @method("clip_")
 def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """clamp, in place."""
     _clamp(self, min, max, self)
     return self
 
@@ -231,19 +228,16 @@ def _clamp(self: Tensor, low: Any, high: Any, into: Tensor | None) -> Any:
 
 @method()
 def clamp_min(self: Tensor, min: Any) -> Any:
-    """The elements, at least `min`."""
     return clamp(self, min=min)
 
 
 @method()
 def clamp_max(self: Tensor, max: Any) -> Any:
-    """The elements, at most `max`."""
     return clamp(self, max=max)
 
 
 @method()
 def clamp_min_(self: Tensor, min: Any) -> Tensor:
-    """clamp_min, in place."""
     _clamp(self, min, None, self)
     return self
 

@@ -47,21 +47,15 @@ def _nearest_back(g: Any, s: Any) -> Any:
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
-    """Channels made pixels."""
     return shuffle_(input, by=upscale_factor)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Any:
-    """Pixels made channels."""
     return unshuffle_(input, by=downscale_factor, node="PixelUnshuffleBackward0")
 
 
 def interpolate(
-    input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: Any = None,
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
 ) -> Any:
     """Pictures in another size, by the nearest pixel."""
     if mode != "nearest":
@@ -97,11 +91,7 @@ affine_grid_: Operation = define(
 
 
 def grid_sample(
-    input: Tensor,
-    grid: Tensor,
-    mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool | None = None,
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
     """The picture at the places of a grid, between pixels by their mean; 0 outside."""
     if mode != "bilinear" or padding_mode != "zeros":

@@ -19,14 +19,12 @@ index_select_: Operation = define(
     casts="same",
     self=lambda g, s: spread_at(g, s.shapes["self"], (slice(None),) * s.dim + (s.index,)),
 )
-
 where_: Operation = define(
     "where",
     lambda x, y, condition: np.where(condition, x, y),
     self=lambda g, s: where_(g, 0.0, condition=s.condition),
     other=lambda g, s: where_(0.0, g, condition=s.condition),
 )
-
 masked_fill_: Operation = define(
     "masked_fill",
     lambda x, mask, value: np.where(mask, np.asarray(value, x.dtype), x),
@@ -34,14 +32,12 @@ masked_fill_: Operation = define(
     in_memory=lambda x, mask, value: np.copyto(x, value, where=mask),
     self=lambda g, s: masked_fill_(g, mask=s.mask, value=0),
 )
-
 masked_select_: Operation = define(
     "masked_select",
     lambda x, mask: x[mask],
     casts="same",
     self=lambda g, s: spread_at(g, s.shapes["self"], (s.mask,)),
 )
-
 copy_back: Operation = define(
     "copy_",
     lambda x, src: np.broadcast_to(src, x.shape).astype(x.dtype),
@@ -49,9 +45,7 @@ copy_back: Operation = define(
     self=nothing,
     src=lambda g, s: g,
 )
-
 fill_number: Operation = define("fill_", lambda x, value: np.full_like(x, value), casts="same", self=nothing)
-
 zero_back: Operation = define("zero_", np.zeros_like, casts="same", self=nothing, changes="zero_")
 
 
@@ -84,7 +78,6 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 @method()
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Set every element."""
     if isinstance(value, Tensor):
         copy_back(self, value, into=self, node="FillBackward3")
         return self
@@ -106,7 +99,6 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
 
 @method()
 def masked_fill(self: Tensor, mask: Any, value: Any) -> Any:
-    """`value` where the mask holds."""
     return masked_fill_(self, mask=_mask(mask), value=value.item() if isinstance(value, Tensor) else value)
 
 
@@ -131,13 +123,11 @@ def masked_select(self: Tensor, mask: Tensor) -> Any:
 
 @method()
 def index_select(self: Tensor, dim: int, index: Tensor) -> Any:
-    """The slices with these numbers."""
     return index_select_(self, dim=wrap_dim(dim, self.array.ndim), index=index.array)
 
 
 @method()
 def nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
-    """The places of all elements that aren't 0."""
     found = np.nonzero(self.array)
     return tuple(Tensor.of(places) for places in found) if as_tuple else Tensor.of(np.stack(found, 1))
 
@@ -234,7 +224,6 @@ def getitem(self: Tensor, item: Any) -> Any:
 
 @method("__setitem__")
 def setitem(self: Tensor, item: Any, value: Any) -> None:
-    """Assign to what the index chooses."""
     shape = self.array.shape
     items = _plain(item, shape)
     _check_bounds(items, shape)
@@ -258,8 +247,6 @@ gather_: Operation = define(
     casts="same",
     self=lambda g, s: spread_at(g, s.shapes["self"], s.key),
 )
-
-
 scatter_: Operation = define(
     "scatter",
     replaced,
@@ -267,8 +254,6 @@ scatter_: Operation = define(
     self=lambda g, s: without(g, s.index),
     src=lambda g, s: gather_(g, key=s.index),
 )
-
-
 scatter_add_: Operation = define(
     "scatter_add",
     added,
@@ -307,13 +292,11 @@ def _scatter_call(self: Tensor, dim: int, index: Tensor, src: Any, add: bool, in
 
 @method()
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Any:
-    """self with elements replaced along `dim`."""
     return _scatter_call(self, dim, index, value if src is None else src, False, None)
 
 
 @method()
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
-    """self with elements added to along `dim`."""
     return _scatter_call(self, dim, index, src, True, None)
 
 
@@ -338,5 +321,4 @@ def _index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 @method()
 def take_along_dim(self: Tensor, indices: Tensor, dim: int) -> Any:
-    """numpy's take_along_axis."""
     return gather(self, dim, indices)

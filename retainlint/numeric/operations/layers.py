@@ -60,13 +60,11 @@ def _embedding_back(g: Any, s: Any) -> Any:
 
 @method()
 def softmax(self: Tensor, dim: int, dtype: Any = None) -> Any:
-    """exp(self), scaled to sum 1 along a dimension."""
     return softmax_(self if dtype is None else self.to(dtype), dim=wrap_dim(dim, self.array.ndim))
 
 
 @method()
 def log_softmax(self: Tensor, dim: int, dtype: Any = None) -> Any:
-    """log(softmax(self))."""
     return log_softmax_(self if dtype is None else self.to(dtype), dim=wrap_dim(dim, self.array.ndim))
 
 
@@ -169,11 +167,7 @@ batch_norm_: Operation = define(
 
 
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Any,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Any:
     """Standardized over the last dimensions, then scaled and shifted."""
     shape = tuple(normalized_shape)

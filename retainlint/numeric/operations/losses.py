@@ -93,17 +93,13 @@ mse_: Operation = pairwise(
     _kept(lambda x, y, s: (x - y) * 2),
     _kept(lambda x, y, s: (x - y) * -2),
 )
-
 smooth_: Operation = pairwise(
     "smooth_l1_loss", _smooth, _kept(_smooth_slope), _kept(lambda x, y, s: -_smooth_slope(x, y, s))
 )
-
 huber_: Operation = pairwise("huber_loss", _huber, _kept(_huber_slope), _kept(lambda x, y, s: -_huber_slope(x, y, s)))
-
 bce_: Operation = pairwise(
     "bce_loss", _bce, _bce_slope, lambda x, y, s: (1 - x).log().clamp(min=-100) - x.log().clamp(min=-100)
 )
-
 logits_: Operation = pairwise("bce_logits_loss", _logits, lambda x, y, s: sigmoid(x) - y, lambda x, y, s: -x)
 
 
@@ -131,7 +127,6 @@ def mse_loss(
     reduction: str = "mean",
     weight: Any = None,
 ) -> Any:
-    """The squared difference."""
     _warn_sizes(input, target)
     wide = broadcast_tensors(input, target) if input.array.shape != target.array.shape else (input, target)
     return mse_(*wide, reduction=old_reduction(size_average, reduce, reduction))
@@ -146,13 +141,8 @@ def reduction_of(values: Any, reduction: str) -> Any:
 
 
 def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
-    """The absolute difference."""
     _warn_sizes(input, target)
     return reduction_of((input - target).abs(), old_reduction(size_average, reduce, reduction))
 
@@ -231,12 +221,7 @@ def kl_div(
 
 
 def gaussian_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    var: Tensor,
-    full: bool = False,
-    eps: float = 1e-6,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
     """Minus the log likelihood of a normal distribution."""
     safe = var.clone()
@@ -350,14 +335,7 @@ def cross_entropy(
     return hard * (1 - label_smoothing) + smooth * (label_smoothing / classes)
 
 
-def _soft_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Any,
-    reduction: str,
-    smoothing: float,
-    axis: int,
-) -> Any:
+def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Any, reduction: str, smoothing: float, axis: int) -> Any:
     logs = log_softmax(input, axis)
     if smoothing:
         target = target * (1 - smoothing) + smoothing / input.array.shape[axis]
@@ -383,13 +361,11 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Any:
-    """The cosine of the angle between vectors."""
     product = (x1 * x2).sum(dim)
     return product / (x1.norm(2, dim).clamp(min=eps) * x2.norm(2, dim).clamp(min=eps))
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
-    """The norm of each row's difference."""
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 

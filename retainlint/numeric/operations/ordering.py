@@ -69,40 +69,24 @@ def _pick(x: Any, indices: Any, dim: int, keepdim: bool) -> Any:
 max_all: Operation = define(
     "max", reduced(lambda x, dims, keep: x.max(axis=dims, keepdims=keep)), casts="same", self=_one_back
 )
-
-
 min_all: Operation = define(
     "min", reduced(lambda x, dims, keep: x.min(axis=dims, keepdims=keep)), casts="same", self=_one_back
 )
-
-
 amax_: Operation = define(
     "amax", reduced(lambda x, dims, keep: x.max(axis=dims, keepdims=keep)), casts="same", self=_extreme_back
 )
-
-
 amin_: Operation = define(
     "amin", reduced(lambda x, dims, keep: x.min(axis=dims, keepdims=keep)), casts="same", self=_extreme_back
 )
-
-
 median_all: Operation = define(
     "median",
     reduced(lambda x, dims, keep: np.sort(x, None)[(x.size - 1) // 2]),
     casts="same",
     self=_one_back,
 )
-
-
 max_dim: Operation = define("max_dim", _pick, casts="same", self=_kept_back)
-
-
 min_dim: Operation = define("min_dim", _pick, casts="same", self=_kept_back)
-
-
 sort_: Operation = define("sort", _pick, casts="same", self=_kept_back)
-
-
 topk_: Operation = define("topk", _pick, casts="same", self=_kept_back)
 
 
@@ -116,13 +100,11 @@ def _argextreme(self: Tensor, find: Any, dim: int | None, keepdim: bool) -> Tens
 
 @method()
 def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the largest element is."""
     return _argextreme(self, np.argmax, dim, keepdim)
 
 
 @method()
 def argmin(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the smallest element is."""
     return _argextreme(self, np.argmin, dim, keepdim)
 
 
@@ -169,7 +151,6 @@ def amax(self: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
 
 @method()
 def amin(self: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
-    """The smallest elements over some dimensions."""
     return amin_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
 
 
@@ -201,7 +182,6 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False, stable: bool = F
 
 @method()
 def argsort(self: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The places of the elements in order."""
     found: Tensor = sort(self.detach(), dim, descending).indices
     return found
 

@@ -30,11 +30,7 @@ def _slice_back(g: Any, s: Any) -> Any:
 
 
 select_: Operation = define("select", lambda x, key: x[key], casts="same", view=True, self=_slice_back)
-
-
 slice_: Operation = define("slice", lambda x, key: x[key], casts="same", view=True, self=_slice_back)
-
-
 unbind_: Operation = define(
     "unbind",
     lambda x, dim: [x[(slice(None),) * dim + (i, ...)] for i in range(x.shape[dim])],
@@ -42,8 +38,6 @@ unbind_: Operation = define(
     view=True,
     self=lambda g, s: _unbind_back(g, s),
 )
-
-
 split_: Operation = define(
     "split",
     lambda x, keys, dim: [x[key] for key in keys],
@@ -51,8 +45,6 @@ split_: Operation = define(
     view=True,
     self=lambda g, s: _split_back(g, s),
 )
-
-
 diagonal_: Operation = define(
     "diag",
     lambda x, offset=0, one=0, other=1: _diagonal(x, offset, one, other),
@@ -87,7 +79,6 @@ def _diagonal_back(g: Any, s: Any) -> Any:
 
 @method()
 def select(self: Tensor, dim: int, index: int) -> Any:
-    """One slice, without its dimension."""
     dim = wrap_dim(dim, self.array.ndim)
     size = self.array.shape[dim]
     if not -size <= index < size:
@@ -99,7 +90,6 @@ def select(self: Tensor, dim: int, index: int) -> Any:
 
 @method()
 def narrow(self: Tensor, dim: int, start: int, length: int) -> Any:
-    """`length` slices from `start`."""
     dim = wrap_dim(dim, self.array.ndim)
     if start + length > self.array.shape[dim]:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({self.array.shape[dim]}).")
@@ -108,14 +98,12 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Any:
 
 @method()
 def unbind(self: Tensor, dim: int = 0) -> tuple[Any, ...]:
-    """All slices along a dimension."""
     found = unbind_(self, dim=wrap_dim(dim, self.array.ndim))
     return tuple(found) if isinstance(found, tuple) else (found,)
 
 
 @method()
 def split(self: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Consecutive parts along a dimension."""
     dim = wrap_dim(dim, self.array.ndim)
     size = self.array.shape[dim]
     if isinstance(split_size_or_sections, int):
@@ -145,7 +133,6 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Any, ...]:
 
 @method()
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """The diagonal, as a view."""
     ndim = self.array.ndim
     return diagonal_(self, offset=offset, one=wrap_dim(dim1, ndim), other=wrap_dim(dim2, ndim))
 
@@ -230,7 +217,6 @@ def _check_joint(first: Tensor, tensor: Tensor, number: int, dim: int) -> None:
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: None = None) -> Any:
-    """The tensors side by side along a new dimension."""
     tensors = list(tensors)
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -250,13 +236,11 @@ def hstack(tensors: Sequence[Tensor]) -> Any:
 
 
 def vstack(tensors: Sequence[Tensor]) -> Any:
-    """One below another."""
     return cat([reshape(t, 1, -1) if t.array.ndim < 2 else t for t in tensors], 0)
 
 
 @method()
 def flip(self: Tensor, *dims: Any) -> Any:
-    """The order along some dimensions reversed."""
     return flip_(self, dims=dims_of(sizes(dims), self.array.ndim))
 
 
@@ -273,19 +257,16 @@ def roll(self: Tensor, shifts: Any, dims: Any = None) -> Any:
 
 @method()
 def triu(self: Tensor, diagonal: int = 0) -> Any:
-    """What lies on and above a diagonal."""
     return triu_(self, diagonal=diagonal)
 
 
 @method()
 def tril(self: Tensor, diagonal: int = 0) -> Any:
-    """What lies on and below a diagonal."""
     return tril_(self, diagonal=diagonal)
 
 
 @method()
 def repeat(self: Tensor, *times: Any) -> Any:
-    """Copies side by side."""
     return repeat_(self, times=sizes(times))
 
 
@@ -298,7 +279,6 @@ def tile(self: Tensor, *times: Any) -> Any:
 
 @method()
 def repeat_interleave(self: Tensor, repeats: int, dim: int | None = None) -> Any:
-    """Each element, or slice, several times."""
     start, at = (reshape(self, -1), 0) if dim is None else (self, wrap_dim(dim, self.array.ndim))
     shape = start.array.shape
     wide = expand(start.unsqueeze(at + 1), (*shape[: at + 1], repeats, *shape[at + 1 :]))
@@ -317,6 +297,5 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Any, ...]:
-    """All expanded to one shape."""
     shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
     return tuple(t if t.array.shape == shape else expand(t, shape) for t in tensors)

@@ -67,7 +67,6 @@ def over_windows(row: str) -> Operation:
 
 
 pad_reflect_: Operation = over_windows("pad_reflect")
-
 constant_: Operation = define(
     "pad",
     lambda x, widths, value: _constant(x, widths, value),
@@ -173,7 +172,6 @@ def _part(tensor: Any, axis: int, start: int, end: int) -> Any:
 
 
 avg_pool_: Operation = over_windows("avg_pool")
-
 adaptive_pool_: Operation = over_windows("adaptive_pool")
 
 

@@ -81,7 +81,6 @@ mm: Operation = define(
     mat2=lambda g, s: t(mm(t(g), s.self)) if "mat2" in s.get("columns", ()) else mm(t(s.self), g),
     methods="mm",
 )
-
 mv: Operation = define(
     "mv",
     _mv,
@@ -90,7 +89,6 @@ mv: Operation = define(
     vec=lambda g, s: mv(t(s.self), g),
     methods="mv",
 )
-
 dot: Operation = define(
     "dot",
     _dot,
@@ -99,7 +97,6 @@ dot: Operation = define(
     tensor=lambda g, s: g * s.self,
     methods="dot",
 )
-
 bmm: Operation = define(
     "bmm",
     _bmm,
@@ -108,7 +105,6 @@ bmm: Operation = define(
     mat2=lambda g, s: bmm(_mat(s.self), g),
     methods="bmm",
 )
-
 addmm: Operation = define(
     "addmm",
     lambda bias, left, right, beta=1, alpha=1: (
@@ -129,7 +125,6 @@ def _times(product: Any, s: Any) -> Any:
 
 @method("ger")
 def outer(self: Tensor, vec2: Tensor) -> Any:
-    """Every product of an element of one vector with one of the other."""
     return unsqueeze(self, 1) * vec2
 
 
@@ -175,7 +170,6 @@ def _batched(left: Tensor, right: Tensor) -> Any:
 
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * batch1 @ batch2."""
     return input * beta + bmm(batch1, batch2) * alpha
 
 
@@ -274,7 +268,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Any:
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
-    """Sums of products over some dimensions of both."""
     if isinstance(dims, int):
         ours, theirs = list(range(a.array.ndim - dims, a.array.ndim)), list(range(dims))
     else:
@@ -328,7 +321,6 @@ def _solve_self(g: Any, s: Any) -> Any:
 
 
 cholesky_: Operation = define("cholesky", _cholesky, casts="same", self=_cholesky_back)
-
 inverse: Operation = define(
     "inverse",
     _inverse,
@@ -336,7 +328,6 @@ inverse: Operation = define(
     self=lambda g, s: -matmul(_t(s.result), matmul(g, _t(s.result))),
     methods="inverse",
 )
-
 solve_: Operation = define(
     "solve",
     lambda a, b, vector: np.linalg.solve(a, b[..., None])[..., 0] if vector else np.linalg.solve(a, b),
@@ -344,7 +335,6 @@ solve_: Operation = define(
     self=_solve_self,
     other=_solve_other,
 )
-
 logdet: Operation = define(
     "logdet",
     lambda x: np.asarray(np.linalg.slogdet(x)[1]),
@@ -379,5 +369,4 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Any:
 
 @method()
 def det(self: Tensor) -> Any:
-    """The determinant, by its logarithm and its sign."""
     return logdet(self).exp() * Tensor.of(np.asarray(np.linalg.slogdet(self.array)[0]))

@@ -83,46 +83,39 @@ def reduced(function: Any) -> Any:
 
 
 sum_: Operation = define("sum", reduced(lambda x, dims, keep: x.sum(dims, keepdims=keep)), casts="same", self=_back)
-
 mean_: Operation = define(
     "mean",
     reduced(lambda x, dims, keep: x.mean(dims, keepdims=keep)),
     casts="same",
     self=lambda g, s: _back(g, s) / _count(s.shapes["self"], s.dims),
 )
-
 prod_: Operation = define(
     "prod", reduced(lambda x, dims, keep: x.prod(dims, keepdims=keep)), casts="same", self=_prod_back
 )
-
 var_: Operation = define(
     "var",
     reduced(lambda x, dims, keep, correction: x.var(axis=dims, keepdims=keep, ddof=correction)),
     casts="same",
     self=_var_back,
 )
-
 std_: Operation = define(
     "std",
     reduced(lambda x, dims, keep, correction: x.std(axis=dims, keepdims=keep, ddof=correction)),
     casts="same",
     self=_std_back,
 )
-
 logsumexp_: Operation = define(
     "logsumexp",
     reduced(_logsumexp),
     casts="float",
     self=lambda g, s: _back(g, s) * (s.self - spread(s.result, s.shapes["self"], s.dims, s.keepdim)).exp(),
 )
-
 nansum_: Operation = define(
     "nansum",
     reduced(lambda x, dims, keep: np.nansum(x, dims, keepdims=keep)),
     casts="same",
     self=lambda g, s: _back(g, s) * mask(g, ~np.isnan(s.self.array)),
 )
-
 trace_: Operation = define(
     "trace", np.trace, casts="same", self=lambda g, s: g * Tensor.of(np.eye(*s.shapes["self"], dtype=g.array.dtype))
 )
@@ -137,7 +130,6 @@ def summable(self: Tensor, kind: Any) -> Tensor:
 
 @method()
 def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:
-    """The sum over some dimensions, or all."""
     dim = axis if dim is None else dim
     node = "SumBackward0" if dim is None else "SumBackward1"
     return sum_(summable(self, dtype), dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
@@ -145,7 +137,6 @@ def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = No
 
 @method()
 def mean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:
-    """The mean over some dimensions, or all."""
     dim = axis if dim is None else dim
     start = self if dtype is None else self.to(dtype)
     if not start.dtype.is_floating_point:
@@ -159,13 +150,11 @@ def mean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 @method()
 def nansum(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    """The sum of what is a number."""
     return nansum_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
 
 
 @method()
 def prod(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The product over one dimension, or all."""
     node = "ProdBackward0" if dim is None else "ProdBackward1"
     return prod_(summable(self, dtype), dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
 
@@ -187,19 +176,16 @@ def var(self: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = Fal
 
 @method()
 def std(self: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
-    """The standard deviation over some dimensions."""
     return _spread_call(std_, self, dim, unbiased, correction, keepdim)
 
 
 @method()
 def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Any:
-    """log(sum(exp(self)))."""
     return logsumexp_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
 
 
 @method()
 def trace(self: Tensor) -> Any:
-    """The sum of a matrix's diagonal."""
     return trace_(self)
 
 
@@ -211,25 +197,21 @@ def _truth(self: Tensor, find: Any, dim: Any, keepdim: bool) -> Tensor:
 
 @method()
 def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether every element holds."""
     return _truth(self, np.all, dim, keepdim)
 
 
 @method()
 def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether some element holds."""
     return _truth(self, np.any, dim, keepdim)
 
 
 @method()
 def count_nonzero(self: Tensor, dim: Any = None) -> Tensor:
-    """How many elements aren't 0."""
     return Tensor.of(np.asarray(np.count_nonzero(self.array, axis=dim)))
 
 
 @method()
 def bincount(self: Tensor, weights: Any = None, minlength: int = 0) -> Tensor:
-    """How often each number occurs."""
     return Tensor.of(np.bincount(self.array, None if weights is None else weights.array, minlength))
 
 
@@ -280,13 +262,11 @@ def norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, d
 
 
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.linalg.vector_norm."""
     return norm(x, ord, dim, keepdim, dtype)
 
 
 @method()
 def dist(self: Tensor, other: Tensor, p: float = 2) -> Any:
-    """The norm of a difference."""
     return norm(self - other, p)
 
 
@@ -318,8 +298,6 @@ cumsum_: Operation = define(
     casts="same",
     self=lambda g, s: _reverse_cumsum(g, s.dim),
 )
-
-
 cumprod_: Operation = define(
     "cumprod", lambda x, dims: np.cumprod(x, dims[0]) if x.ndim else x.copy(), casts="same", self=_cumprod_back
 )
@@ -327,11 +305,9 @@ cumprod_: Operation = define(
 
 @method()
 def cumsum(self: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    """Running sums."""
     return cumsum_(summable(self, dtype), dim=wrap_dim(dim, self.array.ndim))
 
 
 @method()
 def cumprod(self: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    """Running products."""
     return cumprod_(summable(self, dtype), dims=(wrap_dim(dim, self.array.ndim),))

@@ -111,18 +111,6 @@ def reshape(self: Tensor, *shape: Any) -> Any:
 
 
 @method()
-def view_as(self: Tensor, other: Tensor) -> Any:
-    """self in the shape of `other`, over the same memory."""
-    return view(self, other.shape)
-
-
-@method()
-def reshape_as(self: Tensor, other: Tensor) -> Any:
-    """self in the shape of `other`."""
-    return reshape(self, other.shape)
-
-
-@method()
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
     """The dimensions from `start_dim` to `end_dim` made one."""
     if not self.array.ndim:
@@ -136,13 +124,11 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 @method()
 def ravel(self: Tensor) -> Any:
-    """One dimension."""
     return reshape(self, -1)
 
 
 @method()
 def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Any:
-    """One dimension made several."""
     dim = wrap_dim(dim, self.array.ndim)
     shape = self.array.shape
     return view(self, (*shape[:dim], *infer(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
@@ -158,19 +144,16 @@ def t(self: Tensor) -> Any:
 
 @method("swapaxes", "swapdims")
 def transpose(self: Tensor, dim0: int, dim1: int) -> Any:
-    """Two dimensions swapped."""
     return transpose_(self, one=wrap_dim(dim0, self.array.ndim), other=wrap_dim(dim1, self.array.ndim))
 
 
 @method()
 def permute(self: Tensor, *dims: Any) -> Any:
-    """The dimensions in another order."""
     return permute_(self, order=[wrap_dim(d, self.array.ndim) for d in sizes(dims)])
 
 
 @method()
 def movedim(self: Tensor, source: int, destination: int) -> Any:
-    """One dimension moved."""
     order = [i for i in range(self.array.ndim) if i != wrap_dim(source, self.array.ndim)]
     order.insert(wrap_dim(destination, self.array.ndim), wrap_dim(source, self.array.ndim))
     return permute(self, order)
@@ -198,14 +181,7 @@ def expand(self: Tensor, *shape: Any) -> Any:
 
 
 @method()
-def expand_as(self: Tensor, other: Tensor) -> Any:
-    """Expanded to the shape of `other`."""
-    return expand(self, other.shape)
-
-
-@method()
 def broadcast_to(self: Tensor, shape: Any) -> Any:
-    """Expanded to a shape."""
     return expand(self, shape)
 
 
@@ -218,13 +194,11 @@ def squeeze(self: Tensor, dim: Any = None) -> Any:
 
 @method()
 def unsqueeze(self: Tensor, dim: int) -> Any:
-    """With a dimension of size 1 put in."""
     return unsqueeze_(self, dim=wrap_dim(dim, self.array.ndim + 1))
 
 
 @method()
 def alias(self: Tensor) -> Any:
-    """A view of all."""
     return alias_(self)
 
 
@@ -270,3 +244,6 @@ def _matrix_transpose(self: Tensor) -> Any:
 
 Tensor.T = property(lambda self: permute(self, list(reversed(range(self.array.ndim)))))  # type: ignore[attr-defined]
 Tensor.mT = property(_matrix_transpose)  # type: ignore[attr-defined]
+Tensor.view_as = lambda self, other: view(self, other.shape)  # type: ignore[attr-defined]
+Tensor.reshape_as = lambda self, other: reshape(self, other.shape)  # type: ignore[attr-defined]
+Tensor.expand_as = lambda self, other: expand(self, other.shape)  # type: ignore[attr-defined]

@@ -22,26 +22,21 @@ class LRScheduler:
         self.step()
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
         raise NotImplementedError
 
     def get_last_lr(self) -> list[Any]:
-        """The rates that were set last."""
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch."""
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         for group, lr in zip(self.optimizer.param_groups, self.get_lr()):
             group["lr"] = lr
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimiser."""
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
         self.__dict__.update(state_dict)
 
 
@@ -183,7 +178,6 @@ class ReduceLROnPlateau:
         return math.isinf(self.best) or sign * value < sign * self.best - margin
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:
-        """Tell the measure of an epoch."""
         value = float(metrics)
         self.last_epoch += 1
         if self._better(value):
@@ -201,11 +195,9 @@ class ReduceLROnPlateau:
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
 
     def get_last_lr(self) -> list[Any]:
-        """The rates now."""
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimiser."""
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
 
@@ -255,7 +247,6 @@ class SequentialLR:
         schedulers[0].step()
 
     def step(self) -> None:
-        """Go on to the next epoch."""
         self.last_epoch += 1
         at = sum(self.last_epoch >= milestone for milestone in self.milestones)
         if at and self.milestones[at - 1] == self.last_epoch:
@@ -264,7 +255,6 @@ class SequentialLR:
             self.schedulers[at].step()
 
     def get_last_lr(self) -> list[Any]:
-        """The rates now."""
         return [group["lr"] for group in self.optimizer.param_groups]
 
 

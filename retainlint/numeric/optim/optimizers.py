@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from retainlint.numeric.arguments import bound, row
+from retainlint.numeric.backward_pass import clear_gradients
 from retainlint.numeric.creation import zeros_like
 from retainlint.numeric.grad_mode import enable_grad, no_grad
 from retainlint.numeric.hooks import Handle, registered
@@ -53,25 +54,12 @@ class Optimizer:
         self.param_groups.append({**self.defaults, **param_group, "params": listed})
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget, or zero, the gradients of all parameters."""
-        for param in self.parameters():
-            if param.grad_ is None:
-                continue
-            if set_to_none:
-                param.grad_ = None
-                continue
-            if param.grad_.node is not None:
-                param.grad_.detach_()
-            else:
-                param.grad_.requires_grad_(False)
-            param.grad_.zero_()
+        clear_gradients(self.parameters(), set_to_none)
 
     def parameters(self) -> Iterable[Tensor]:
-        """All parameters of all groups."""
         return chain.from_iterable(group["params"] for group in self.param_groups)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Move every parameter that has a gradient."""
         loss = None
         for hook in list(self._before.values()):
             hook(self, (), {})
@@ -102,7 +90,6 @@ class Optimizer:
         return {"state": {numbers[p]: s for p, s in self.state.items() if p in numbers}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
         params = list(self.parameters())
         for group, saved in zip(self.param_groups, state_dict["param_groups"]):
             group.update({k: v for k, v in saved.items() if k != "params"})

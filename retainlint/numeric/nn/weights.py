@@ -1,18 +1,64 @@
-"""Weights that are computed from other weights: parametrizations, spectral and weight norm."""
+"""torch.nn.utils: gradients clipped, weights as one vector, and weights computed of others: parametrizations and norms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from retainlint.numeric.grad_mode import no_grad
 from retainlint.numeric.nn import functional as F
 from retainlint.numeric.nn.containers import ModuleDict, ModuleList
 from retainlint.numeric.nn.module import Module, Parameter
+from retainlint.numeric.operations.pieces import cat, stack
 from retainlint.numeric.tensor import Tensor
 
 _CACHES: list[dict[tuple[int, str], Any]] = []
+
+
+def _listed(parameters: Any) -> list[Tensor]:
+    return [parameters] if isinstance(parameters, Tensor) else list(parameters)
+
+
+def clip_grad_norm_(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None
+) -> Tensor:
+    """Scale all gradients down, so that together they have at most this norm; the norm they had."""
+    with no_grad():
+        grads = [p.grad_ for p in _listed(parameters) if p.grad_ is not None]
+        if not grads:
+            return Tensor.of(np.zeros((), np.float32))
+        total: Tensor = stack([g.norm(norm_type) for g in grads]).norm(norm_type)
+        if error_if_nonfinite and not math.isfinite(total.item()):
+            raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite")
+        scale = (max_norm / (total + 1e-6)).clamp(max=1.0)
+        for g in grads:
+            g.mul_(scale)
+    return total
+
+
+def clip_grad_value_(parameters: Any, clip_value: float, foreach: Any = None) -> None:
+    """Cut off each gradient's elements at both ends."""
+    with no_grad():
+        for p in _listed(parameters):
+            if p.grad_ is not None:
+                p.grad_.clamp_(-clip_value, clip_value)
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:
+    """All parameters in one vector, with its graph."""
+    return cat([p.reshape(-1) for p in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Put a vector's parts into parameters."""
+    offset = 0
+    for p in parameters:
+        p.data = vec[offset : offset + p.array.size].view_as(p).data
+        offset += p.array.size
 
 
 class ParametrizationList(ModuleList):
