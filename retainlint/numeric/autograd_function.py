@@ -11,7 +11,7 @@ from retainlint.autograd.errors import FreedError
 from retainlint.autograd.graph import SavedTensor
 from retainlint.numeric import grad_mode
 from retainlint.numeric.backward_pass import worded
-from retainlint.numeric.tape import LEDGER, WATCH, Grads, Meta, Saved, Step, alias, changed, needing, saved_slot
+from retainlint.numeric.tape import LEDGER, OBSERVERS, Grads, Meta, Saved, Step, alias, changed, needing, saved_slot
 from retainlint.numeric.tensor import Tensor
 from retainlint.numeric.views import as_view, check_change, rebase
 
@@ -126,7 +126,7 @@ class Function:
             outputs=tuple(Meta.of(output) for output in known),
         )
         context.step = step
-        WATCH[-1].built(step)
+        OBSERVERS[-1].built(step)
         for number, output in enumerate(fresh):
             if (
                 isinstance(output, Tensor)

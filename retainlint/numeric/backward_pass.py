@@ -21,7 +21,7 @@ from retainlint.autograd.errors import (
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.numeric import grad_mode
 from retainlint.numeric.lacking import LackingUse
-from retainlint.numeric.tape import LEDGER, Meta, Step, fit
+from retainlint.numeric.tape import LEDGER, OBSERVERS, Meta, Step, fit
 from retainlint.numeric.tensor import LeafKey, Tensor
 from retainlint.numeric.views import short
 
@@ -92,7 +92,7 @@ class Watcher(Observer):
                     grads[output] = grads[output] if found is None else found
 
     def freed(self, node: Node) -> None:
-        LISTENERS[-1].freed(node)
+        OBSERVERS[-1].freed(node)
         forget(node)
 
     def refused(self, node: Node, saved: SavedTensor, error: GraphError) -> None:
@@ -100,34 +100,11 @@ class Watcher(Observer):
             return
         if isinstance(error, ModifiedError):
             error = worded(node, saved)
-        LISTENERS[-1].refused(node, saved, error)
+        OBSERVERS[-1].refused(node, saved, error)
         raise error
 
     def ran(self, node: Node) -> None:
-        LISTENERS[-1].ran(node)
-
-
-class Listener:
-    """Told of walks. This one is silent; places.py has one that remembers."""
-
-    def started(self, retain: bool) -> None:
-        """A walk begins."""
-
-    def ran(self, node: Node) -> None:
-        """`node` ran."""
-
-    def freed(self, node: Node) -> None:
-        """`node` let go of what it had saved."""
-
-    def refused(self, node: Node, saved: SavedTensor, error: GraphError) -> None:
-        """`node` couldn't run."""
-
-    def rootless(self, tensor: Tensor) -> None:
-        """A walk was asked for from a tensor without graph."""
-
-
-LISTENERS = [Listener()]
-"""Who is told of walks: the last one."""
+        OBSERVERS[-1].ran(node)
 
 
 def forget(node: Node) -> None:
@@ -212,11 +189,11 @@ def _backward_pass(
     roots = [(output.edge(), grad) for output, grad in zip(outputs, starts)]
     for index, (edge, _) in enumerate(roots):
         if edge is None:
-            LISTENERS[-1].rootless(outputs[index])
+            OBSERVERS[-1].rootless(outputs[index])
             raise NoGraphError(index).plain()
     edges = None if inputs is None else _edges(inputs, accumulate)
     keep = create if retain is None else bool(retain)
-    LISTENERS[-1].started(keep)
+    OBSERVERS[-1].started(keep)
     try:
         with grad_mode.set_grad_enabled(create):
             return backward_pass(

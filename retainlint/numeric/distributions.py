@@ -184,7 +184,8 @@ class Bernoulli(_ByChances):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
-            return bernoulli(self.probs.expand(self._extended(sample_shape)))
+            found: Tensor = bernoulli(self.probs.expand(self._extended(sample_shape)))
+        return found
 
     def log_prob(self, value: Any) -> Any:
         logits, wide = broadcast_tensors(self.logits, value)

@@ -1,4 +1,4 @@
-"""Puts the core's names where `import torch` looks, in this process, for one run."""
+"""Puts the core's names where `import torch` looks, in this process, for one run: which module offers which names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from retainlint.numeric import (
     autograd_function,
@@ -68,13 +70,25 @@ class FaceModule(ModuleType):
         raise LackingName(f"{self.__name__}.{name}")
 
 
+INNER = frozenset(
+    (
+        "DEFAULT Found LegacyType T alias chosen clamp_between contiguous copy_back erf_array expand exponential fill_number "
+        "finish getitem inv keeping lerp_number lerp_tensor linear log_sigmoid mask max_all max_dim median_all min_all "
+        "min_dim minus new new_tensor nothing old_reduction over_windows paired pairwise passed pow_number pow_of_number "
+        "pow_tensor quiet reduce_array reduced reduction_of repeat same setitem solve_triangular sigmoid_array softplus_array "
+        "softplus_backward spread summable threshold_backward to type_as unary unsafe_view vector_norm view zero_back"
+    ).split()
+)
+"""What the core's modules define for each other, and methods that torch doesn't offer as functions."""
+
+
 def _public(*sources: Any) -> dict[str, Any]:
     """What these modules define themselves, for scripts to see."""
     found = {}
     for source in sources:
         for name, value in vars(source).items():
             own = getattr(value, "__module__", None) == source.__name__ or isinstance(value, Operation)
-            if own and not name.startswith("_") and not name.endswith("_"):
+            if own and name not in INNER and not name.startswith("_") and not name.endswith("_"):
                 found[name] = value
     return found
 
@@ -84,84 +98,17 @@ def _of(source: Any, names: str) -> dict[str, Any]:
     return {name: getattr(source, name) for name in names.split()}
 
 
-def _module(name: str, **contents: Any) -> FaceModule:
-    made = FaceModule(name)
-    made.__dict__["__path__"] = []
-    made.__dict__.update(contents)
-    return made
-
-
-def _dtypes() -> dict[str, Any]:
-    named: dict[str, Any] = {kind.name: kind for kind in dtypes.ALL} | dtypes.ALIASES
-    named["bfloat16"] = dtypes.bfloat16
-    named |= {f"{kind.legacy}Tensor": creation.LegacyType(kind) for kind in dtypes.ALL}
-    return named
-
-
 def _classes(*sources: Any) -> dict[str, Any]:
     return {name: value for name, value in _public(*sources).items() if isinstance(value, type)}
 
 
-def _modules_of(source: Any) -> dict[str, Any]:
-    """The modules a file defines, those that are made by a call too."""
+def _modules_of(*sources: Any) -> dict[str, Any]:
+    """The modules that files define, those that are made by a call too."""
     return {
         name: value
+        for source in sources
         for name, value in vars(source).items()
         if isinstance(value, type) and issubclass(value, module.Module) and not name.startswith("_")
-    }
-
-
-def _losses() -> dict[str, Any]:
-    return {name: kind for name, kind in _modules_of(calling).items() if issubclass(kind, calling._Loss)}
-
-
-def _nn() -> dict[str, FaceModule]:
-    contents: dict[str, Any] = {"Module": module.Module, "Parameter": module.Parameter}
-    for source in (calling, layers, containers, recurrent, attention):
-        contents |= _modules_of(source)
-    clipping = _of(weights, "clip_grad_norm_ clip_grad_value_")
-    recipes = {
-        name: value for name, value in vars(init).items() if name.endswith("_") or name.startswith(("calc", "_calc"))
-    }
-    calls = _public(functional, losses, pooling, images)
-    calls |= _of(products, "linear bilinear") | _of(layer_operations, "layer_norm batch_norm")
-    utils = clipping | _of(weights, "parameters_to_vector vector_to_parameters spectral_norm weight_norm")
-    parametrize = _of(weights, "register_parametrization cached is_parametrized")
-    made = {
-        "torch.nn.functional": _module("torch.nn.functional", **calls),
-        "torch.nn.init": _module("torch.nn.init", **recipes),
-        "torch.nn.parameter": _module("torch.nn.parameter", Parameter=module.Parameter),
-        "torch.nn.modules": _module("torch.nn.modules", **contents),
-        "torch.nn.modules.module": _module("torch.nn.modules.module", Module=module.Module),
-        "torch.nn.modules.loss": _module(
-            "torch.nn.modules.loss", Module=module.Module, _Loss=calling._Loss, **_losses()
-        ),
-        "torch.nn.utils": _module("torch.nn.utils", **utils),
-        "torch.nn.utils.parametrize": _module("torch.nn.utils.parametrize", **parametrize),
-        "torch.nn.utils.clip_grad": _module("torch.nn.utils.clip_grad", **clipping),
-    }
-    made["torch.nn"] = _module("torch.nn", **contents)
-    return made
-
-
-def _autograd() -> dict[str, FaceModule]:
-    blocks = _classes(grad_mode)
-    contents = {
-        "backward": backward_pass.backward,
-        "grad": backward_pass.grad,
-        "Function": autograd_function.Function,
-        **blocks,
-    }
-    contents |= {"Variable": variable, "set_detect_anomaly": Ignored, "detect_anomaly": Ignored}
-    function = {"Function": autograd_function.Function, "once_differentiable": autograd_function.once_differentiable}
-    return {
-        "torch.autograd": _module("torch.autograd", **contents),
-        "torch.autograd.function": _module("torch.autograd.function", **function),
-        "torch.autograd.functional": _module(
-            "torch.autograd.functional", jacobian=transforms.jacobian, hessian=transforms.hessian
-        ),
-        "torch.autograd.variable": _module("torch.autograd.variable", Variable=variable),
-        "torch.autograd.grad_mode": _module("torch.autograd.grad_mode", **blocks),
     }
 
 
@@ -200,79 +147,120 @@ class _Finfo:
     """What a floating dtype can hold."""
 
     def __init__(self, kind: Any = None) -> None:
-        import numpy as np
-
         found = np.finfo((kind or dtypes.default()).numpy)
         self.eps, self.max, self.min = float(found.eps), float(found.max), float(found.min)
         self.tiny = self.smallest_normal = float(found.tiny)
         self.bits = found.bits
 
 
-def _elsewhere() -> dict[str, FaceModule]:
-    """Other devices: there are none."""
-    no = lambda *args, **kwargs: False  # noqa: E731
-    nothing = lambda *args, **kwargs: None  # noqa: E731
-    amp = {"GradScaler": grad_scaler.GradScaler, "autocast": Ignored}
-    quiet = {"manual_seed": nothing, "manual_seed_all": nothing, "empty_cache": nothing, "synchronize": nothing}
-    cuda_amp = _module("torch.cuda.amp", **amp)
-    cuda = _module("torch.cuda", is_available=no, device_count=lambda: 0, amp=cuda_amp, **quiet)
-    mps = _module("torch.backends.mps", is_available=no, is_built=no)
-    cudnn = _module("torch.backends.cudnn", deterministic=False, benchmark=False, enabled=False)
+def _dtypes() -> dict[str, Any]:
+    named: dict[str, Any] = {kind.name: kind for kind in dtypes.ALL} | dtypes.ALIASES
+    named["bfloat16"] = dtypes.bfloat16
+    named |= {f"{kind.legacy}Tensor": creation.LegacyType(kind) for kind in dtypes.ALL}
+    return named
+
+
+Contents: TypeAlias = dict[str, dict[str, Any]]
+"""Modules by their dotted names, each with what it offers."""
+
+
+def _nn() -> Contents:
+    contents = _of(module, "Module Parameter") | _modules_of(calling, layers, containers, recurrent, attention)
+    losses_ = {name: kind for name, kind in contents.items() if issubclass(kind, calling._Loss)}
+    clipping = _of(weights, "clip_grad_norm_ clip_grad_value_")
+    calls = _public(functional, losses, pooling, images)
+    calls |= _of(products, "linear bilinear") | _of(layer_operations, "layer_norm batch_norm")
     return {
-        "torch.amp": _module("torch.amp", **amp),
-        "torch.cuda": cuda,
-        "torch.cuda.amp": cuda_amp,
-        "torch.mps": _module("torch.mps", is_available=no, **quiet),
-        "torch.backends": _module("torch.backends"),
-        "torch.backends.mps": mps,
-        "torch.backends.cudnn": cudnn,
+        "torch.nn": contents,
+        "torch.nn.functional": calls,
+        "torch.nn.init": {n: v for n, v in vars(init).items() if n.endswith("_") or n.startswith(("calc", "_calc"))},
+        "torch.nn.parameter": _of(module, "Parameter"),
+        "torch.nn.modules": contents,
+        "torch.nn.modules.module": _of(module, "Module"),
+        "torch.nn.modules.loss": losses_ | _of(module, "Module") | _of(calling, "_Loss"),
+        "torch.nn.utils": clipping
+        | _of(weights, "parameters_to_vector vector_to_parameters spectral_norm weight_norm"),
+        "torch.nn.utils.parametrize": _of(weights, "register_parametrization cached is_parametrized"),
+        "torch.nn.utils.clip_grad": clipping,
     }
 
 
-def _optim() -> dict[str, FaceModule]:
-    rules = {**_classes(optimizers, lbfgs), "Optimizer": optimizers.Optimizer}
-    schedules = {**_classes(lr_scheduler), "_LRScheduler": lr_scheduler.LRScheduler}
-    made = {
-        "torch.optim.lr_scheduler": _module("torch.optim.lr_scheduler", **schedules),
-        "torch.optim.optimizer": _module("torch.optim.optimizer", Optimizer=optimizers.Optimizer),
+def _autograd() -> Contents:
+    blocks = _classes(grad_mode)
+    ignored = {"set_detect_anomaly": Ignored, "detect_anomaly": Ignored}
+    return {
+        "torch.autograd": _of(backward_pass, "backward grad")
+        | _of(autograd_function, "Function")
+        | blocks
+        | {"Variable": variable, **ignored},
+        "torch.autograd.function": _of(autograd_function, "Function once_differentiable"),
+        "torch.autograd.functional": _of(transforms, "jacobian hessian"),
+        "torch.autograd.variable": {"Variable": variable},
+        "torch.autograd.grad_mode": blocks,
     }
-    for name in ("SGD", "Adam", "AdamW", "RMSprop"):
-        made[f"torch.optim.{name.lower()}"] = _module(f"torch.optim.{name.lower()}", **{name: rules[name]})
-    return {"torch.optim": _module("torch.optim", **rules), **made}
 
 
-def _linear_algebra() -> dict[str, Any]:
-    names = "cholesky solve solve_triangular det inverse logdet cholesky_solve"
-    return _of(products, names) | {"inv": products.inverse}
+def _no(*args: Any, **kwargs: Any) -> bool:
+    return False
 
 
-def _others() -> dict[str, FaceModule]:
-    parts: dict[str, dict[str, Any]] = {
-        "torch.distributions.normal": {"Normal": distributions.Normal},
-        "torch.distributions.categorical": {"Categorical": distributions.Categorical},
-        "torch.distributions.bernoulli": {"Bernoulli": distributions.Bernoulli},
-        "torch.utils": {"__doc__": None},
+def _nothing(*args: Any, **kwargs: Any) -> None:
+    return None
+
+
+def _elsewhere() -> Contents:
+    """Other devices: there are none."""
+    amp = {"GradScaler": grad_scaler.GradScaler, "autocast": Ignored}
+    absent = {"is_available": _no, "manual_seed": _nothing, "empty_cache": _nothing, "synchronize": _nothing}
+    return {
+        "torch.amp": amp,
+        "torch.cuda": {**absent, "manual_seed_all": _nothing, "device_count": lambda: 0},
+        "torch.cuda.amp": amp,
+        "torch.mps": absent,
+        "torch.backends": {},
+        "torch.backends.mps": {"is_available": _no, "is_built": _no},
+        "torch.backends.cudnn": {"deterministic": False, "benchmark": False, "enabled": False},
+    }
+
+
+def _optim() -> Contents:
+    one_each = {f"torch.optim.{name.lower()}": _of(optimizers, name) for name in ("SGD", "Adam", "AdamW", "RMSprop")}
+    return {
+        "torch.optim": _classes(optimizers) | _of(lbfgs, "LBFGS"),
+        "torch.optim.lr_scheduler": _classes(lr_scheduler) | _of(lr_scheduler, "_LRScheduler"),
+        "torch.optim.optimizer": _of(optimizers, "Optimizer"),
+        **one_each,
+    }
+
+
+_LINEAR_ALGEBRA = "cholesky solve solve_triangular det inverse logdet cholesky_solve"
+
+
+def _others() -> Contents:
+    norms = {"vector_norm": reductions.vector_norm, "norm": reductions.vector_norm}
+    return {
+        "torch.distributions": _classes(distributions) | _of(distributions, "kl_divergence"),
+        "torch.distributions.normal": _of(distributions, "Normal"),
+        "torch.distributions.categorical": _of(distributions, "Categorical"),
+        "torch.distributions.bernoulli": _of(distributions, "Bernoulli"),
+        "torch.distributions.kl": _of(distributions, "kl_divergence"),
+        "torch.utils": {},
         "torch.utils.data": _public(data),
         "torch.utils.data.dataset": _public(data),
         "torch.utils.data.dataloader": _public(data),
-        "torch.utils.checkpoint": {"checkpoint": checkpoint.checkpoint},
-        "torch.linalg": {**_linear_algebra(), "vector_norm": reductions.vector_norm, "norm": reductions.vector_norm},
+        "torch.utils.checkpoint": _of(checkpoint, "checkpoint"),
+        "torch.linalg": {**_of(products, _LINEAR_ALGEBRA), "inv": products.inverse, **norms},
         "torch.func": _public(transforms),
         "torch.random": _of(random, "Generator manual_seed seed initial_seed get_rng_state set_rng_state"),
         "torch.special": {"expit": elementwise.sigmoid, "logsumexp": reductions.logsumexp},
-        "torch.functional": {"einsum": products.einsum},
+        "torch.functional": _of(products, "einsum"),
     }
-    made = {name: _module(name, **contents) for name, contents in parts.items()}
-    made["torch.distributions"] = _module("torch.distributions", **_classes(distributions))
-    made["torch.distributions"].__dict__["kl_divergence"] = distributions.kl_divergence
-    made["torch.distributions.kl"] = _module("torch.distributions.kl", kl_divergence=distributions.kl_divergence)
-    return made
 
 
 def _top() -> dict[str, Any]:
     operations = (arithmetic, elementwise, reductions, ordering, products, pieces, indexing, shapes, conversions)
     contents = _public(*operations, layer_operations, creation, random)
-    contents |= _linear_algebra() | _classes(grad_mode) | _dtypes()
+    contents |= _classes(grad_mode) | _dtypes()
     contents |= _of(Tensor, "relu_ sigmoid_ tanh_ exp_ sqrt_ clamp_ zero_ detach_ abs_ neg_")
     contents |= _of(Tensor, "numel is_floating_point is_complex is_inference get_device")
     contents |= _of(arithmetic, "pow div add sub mul") | _of(functional, "dropout prelu selu")
@@ -307,15 +295,17 @@ def _top() -> dict[str, Any]:
         "strided": "torch.strided",
         "subtract": arithmetic.sub,
         "true_divide": arithmetic.true_divide,
-        "use_deterministic_algorithms": lambda *args, **kwargs: None,
+        "use_deterministic_algorithms": _nothing,
     }
     return contents
 
 
 def build() -> dict[str, FaceModule]:
     """All modules by their dotted names, `torch` among them, tied to each other as attributes."""
-    top = _module("torch", **_top())
-    made = {"torch": top, **_nn(), **_autograd(), **_elsewhere(), **_optim(), **_others()}
+    made = {}
+    for name, offered in {"torch": _top(), **_nn(), **_autograd(), **_elsewhere(), **_optim(), **_others()}.items():
+        made[name] = FaceModule(name)
+        made[name].__dict__.update(offered, __path__=[])
     for name, child in made.items():
         parent, _, own = name.rpartition(".")
         if parent:
@@ -328,7 +318,7 @@ def _rename() -> None:
     """Classes say that they are torch's, as scripts print them."""
     for kind, home in ((Tensor, "torch"), (Size, "torch"), (module.Parameter, "torch.nn.parameter")):
         kind.__module__ = home
-    for kind in (_modules_of(layers) | _modules_of(calling)).values():
+    for kind in _modules_of(layers, calling).values():
         kind.__module__ = "torch.nn.modules"
 
 

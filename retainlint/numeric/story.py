@@ -12,9 +12,8 @@ from weakref import WeakKeyDictionary
 
 from retainlint.autograd.errors import FreedError, GraphError, ModifiedError
 from retainlint.autograd.graph import Node, SavedTensor
-from retainlint.numeric.backward_pass import LISTENERS, Listener
 from retainlint.numeric.lacking import users_frame
-from retainlint.numeric.tape import LEDGER, WATCH, BackwardObserver
+from retainlint.numeric.tape import LEDGER, OBSERVERS, RunObserver
 from retainlint.numeric.tensor import Tensor
 
 LONGEST = 60
@@ -71,7 +70,7 @@ class Story:
         )
 
 
-class Places(BackwardObserver, Listener):
+class Places(RunObserver):
     """Watches a run. `trace`, if given, is told each event in a line; `nodes` holds all nodes if they are kept."""
 
     def __init__(self, trace: Callable[[str], object] | None = None, keep: bool = False) -> None:
@@ -153,10 +152,8 @@ def slots(node: Node) -> str:
 @contextmanager
 def watched(places: Places) -> Iterator[Places]:
     """Within this block, `places` is told of all that happens."""
-    WATCH.append(places)
-    LISTENERS.append(places)
+    OBSERVERS.append(places)
     try:
         yield places
     finally:
-        WATCH.pop()
-        LISTENERS.pop()
+        OBSERVERS.pop()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from retainlint.autograd.errors import InferenceModifiedError, InferenceSavedError
+from retainlint.autograd.errors import GraphError, InferenceModifiedError, InferenceSavedError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.ledger import Ledger
 from retainlint.autograd.saves import RESULT, UNCHECKED, Row
@@ -21,17 +21,28 @@ Grads: TypeAlias = Sequence[Tensor | None]
 Pullback: TypeAlias = Callable[["Saved", list[Tensor | None]], Grads]
 
 
-class BackwardObserver:
-    """Told what is built and changed. This one is silent; places.py has one that remembers where."""
+class RunObserver:
+    """Told what is built, changed, run and freed. This one is silent; story.py has one that remembers where."""
 
-    def built(self, node: Node) -> None:
-        """`node` was made."""
+    def built(self, node: Node) -> None: ...
 
-    def changed(self, tensor: Tensor) -> None:
-        """The memory of `tensor` was changed in place."""
+    def changed(self, tensor: Tensor) -> None: ...
+
+    def started(self, retain: bool) -> None:
+        """A backward pass begins."""
+
+    def ran(self, node: Node) -> None: ...
+
+    def freed(self, node: Node) -> None: ...
+
+    def refused(self, node: Node, saved: SavedTensor, error: GraphError) -> None:
+        """`node` couldn't run, for what it had saved."""
+
+    def rootless(self, tensor: Tensor) -> None:
+        """A backward pass was asked for from a tensor without graph."""
 
 
-WATCH = [BackwardObserver()]
+OBSERVERS = [RunObserver()]
 """Who is told: the last one."""
 
 
@@ -175,7 +186,7 @@ class Recording:
         if "result" in saved.held:
             held = saved.held["result"]
             held.node = step
-        WATCH[-1].built(step)
+        OBSERVERS[-1].built(step)
         return step
 
     def _with_result(self, saved: Saved, result: Tensor) -> Iterator[SavedTensor]:
@@ -200,4 +211,4 @@ def changed(tensor: Tensor) -> None:
     if tensor.made_in_inference and not tensor.counts and not grad_mode.is_inference_mode_enabled():
         raise InferenceModifiedError().plain()
     LEDGER.bump(tensor.storage)
-    WATCH[-1].changed(tensor)
+    OBSERVERS[-1].changed(tensor)

@@ -15,7 +15,7 @@ from retainlint.autograd.graph import SavedTensor
 from retainlint.numeric import grad_mode
 from retainlint.numeric.dtypes import Array
 from retainlint.numeric.layout import element_numbers, overlaps
-from retainlint.numeric.tape import LEDGER, WATCH, Grads, Meta, Saved, Step
+from retainlint.numeric.tape import LEDGER, OBSERVERS, Grads, Meta, Saved, Step
 from retainlint.numeric.tensor import Tensor, method
 
 
@@ -94,7 +94,7 @@ def rebase(tensor: Tensor, step: Step) -> None:
     )
     _move_retained(base, chain)
     base.node, base.output = chain, 0
-    WATCH[-1].built(chain)
+    OBSERVERS[-1].built(chain)
     tensor._refresh()
 
 
@@ -120,7 +120,7 @@ def _refresh(view: Tensor) -> None:
     )
     _move_retained(view, node)
     view.node, view.output = node, 0
-    WATCH[-1].built(node)
+    OBSERVERS[-1].built(node)
 
 
 def _move_retained(tensor: Tensor, step: Step) -> None:

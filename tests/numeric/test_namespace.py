@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -235,3 +237,13 @@ def test_parts_are_replaced_in_their_place_and_deleted(judge: Callable[[], Judge
     rows = nn.ModuleList([nn.Tanh(), nn.ReLU(), nn.GELU()])
     del rows[1:]
     assert list(table) == ["b"] and len(rows) == 1
+
+
+@pytest.mark.parametrize("module", ["torch", "torch.nn", "torch.nn.functional", "torch.optim"])
+def test_only_torchs_own_names_are_offered(module: str) -> None:
+    from retainlint.numeric.namespace import build
+
+    torch_or_skip()
+    offered = {name for name, value in vars(build()[module]).items() if not isinstance(value, ModuleType)}
+    real = importlib.import_module(module)
+    assert {name for name in offered if not name.startswith("__") and not hasattr(real, name)} == set()

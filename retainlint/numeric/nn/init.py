@@ -31,37 +31,33 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
 _calculate_fan_in_and_fan_out = _fans
 
 
+@no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    with no_grad():
-        found: Tensor = tensor.uniform_(a, b, generator=generator)
-    return found
+    return tensor.uniform_(a, b, generator=generator)  # type: ignore[no-any-return]
 
 
+@no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    with no_grad():
-        found: Tensor = tensor.normal_(mean, std, generator=generator)
-    return found
+    return tensor.normal_(mean, std, generator=generator)  # type: ignore[no-any-return]
 
 
+@no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    with no_grad():
-        found: Tensor = tensor.fill_(val)
-    return found
+    return tensor.fill_(val)  # type: ignore[no-any-return]
 
 
 def ones_(tensor: Tensor) -> Tensor:
     return constant_(tensor, 1.0)
 
 
+@no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
-    with no_grad():
-        found: Tensor = tensor.zero_()
-    return found
+    return tensor.zero_()  # type: ignore[no-any-return]
 
 
+@no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    with no_grad():
-        tensor.copy_(Tensor.of(np.eye(*tensor.array.shape, dtype=tensor.array.dtype)))
+    tensor.copy_(Tensor.of(np.eye(*tensor.array.shape, dtype=tensor.array.dtype)))
     return tensor
 
 
@@ -92,6 +88,7 @@ def kaiming_normal_(
     return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
 
 
+@no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     rows = tensor.array.shape[0]
     flat = randn(rows, tensor.array.size // rows, dtype=tensor.dtype, generator=generator).array
@@ -99,16 +96,15 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     q, r = np.linalg.qr(flat)
     q = q * np.sign(np.diagonal(r))
     q = q.T if rows < tensor.array.size // rows else q
-    with no_grad():
-        tensor.copy_(Tensor.of(np.ascontiguousarray(q).reshape(tensor.array.shape) * gain))
+    tensor.copy_(Tensor.of(np.ascontiguousarray(q).reshape(tensor.array.shape) * gain))
     return tensor
 
 
+@no_grad()
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> Tensor:
     """Normal numbers, none beyond the bounds (not torch's stream)."""
-    with no_grad():
-        drawn = normal_(tensor, mean, std)
-        while ((drawn.array < a) | (drawn.array > b)).any():
-            fresh = randn(*tensor.array.shape, dtype=tensor.dtype).array * std + mean
-            drawn.copy_(Tensor.of(np.where((drawn.array < a) | (drawn.array > b), fresh, drawn.array)))
+    drawn = normal_(tensor, mean, std)
+    while ((drawn.array < a) | (drawn.array > b)).any():
+        fresh = randn(*tensor.array.shape, dtype=tensor.dtype).array * std + mean
+        drawn.copy_(Tensor.of(np.where((drawn.array < a) | (drawn.array > b), fresh, drawn.array)))
     return tensor

@@ -122,6 +122,18 @@ def masked_select(self: Tensor, mask: Tensor) -> Any:
 
 
 @method()
+def take(self: Tensor, index: Tensor) -> Any:
+    """The elements with these numbers, counted through all dimensions."""
+    size, numbers = self.array.size, index.array
+    beyond = numbers[(numbers < -size) | (numbers >= size)]
+    if beyond.size:
+        raise IndexError(f"out of range: tried to access index {beyond.flat[0]} on a tensor of {size} elements.")
+    if not self.array.ndim:
+        return take(self.reshape(1), index)
+    return index_(self, indices=np.unravel_index(numbers % max(size, 1), self.array.shape), node="TakeBackward0")
+
+
+@method()
 def index_select(self: Tensor, dim: int, index: Tensor) -> Any:
     return index_select_(self, dim=wrap_dim(dim, self.array.ndim), index=index.array)
 
@@ -281,35 +293,24 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
     return gather_(self, key=_along(index.array, dim))
 
 
-def _scatter_call(self: Tensor, dim: int, index: Tensor, src: Any, add: bool, into: Tensor | None) -> Any:
-    key = _along(index.array, wrap_dim(dim, self.array.ndim))
-    if isinstance(src, Tensor):
-        source = src if src.array.shape == index.array.shape else src[tuple(slice(n) for n in index.array.shape)]
-    else:
-        source = Tensor.of(np.full(index.array.shape, src, self.array.dtype))
-    return (scatter_add_ if add else scatter_)(self, source, into=into, index=key)
+def _scattering(operation: Operation, in_place: bool) -> Any:
+    def scattered(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Any:
+        src = value if src is None else src
+        key = _along(index.array, wrap_dim(dim, self.array.ndim))
+        if isinstance(src, Tensor):
+            source = src if src.array.shape == index.array.shape else src[tuple(slice(n) for n in index.array.shape)]
+        else:
+            source = Tensor.of(np.full(index.array.shape, src, self.array.dtype))
+        result = operation(self, source, into=self if in_place else None, index=key)
+        return self if in_place else result
+
+    return scattered
 
 
-@method()
-def scatter(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Any:
-    return _scatter_call(self, dim, index, value if src is None else src, False, None)
-
-
-@method()
-def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
-    return _scatter_call(self, dim, index, src, True, None)
-
-
-@method("scatter_")
-def _scatter_in_place(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
-    _scatter_call(self, dim, index, value if src is None else src, False, self)
-    return self
-
-
-@method("scatter_add_")
-def _scatter_add_in_place(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    _scatter_call(self, dim, index, src, True, self)
-    return self
+scatter, scatter_add = (_scattering(operation, in_place=False) for operation in (scatter_, scatter_add_))
+Tensor.scatter, Tensor.scatter_add = scatter, scatter_add  # type: ignore[attr-defined]
+Tensor.scatter_ = _scattering(scatter_, in_place=True)  # type: ignore[attr-defined]
+Tensor.scatter_add_ = _scattering(scatter_add_, in_place=True)  # type: ignore[attr-defined]
 
 
 @method("index_add_")

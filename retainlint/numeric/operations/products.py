@@ -14,7 +14,7 @@ from retainlint.numeric.operations.shapes import expand, permute, reshape, squee
 from retainlint.numeric.tensor import Tensor, method
 
 
-def _mat(tensor: Any) -> Any:
+def _t(tensor: Any) -> Any:
     return transpose(tensor, -2, -1)
 
 
@@ -101,8 +101,8 @@ bmm: Operation = define(
     "bmm",
     _bmm,
     casts="same",
-    self=lambda g, s: bmm(g, _mat(s.mat2)),
-    mat2=lambda g, s: bmm(_mat(s.self), g),
+    self=lambda g, s: bmm(g, _t(s.mat2)),
+    mat2=lambda g, s: bmm(_t(s.self), g),
     methods="bmm",
 )
 addmm: Operation = define(
@@ -278,10 +278,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
         right[j] = left[i]
     kept = [c for i, c in enumerate(left) if i not in ours] + [c for j, c in enumerate(right) if j not in theirs]
     return einsum(f"{''.join(left)},{''.join(right)}->{''.join(kept)}", a, b)
-
-
-def _t(matrix: Any) -> Any:
-    return transpose(matrix, -2, -1)
 
 
 def _cholesky(x: Any) -> Any:
