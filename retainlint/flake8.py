@@ -56,10 +56,10 @@ class Checker:
         found = linter.check_source(self._name, data, Settings(self._codes, suppressions=False), Disk())
         for diagnostic in _unsuppressed(source, found.diagnostics):
             span = diagnostic.primary.span
-            yield span.row, span.column - 1, f"{diagnostic.code} {told(diagnostic)}", type(self)
+            yield span.row, span.column - 1, f"{diagnostic.code} {as_one_line(diagnostic)}", type(self)
 
 
-def told(diagnostic: Diagnostic) -> str:
+def as_one_line(diagnostic: Diagnostic) -> str:
     """The name, the message and the places of the story, on the one line that flake8 has for them."""
     from retainlint.report.terminal import safe
 

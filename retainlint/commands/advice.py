@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -65,25 +65,23 @@ _LEAF = Misuse(
         "or make a new tensor: `x = x + 1` instead of `x += 1`",
     ),
 )
-_LEAF_VIEW = Misuse("leaf-modified", "a view of a leaf Variable that requires grad", *(_LEAF.codes,), _LEAF.meaning, _LEAF.cures)  # fmt: skip
+_LEAF_VIEW = replace(_LEAF, words="a view of a leaf Variable that requires grad")
+_UNUSED = "autograd.grad was asked for a tensor that the walk doesn't reach"
+_UNUSED_CURES = (
+    "see that the output is computed from that very tensor, not from a copy made before or after",
+    "`allow_unused=True`, if None is a fine answer",
+)
+_UNUSED_WORDS = (
+    "One of the differentiated Tensors appears to not have been used in the graph",
+    "The differentiated Tensor at index",
+)
 _OTHERS = (
     Misuse(
         "not-scalar", "grad can be implicitly created only for scalar outputs", (),
         "backward() was called on a tensor of several elements",
         ("reduce the loss to one number first: `.mean()` or `.sum()`", "or give `backward` a gradient of its shape"),
     ),
-    Misuse(
-        "unused", "One of the differentiated Tensors appears to not have been used in the graph", (),
-        "autograd.grad was asked for a tensor that the walk doesn't reach",
-        ("see that the output is computed from that very tensor, not from a copy made before or after",
-         "`allow_unused=True`, if None is a fine answer"),
-    ),
-    Misuse(
-        "unused", "The differentiated Tensor at index", (),
-        "autograd.grad was asked for a tensor that the walk doesn't reach",
-        ("see that the output is computed from that very tensor, not from a copy made before or after",
-         "`allow_unused=True`, if None is a fine answer"),
-    ),
+    *(Misuse("unused", words, (), _UNUSED, _UNUSED_CURES) for words in _UNUSED_WORDS),
     Misuse(
         "no-grad-input", "One of the differentiated Tensors does not require grad", (),
         "autograd.grad was asked for a tensor that requires no gradient",

@@ -126,7 +126,7 @@ def _checked(
 def _after_fixes(options: CheckOptions, configs: Configs, done: fixes.Done) -> int:
     """Tell what was fixed; 1 if that is to fail the run. Raises CommandError if something couldn't be written."""
     if not options.quiet:
-        for line in fixes.told(done, options.show_fixes, configs.here.flag("unsafe-fixes"), options.diff):
+        for line in fixes.summary_lines(done, options.show_fixes, configs.here.flag("unsafe-fixes"), options.diff):
             print(line, file=sys.stderr)
     if done.wrong:
         raise CommandError("; ".join(done.wrong))

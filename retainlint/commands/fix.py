@@ -125,7 +125,7 @@ def offered(found: Sequence[Diagnostic], configs: Configs) -> dict[int, FixText]
     return texts
 
 
-def told(done: Done, show: bool, unsafe: bool, diff: bool) -> Iterator[str]:
+def summary_lines(done: Done, show: bool, unsafe: bool, diff: bool) -> Iterator[str]:
     """Lines on what was fixed, and what would be with `--unsafe-fixes`."""
     from retainlint.report.terminal import safe
 

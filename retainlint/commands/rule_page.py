@@ -73,5 +73,5 @@ def _said(rule: Rule, example: Example) -> str:
 
     program = _MARK.sub("", example.program)
     found = linter.check_source("example.py", program.encode(), Settings())
-    told = [diagnostic for diagnostic in found.diagnostics if diagnostic.code == rule.code]
-    return "".join(render("full", told, Style(False, WIDTH))).rstrip("\n") + "\n"
+    of_rule = [diagnostic for diagnostic in found.diagnostics if diagnostic.code == rule.code]
+    return "".join(render("full", of_rule, Style(False, WIDTH))).rstrip("\n") + "\n"

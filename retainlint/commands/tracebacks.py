@@ -94,9 +94,9 @@ def _read(reading: _Reading, line: str) -> Raised | None:
         reading.column = None
         (reading.forward if reading.in_forward else reading.frames).clear()
         return None
-    told = recognised(line)
-    if told is not None:
-        raised = Raised(*told, tuple(reading.frames), tuple(reading.forward))
+    recognized = recognised(line)
+    if recognized is not None:
+        raised = Raised(*recognized, tuple(reading.frames), tuple(reading.forward))
         reading.frames.clear()
         reading.forward.clear()
         return raised

@@ -135,23 +135,23 @@ class Config:
 class Configs:
     """The configurations of a run. A file's is the nearest above it, unless the command line names one."""
 
-    def __init__(self, asked: Requested, known: KnownRules, version: str, alike: Settings | None = None) -> None:
+    def __init__(self, requested: Requested, known: KnownRules, version: str, alike: Settings | None = None) -> None:
         """With `alike`, these are the settings of every file. Raises ConfigError for what means nothing."""
-        self._asked, self._known, self._version, self._alike = asked, known, version, alike
+        self._requested, self._known, self._version, self._alike = requested, known, version, alike
         self._here = os.getcwd()
-        texts = [text for text in asked.texts if not _is_file(text)]
-        files = [text for text in asked.texts if _is_file(text)]
-        self._top = [*_of_texts(texts, self._here), of_values(asked.values, self._here)]
+        texts = [text for text in requested.texts if not _is_file(text)]
+        files = [text for text in requested.texts if _is_file(text)]
+        self._top = [*_of_texts(texts, self._here), of_values(requested.values, self._here)]
         if len(files) > 1:
             raise ConfigError("--config names more than one file")
-        if files and asked.isolated:
+        if files and requested.isolated:
             raise ConfigError("--isolated means that no configuration file counts, but --config names one")
         self._by_directory: dict[str, Config] = {}
         self._by_name: dict[str, Config] = {}
         self._only: Config | None = None
         if files:
             self._only = self._built(_chain(files[0], self._here), self._here)
-        elif asked.isolated:
+        elif requested.isolated:
             self._only = self._built([], self._here)
         self.respect_gitignore = self.here.flag("respect-gitignore")
         self.force_exclude = self.here.flag("force-exclude")
@@ -201,7 +201,7 @@ class Configs:
         return self._alike or self.of_file(name).settings(name)
 
     def _built(self, below: list[Layer], root: str) -> Config:
-        config = Config((*below, *self._top), root, self._known, self._asked.suppressions)
+        config = Config((*below, *self._top), root, self._known, self._requested.suppressions)
         config.check(self._version)
         return config
 

@@ -58,7 +58,7 @@ class Setting:
             return self._words(raw, ())
         if self.kind is SettingKind.BY_PATTERN and isinstance(raw, dict):
             return tuple((pattern, self._list(pattern, words)) for pattern, words in raw.items())
-        raise WrongValue(f"'{self.key}' must be {self._form()}, not {_told(raw)}")
+        raise WrongValue(f"'{self.key}' must be {self._form()}, not {_described(raw)}")
 
     def _form(self) -> str:
         if self.choices:
@@ -73,12 +73,12 @@ class Setting:
     def _list(self, pattern: str, raw: object) -> tuple[str, ...]:
         if isinstance(raw, list):
             return self._words(raw, (pattern,))
-        raise WrongValue(f"'{self.key}' must be {self._form()}: {shown(pattern)} has {_told(raw)}", (pattern,))
+        raise WrongValue(f"'{self.key}' must be {self._form()}: {shown(pattern)} has {_described(raw)}", (pattern,))
 
     def _words(self, raw: list[object], below: tuple[str, ...]) -> tuple[str, ...]:
         for number, word in enumerate(raw):
             if not isinstance(word, str):
-                message = f"'{self.key}' must be {self._form()}: element {number + 1} is {_told(word)}"
+                message = f"'{self.key}' must be {self._form()}: element {number + 1} is {_described(word)}"
                 raise WrongValue(message, (*below, number))
         return tuple(word for word in raw if isinstance(word, str))
 
@@ -91,7 +91,7 @@ class WrongValue(ConfigError):
         self.below = below
 
 
-def _told(raw: object) -> str:
+def _described(raw: object) -> str:
     if isinstance(raw, bool):
         return "true" if raw else "false"
     if isinstance(raw, str):

@@ -293,9 +293,9 @@ def bound(node: ast.AST) -> set[str]:
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 
 
-def used(node: ast.AST) -> set[str]:
-    """The plain names that are read in it."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+def parameters(node: ast.AST) -> set[str]:
+    """The names of the arguments that functions within it take."""
+    return {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
 
 
 def _comes_back(text: str) -> bool:

@@ -39,6 +39,14 @@ class Fix:
     merges: int = 0
 
 
+def safe(message: str, *edits: Edit) -> Fix:
+    return Fix(Applicability.SAFE, message, edits)
+
+
+def unsafe(message: str, *edits: Edit, merges: int = 0) -> Fix:
+    return Fix(Applicability.UNSAFE, message, edits, merges)
+
+
 def edited(source: Source, edits: Sequence[Edit]) -> Source:
     """The source after the edits, with its cells where they are then.
 

@@ -24,7 +24,7 @@ def _diagnostic(diagnostic: Diagnostic, run: Run) -> Json:
     if url := run.url(diagnostic.code):
         code["url"] = url
     help = f"\n{safe(diagnostic.help)}" if diagnostic.help else ""
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "message": f"{in_cell(span)}{safe(diagnostic.message)}{help}",
         "location": _location(span, run),
         "severity": diagnostic.severity.name,
@@ -36,18 +36,18 @@ def _diagnostic(diagnostic: Diagnostic, run: Run) -> Json:
         if label.text and not label.primary
     ]
     if related:
-        told["relatedLocations"] = related
-    return _with_suggestion(told, diagnostic, run)
+        fields["relatedLocations"] = related
+    return _with_suggestion(fields, diagnostic, run)
 
 
-def _with_suggestion(told: dict[str, Json], diagnostic: Diagnostic, run: Run) -> Json:
+def _with_suggestion(fields: dict[str, Json], diagnostic: Diagnostic, run: Run) -> Json:
     """A suggestion is a single edit for reviewdog; of a fix with several none is told, as half a fix is none."""
     fix, source = run.fixes.get(id(diagnostic)), diagnostic.primary.span.source
     if fix is not None and len(fix.edits) == 1 and not source.cells:
         edit = fix.edits[0]
         start, end = source.offset(edit.row, edit.column), source.offset(edit.end_row, edit.end_column)
-        told["suggestions"] = [{"range": _range(source, start, end), "text": edit.content}]
-    return told
+        fields["suggestions"] = [{"range": _range(source, start, end), "text": edit.content}]
+    return fields
 
 
 def _location(span: Span, run: Run) -> Json:

@@ -60,7 +60,7 @@ def _rules(found: list[Diagnostic], run: Run) -> list[RuleText]:
 
 
 def _rule(rule: RuleText) -> Json:
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "id": rule.code,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": _plain(rule.summary.replace("`", ""))},
@@ -74,14 +74,14 @@ def _rule(rule: RuleText) -> Json:
         },
     }
     if rule.url:
-        told["helpUri"] = rule.url
-    return told
+        fields["helpUri"] = rule.url
+    return fields
 
 
 def _result(diagnostic: Diagnostic, numbers: dict[str, int], fingerprints: Fingerprints, run: Run) -> Json:
     span = diagnostic.primary.span
     help = f"\n\nHelp: {diagnostic.help}" if diagnostic.help else ""
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "ruleId": diagnostic.code,
         "ruleIndex": numbers[diagnostic.code],
         "level": diagnostic.severity.value,
@@ -91,14 +91,14 @@ def _result(diagnostic: Diagnostic, numbers: dict[str, int], fingerprints: Finge
     }
     steps = [label for label in diagnostic.labels if label.text]
     if related := [label for label in steps if not label.primary]:
-        told["relatedLocations"] = [_labelled(label, run, number) for number, label in enumerate(related, 1)]
-        told["codeFlows"] = [{"threadFlows": [{"locations": [_step(*step, run) for step in enumerate(steps, 1)]}]}]
+        fields["relatedLocations"] = [_labelled(label, run, number) for number, label in enumerate(related, 1)]
+        fields["codeFlows"] = [{"threadFlows": [{"locations": [_step(*step, run) for step in enumerate(steps, 1)]}]}]
     fix = run.fixes.get(id(diagnostic))
     if fix is not None and not span.source.cells:
-        told["fixes"] = [_fix(fix, span.source, run)]
+        fields["fixes"] = [_fix(fix, span.source, run)]
     if bag := _properties(diagnostic):
-        told["properties"] = bag
-    return told
+        fields["properties"] = bag
+    return fields
 
 
 def _properties(diagnostic: Diagnostic) -> dict[str, Json]:
@@ -116,8 +116,8 @@ def _step(number: int, label: Label, run: Run) -> Json:
 
 
 def _labelled(label: Label, run: Run, number: int | None = None) -> Json:
-    told: dict[str, Json] = {} if number is None else {"id": number}
-    return {**told, **_location(label.span, run), "message": _message(in_cell(label.span) + label.text)}
+    fields: dict[str, Json] = {} if number is None else {"id": number}
+    return {**fields, **_location(label.span, run), "message": _message(in_cell(label.span) + label.text)}
 
 
 def _location(span: Span, run: Run) -> dict[str, Json]:
@@ -130,10 +130,10 @@ def _location(span: Span, run: Run) -> dict[str, Json]:
 
 def _artifact(name: str, run: Run) -> dict[str, Json]:
     path = relative(name, run.root)
-    told: dict[str, Json] = {"uri": uri(path)}
+    fields: dict[str, Json] = {"uri": uri(path)}
     if not os.path.isabs(path):
-        told["uriBaseId"] = _ROOT
-    return told
+        fields["uriBaseId"] = _ROOT
+    return fields
 
 
 def _region(source: Source, start: int, end: int) -> dict[str, Json]:
@@ -157,18 +157,18 @@ def _fix(fix: FixText, source: Source, run: Run) -> Json:
 
 def _invocation(found: list[Diagnostic], numbers: dict[str, int], run: Run) -> Json:
     """Files that weren't checked are told of here, as is what couldn't be followed; a bug of ours is no success."""
-    told: list[Json] = [_not_checked(d, numbers, run) for d in found if d.code == NOT_CHECKED]
-    told += [_gap(gap, run) for gap in run.gaps]
+    notices: list[Json] = [_not_checked(d, numbers, run) for d in found if d.code == NOT_CHECKED]
+    notices += [_gap(gap, run) for gap in run.gaps]
     invocation: dict[str, Json] = {"executionSuccessful": not run.crashes}
-    if told:
-        invocation["toolExecutionNotifications"] = told
+    if notices:
+        invocation["toolExecutionNotifications"] = notices
     return invocation
 
 
 def _not_checked(diagnostic: Diagnostic, numbers: dict[str, int], run: Run) -> Json:
     span = diagnostic.primary.span
     help = f"; {diagnostic.help}" if diagnostic.help else ""
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "level": "error",
         "message": _message(in_cell(span) + diagnostic.message + help),
         "locations": [_location(span, run)],
@@ -177,8 +177,8 @@ def _not_checked(diagnostic: Diagnostic, numbers: dict[str, int], run: Run) -> J
     if crash := run.crashes.get(span.source.name):
         last = crash.strip().rpartition("\n")[2]
         kind, _, message = last.partition(": ")
-        told["exception"] = {"kind": safe(kind), "message": safe(message)}
-    return told
+        fields["exception"] = {"kind": safe(kind), "message": safe(message)}
+    return fields
 
 
 def _gap(gap: Gap, run: Run) -> Json:

@@ -112,16 +112,16 @@ class FreedStory:
     def name(self) -> str:
         """The variable that holds what is shared: as the function of the walk calls it, where the machine saw it by
         another name inside a call (the argument `x` of a network), or saw none."""
-        told, way = self.incident.name, self.incident.via
-        if self.incident.in_init or told.startswith("self."):
-            return told
-        if told and not (way and outer_call(way[-1], self.incident.reused.moment)):
-            return told
+        recorded, way = self.incident.name, self.incident.via
+        if self.incident.in_init or recorded.startswith("self."):
+            return recorded
+        if recorded and not (way and outer_call(way[-1], self.incident.reused.moment)):
+            return recorded
         here = sole_name(self.maker) if self.maker.source is self.home else ""
         is_container = any(
             root.startswith(f"{here}[") for root in (self.incident.freed.root, self.incident.reused.root)
         )
-        return told if is_container else here or told
+        return recorded if is_container else here or recorded
 
     @property
     def what(self) -> str:

@@ -74,8 +74,8 @@ def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
     stem = re.sub(r"Backward\w*$", "", op)
     noun, hint = _NOUNS.get(stem, ("", ""))
     if stem and not noun:
-        spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).lower()
-        noun, hint = f"`{spelled}`", rf"(?i:\b_?{re.escape(spelled)}\b|\b{re.escape(stem)}\b)"
+        snake_case = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).lower()
+        noun, hint = f"`{snake_case}`", rf"(?i:\b_?{re.escape(snake_case)}\b|\b{re.escape(stem)}\b)"
     saves = f"saves {listed(list(dict.fromkeys(names)))}"
     return f"this {noun} {saves}" if noun and re.search(hint, text) else saves
 
@@ -91,9 +91,9 @@ def circumstances(conditions: tuple[Condition, ...], assumptions: tuple[str, ...
     """The notes that say what a finding rests on; assumptions are clauses ("calling `model` builds a graph")."""
     notes = []
     if conditions:
-        told = [_told(outcomes, home) for outcomes in _outcomes(conditions)]
-        together = "; whether they can hold together is unknown" if len(told) > 1 else ""
-        notes.append(f"note: happens if {listed(told, most=6)}{together}")
+        texts = [_condition_text(outcomes, home) for outcomes in _outcomes(conditions)]
+        together = "; whether they can hold together is unknown" if len(texts) > 1 else ""
+        notes.append(f"note: happens if {listed(texts, most=6)}{together}")
     if assumptions:
         notes.append(f"note: assumes that {', and that '.join(assumptions)}")
     return tuple(notes)
@@ -114,7 +114,7 @@ def _outcomes(conditions: tuple[Condition, ...]) -> list[dict[bool, Condition]]:
     return list(outcomes.values())
 
 
-def _told(outcomes: dict[bool, Condition], home: Source) -> str:
+def _condition_text(outcomes: dict[bool, Condition], home: Source) -> str:
     span = next(iter(outcomes.values())).span
     words = _BRANCHES.get(next(iter(span.text.split()), ""), ("is true", "is false"))
     ways = [

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from retainlint.diagnostic import BackwardFirst, Clear, Diagnostic, DropBackward, KeepGraph, SwapZeroAndStep, ZeroFirst
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.expressions import with_argument
-from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.edits import Edit, Fix, unsafe
 from retainlint.fixes.statements import (
     TUNES,
     after,
@@ -42,9 +42,7 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
         yield _change_behind(code, moved, backward_pass, block.statements)
     if not any(meets(writes(each), reads(backward_pass)) for each in (moved, *between)):
         message = f"Walk before `{_head(code, moved)}`"
-        yield Fix(
-            Applicability.UNSAFE, message, (copied_before(code, moved, [backward_pass]), removed(code, backward_pass))
-        )
+        yield unsafe(message, copied_before(code, moved, [backward_pass]), removed(code, backward_pass))
     if not steps:
         yield _change_behind(code, moved, backward_pass, block.statements)
 
@@ -70,8 +68,8 @@ def _change_behind(code: EditableCode, change: ast.stmt, backward_pass: ast.stmt
     message = f"Move `{_head(code, change)}` behind the walk"
     following = body[body.index(backward_pass) + 1 : body.index(backward_pass) + 2]
     if following and ast.unparse(following[0]) == ast.unparse(change):
-        return Fix(Applicability.UNSAFE, message, (removed(code, change),))
-    return Fix(Applicability.UNSAFE, message, (removed(code, change), copied_after(code, backward_pass, [change])))
+        return unsafe(message, removed(code, change))
+    return unsafe(message, removed(code, change), copied_after(code, backward_pass, [change]))
 
 
 def _owner(call: ast.Call) -> str:
@@ -86,7 +84,7 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     """A list of tensors emptied after the walk that used them."""
     if code.holds(cure.name):
         edit = after(code, code.statement_at(cure.backward_pass), f"{cure.name}.clear()")
-        yield Fix(Applicability.UNSAFE, f"Clear `{cure.name}` after the walk", (edit,))
+        yield unsafe(f"Clear `{cure.name}` after the walk", edit)
 
 
 def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -98,7 +96,7 @@ def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic
     before = code.within(one, block.statements)
     if before is None or before is two or calls(block.upto(before, two), TUNES):
         return
-    yield Fix(Applicability.UNSAFE, f"Remove the second walk, `{code.of(two)}`", (removed(code, two),), merges=1)
+    yield unsafe(f"Remove the second walk, `{code.of(two)}`", removed(code, two), merges=1)
 
 
 def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -106,11 +104,9 @@ def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> I
     call = code.call_at(cure.span)
     if cure.span == diagnostic.primary.span and (counted := _but_the_last(code, call)):
         edit = with_argument(code, call, "retain_graph", counted)
-        yield Fix(
-            Applicability.UNSAFE, f"Retain the graph in all turns but the last: `retain_graph={counted}`", (edit,)
-        )
+        yield unsafe(f"Retain the graph in all turns but the last: `retain_graph={counted}`", edit)
     edit = with_argument(code, call, "retain_graph", "True")
-    yield Fix(Applicability.UNSAFE, "Retain the graph: `retain_graph=True`", (edit,))
+    yield unsafe("Retain the graph: `retain_graph=True`", edit)
 
 
 def _but_the_last(code: EditableCode, call: ast.Call) -> str:
@@ -144,7 +140,7 @@ def zero_first(code: EditableCode, cure: ZeroFirst, diagnostic: Diagnostic) -> I
     for each in code.block(loop).statements if loop is not None else ():
         if code.start(each) < code.start(backward_pass) and ast.unparse(each) == row:
             edits.append(removed(code, each))
-    yield Fix(Applicability.UNSAFE, f"Zero the gradients first: `{row}`", tuple(edits))
+    yield unsafe(f"Zero the gradients first: `{row}`", *tuple(edits))
 
 
 def swap_zero_and_step(code: EditableCode, cure: SwapZeroAndStep, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -153,4 +149,4 @@ def swap_zero_and_step(code: EditableCode, cure: SwapZeroAndStep, diagnostic: Di
         return
     one, two = code.of(zero), code.of(step)
     edits = (Edit(code.start(zero), code.end(zero), two), Edit(code.start(step), code.end(step), one))
-    yield Fix(Applicability.UNSAFE, f"Step before the gradients are zeroed: `{two}`, then `{one}`", edits)
+    yield unsafe(f"Step before the gradients are zeroed: `{two}`, then `{one}`", *edits)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from retainlint.diagnostic import Detach, Diagnostic
-from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, normalized
-from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, normalized, parameters
+from retainlint.fixes.edits import Edit, Fix, unsafe
 from retainlint.fixes.statements import after, before, detached, first, reads
 from retainlint.text.source import Span
 
@@ -56,7 +56,7 @@ class Carried:
         noun = "call" if is_function(self.body) else "turn"
         used = entering(self.code, self.body, self.name)
         if noun == "call" and len(used) == 1:
-            yield lambda: _unsafe(f"Detach `{self.name}` where it is used", detached(self.code, used[0]))
+            yield lambda: unsafe(f"Detach `{self.name}` where it is used", detached(self.code, used[0]))
         start, end = f"at the start of each {noun}", f"at the end of each {noun}"
         known = [row for row in self._rows if "[-1]" not in row] if self._is_known_before() else []
         for row in known:
@@ -70,7 +70,7 @@ class Carried:
 
     def _put(self, row: str, where: str, edit: Callable[[str], Edit]) -> Fix:
         names = row.partition(" = ")[0].rpartition("    ")[2].replace(", ", "`, `")
-        return _unsafe(f"Detach `{names}` {where}", edit(row))
+        return unsafe(f"Detach `{names}` {where}", edit(row))
 
     @cached_property
     def _rows(self) -> tuple[str, ...]:
@@ -113,11 +113,10 @@ class Carried:
         if not self.name.isidentifier():
             return True
         if isinstance(self.body, ast.FunctionDef | ast.AsyncFunctionDef):
-            return self.name in {each.arg for each in ast.walk(self.body.args) if isinstance(each, ast.arg)}
+            return self.name in parameters(self.body.args)
         scope, start = self.code.scope(self.body), self.code.start(self.body)
-        parameters = {each.arg for each in ast.walk(scope) if isinstance(each, ast.arg)}
-        bound = (self.code.start(each) < start for each in self.code.writes(scope, self.name))
-        return self.name in parameters or any(bound)
+        is_bound = any(self.code.start(each) < start for each in self.code.writes(scope, self.name))
+        return self.name in parameters(scope) or is_bound
 
     def _at_start(self, row: str) -> Edit:
         return before(self.code, first(self.body.body), row)
@@ -141,11 +140,7 @@ class Carried:
             if isinstance(statement, ast.Assign) and statement.targets == [write]:
                 value = statement.value
                 parts = value.elts if isinstance(value, ast.Tuple) else [value]
-                yield partial(_unsafe, f"Keep a detached `{self.name}`", *(detached(self.code, part) for part in parts))
-
-
-def _unsafe(message: str, *edits: Edit) -> Fix:
-    return Fix(Applicability.UNSAFE, message, edits)
+                yield partial(unsafe, f"Keep a detached `{self.name}`", *(detached(self.code, part) for part in parts))
 
 
 MOST_USES = 12
@@ -161,7 +156,7 @@ def detach(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator
         yield from _all(_uses(code, name, cure, diagnostic, _twins(code, names)))
     for label in diagnostic.labels:
         if not label.primary and label.span.source is code.source and (found := code.expression(label.span)):
-            yield Fix(Applicability.UNSAFE, f"Detach `{_short(code.of(found))}`", (detached(code, found),))
+            yield unsafe(f"Detach `{_short(code.of(found))}`", detached(code, found))
 
 
 def _all(fixes: Iterator[Callable[[], Fix]]) -> Iterator[Fix]:
@@ -246,15 +241,15 @@ def _uses(
         above = [read for read in reads if code.start(read) < cure.span.end][::-1]
         below = [read for read in reads if code.start(read) >= cure.span.end]
         for read in (*above, *below)[:MOST_USES]:
-            yield partial(Fix, Applicability.UNSAFE, message, (detached(code, read),))
+            yield partial(unsafe, message, detached(code, read))
             statement = code.statement(code.start(read))
             together = [each for twin in sorted(twins) for each in code.reads(statement, twin)] if statement else []
             if len(together) > 1 and read in together:
                 named = "`, `".join(dict.fromkeys(map(code.of, together)))
                 edits = tuple(detached(code, each) for each in together)
-                yield partial(Fix, Applicability.UNSAFE, f"Detach `{named}` where they are used", edits)
+                yield partial(unsafe, f"Detach `{named}` where they are used", *edits)
         if 1 < len(above) <= MOST_USES:
-            yield partial(Fix, Applicability.UNSAFE, message, tuple(detached(code, read) for read in above))
+            yield partial(unsafe, message, *(detached(code, read) for read in above))
 
 
 def _is_value(code: EditableCode, read: ast.expr) -> bool:

@@ -17,7 +17,7 @@ from retainlint.diagnostic import (
     RenameArgument,
 )
 from retainlint.fixes.code import EditableCode, Uneditable
-from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.edits import Edit, Fix, safe, unsafe
 from retainlint.fixes.statements import called, ended
 
 
@@ -68,12 +68,12 @@ def drop_retain(code: EditableCode, cure: DropRetain, diagnostic: Diagnostic) ->
     for word in call.keywords:
         if word.arg == "retain_graph":
             edit = without_argument(code, call, word)
-            yield Fix(Applicability.SAFE, f"Remove `{code.of(word)}`", (edit,))
+            yield safe(f"Remove `{code.of(word)}`", edit)
     for argument in call.args:
         if code.start(argument) == cure.value.start:
             behind = [each for each in call.args if code.start(each) > code.start(argument)]
             edit = Edit(cure.value.start, cure.value.end, "None") if behind else without_argument(code, call, argument)
-            yield Fix(Applicability.SAFE, "Don't retain the graph", (edit,))
+            yield safe("Don't retain the graph", edit)
 
 
 def rename_argument(code: EditableCode, cure: RenameArgument, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -84,11 +84,11 @@ def rename_argument(code: EditableCode, cure: RenameArgument, diagnostic: Diagno
             continue
         if not cure.new or cure.new in given:
             edit = without_argument(code, call, word)
-            yield Fix(Applicability.SAFE, f"Remove `{code.of(word)}`", (edit,))
+            yield safe(f"Remove `{code.of(word)}`", edit)
         else:
             start = code.start(word)
             edit = Edit(start, start + len(cure.old), cure.new)
-            yield Fix(Applicability.SAFE, f"Rename `{cure.old}` to `{cure.new}`", (edit,))
+            yield safe(f"Rename `{cure.old}` to `{cure.new}`", edit)
 
 
 def _behind_brackets(code: EditableCode, at: int, stop: int) -> int:
@@ -113,14 +113,14 @@ def drop_assignment(code: EditableCode, cure: DropAssignment, diagnostic: Diagno
     if any(all(code.start(each) >= start for each in code.writes(scope, name)) for name in read):
         return
     edit = Edit(start, code.start(statement.value), "")
-    applicability = Applicability.UNSAFE if any(code.reads(code.tree, name) for name in names) else Applicability.SAFE
-    yield Fix(applicability, f"Don't bind `{', '.join(names)}` to None", (edit,))
+    fix = unsafe if any(code.reads(code.tree, name) for name in names) else safe
+    yield fix(f"Don't bind `{', '.join(names)}` to None", edit)
 
 
 def assign_detach(code: EditableCode, cure: AssignDetach, diagnostic: Diagnostic) -> Iterator[Fix]:
     if cure.span.source is code.source and cure.span.text.startswith(cure.name) and code.holds(cure.name):
         edit = Edit(cure.span.start, cure.span.start, f"{cure.name} = ")
-        yield Fix(Applicability.UNSAFE, f"Write `{cure.name} = {cure.span.text}`", (edit,))
+        yield unsafe(f"Write `{cure.name} = {cure.span.text}`", edit)
 
 
 def remove_variable(code: EditableCode, cure: RemoveVariable, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -133,7 +133,7 @@ def remove_variable(code: EditableCode, cure: RemoveVariable, diagnostic: Diagno
     is_free = is_free or (isinstance(up, ast.Call) and call in up.args)
     if not (is_whole or is_free) or ("\n" in text and isinstance(up, ast.stmt)):
         text = f"({text})"
-    yield Fix(Applicability.SAFE, "Use the tensor itself", (Edit(code.start(call), code.end(call), text),))
+    yield safe("Use the tensor itself", Edit(code.start(call), code.end(call), text))
 
 
 def as_number(code: EditableCode, cure: AsNumber, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -143,7 +143,7 @@ def as_number(code: EditableCode, cure: AsNumber, diagnostic: Diagnostic) -> Ite
         for each in (_given(code, node), node):
             if each is not None:
                 edit = ended(code, each, ending)
-                yield Fix(Applicability.UNSAFE, f"{message}: `{code.of(each)}{ending}`", (edit,))
+                yield unsafe(f"{message}: `{code.of(each)}{ending}`", edit)
 
 
 def _given(code: EditableCode, node: ast.expr) -> ast.expr | None:
@@ -165,4 +165,4 @@ def remove_suppression(code: EditableCode, cure: RemoveSuppression, diagnostic: 
     if cure.span.source is code.source:
         edit = Edit(cure.span.start, cure.span.end, cure.left)
         message = "Shorten the list of what is suppressed" if cure.left.strip(" #") else "Remove the unused suppression"
-        yield Fix(Applicability.SAFE, message, (edit,))
+        yield safe(message, edit)

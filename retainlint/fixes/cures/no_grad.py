@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from retainlint.diagnostic import Diagnostic, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode
-from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.edits import Edit, Fix, unsafe
 from retainlint.fixes.statements import before, called
 
 
@@ -35,7 +35,7 @@ def _suffix(code: EditableCode, node: ast.AST) -> Iterator[Fix]:
     start = edit.start
     while code.text[start : start + 1] == ")" or code.text[start : start + 1].isspace():  # brackets around what is cut
         start += 1
-    yield Fix(Applicability.UNSAFE, f"Remove `{code.text[start : edit.end]}`", (Edit(start, edit.end, ""),))
+    yield unsafe(f"Remove `{code.text[start : edit.end]}`", Edit(start, edit.end, ""))
 
 
 def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
@@ -45,7 +45,7 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     value, name = statement.value, code.of(statement.targets[0])
     if isinstance(value, ast.Call) and called(value) == "detach" and f"{name}.grad" in code.text:
         edit = Edit(code.end(value), code.end(value), ".requires_grad_()")
-        yield Fix(Applicability.UNSAFE, f"Let `{name}` require a gradient", (edit,))
+        yield unsafe(f"Let `{name}` require a gradient", edit)
 
 
 def _unwrapped(code: EditableCode, node: ast.With) -> Fix:
@@ -55,7 +55,7 @@ def _unwrapped(code: EditableCode, node: ast.With) -> Fix:
     inner = code.text[code.source.row_starts[code.row_of(code.start(node.body[0])) - 1] : end]
     if inner.count("#") > body.count("#"):  # comments between the statements would be lost
         body = _shifted(inner, code.indent(node.body[0]), indent)
-    return Fix(Applicability.UNSAFE, "Record the graph: don't compute it under `no_grad`", (Edit(start, end, body),))
+    return unsafe("Record the graph: don't compute it under `no_grad`", Edit(start, end, body))
 
 
 def _shifted(text: str, old: str, new: str) -> str:
@@ -67,9 +67,7 @@ def _undecorated(code: EditableCode, node: ast.FunctionDef | ast.AsyncFunctionDe
         if "no_grad" in code.of(decorator):
             row = code.row_of(code.start(decorator))
             starts = code.source.row_starts
-            yield Fix(
-                Applicability.UNSAFE, f"Remove `@{code.of(decorator)}`", (Edit(starts[row - 1], starts[row], ""),)
-            )
+            yield unsafe(f"Remove `@{code.of(decorator)}`", Edit(starts[row - 1], starts[row], ""))
 
 
 def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -83,18 +81,14 @@ def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic)
             break
         wrapped = owner
     for each in dict.fromkeys((wrapped, statement)):
-        yield Fix(Applicability.UNSAFE, f"Put it under `{torch}.no_grad()`", (_under(code, each, torch),))
+        yield unsafe(f"Put it under `{torch}.no_grad()`", _under(code, each, torch))
     if isinstance(statement, ast.Assign | ast.AugAssign):
         target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
         while isinstance(target, ast.Subscript):
             target = target.value
         if isinstance(target, ast.Name):
             name = target.id
-            yield Fix(
-                Applicability.UNSAFE,
-                f"Change a clone of `{name}`",
-                (before(code, statement, f"{name} = {name}.clone()"),),
-            )
+            yield unsafe(f"Change a clone of `{name}`", before(code, statement, f"{name} = {name}.clone()"))
 
 
 def _under(code: EditableCode, statement: ast.stmt, torch: str) -> Edit:

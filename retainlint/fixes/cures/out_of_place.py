@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from retainlint.diagnostic import Diagnostic, OutOfPlace
-from retainlint.fixes.code import EditableCode
-from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.code import EditableCode, bound, parameters
+from retainlint.fixes.edits import Edit, Fix, unsafe
 from retainlint.fixes.statements import before
 
 _NO_TWIN = frozenset(
@@ -63,7 +63,7 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
     if not in_brackets and not _stands_alone(statement, value):
         value = f"({value})"
     message = f"Write `{name} = {name} {operator} …` instead of `{name} {operator}= …`"
-    yield Fix(Applicability.UNSAFE, message, (Edit(start, end, f" = {name} {operator} {value}"),))
+    yield unsafe(message, Edit(start, end, f" = {name} {operator} {value}"))
 
 
 def _stands_alone(statement: ast.AugAssign, value: str) -> bool:
@@ -91,13 +91,13 @@ def _method(code: EditableCode, call: ast.Call, statement: ast.stmt) -> Iterator
     plain = tuple(Edit(code.end(link) - 1, code.end(link), "") for link in chain)
     message = f"Use `{chain[0].attr[:-1]}` instead of `{chain[0].attr}`"
     if not is_statement:
-        yield Fix(Applicability.UNSAFE, message, plain)
+        yield unsafe(message, *plain)
         return
     if _is_module(owner):
         owner = call.args[0] if call.args else owner
     if isinstance(owner, ast.Name | ast.Attribute) and _is_local(code, owner):
         at = code.start(statement)
-        yield Fix(Applicability.UNSAFE, message, (Edit(at, at, f"{code.of(owner)} = "), *plain))
+        yield unsafe(message, Edit(at, at, f"{code.of(owner)} = "), *plain)
 
 
 def _chain(node: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:
@@ -122,14 +122,14 @@ def _cloned(code: EditableCode, statement: ast.stmt, changed: ast.expr) -> Itera
     if isinstance(changed, ast.Name | ast.Attribute) and not _is_module(changed) and _is_local(code, changed):
         name = code.of(changed)
         edit = before(code, statement, f"{name} = {name}.clone()")
-        yield Fix(Applicability.UNSAFE, f"Change a clone of `{name}`", (edit,))
+        yield unsafe(f"Change a clone of `{name}`", edit)
 
 
 def _flagged(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
     for word in call.keywords:
         if word.arg == "inplace" and isinstance(word.value, ast.Constant) and word.value.value is True:
             edit = Edit(code.start(word.value), code.end(word.value), "False")
-            yield Fix(Applicability.UNSAFE, "Use `inplace=False`", (edit,))
+            yield unsafe("Use `inplace=False`", edit)
 
 
 def _is_local(code: EditableCode, target: ast.expr) -> bool:
@@ -139,7 +139,5 @@ def _is_local(code: EditableCode, target: ast.expr) -> bool:
     scope = code.scope(target)
     if isinstance(scope, ast.Module):
         return True
-    arguments = {each.arg for each in ast.walk(scope.args) if isinstance(each, ast.arg)}
-    stores = {each.id for each in ast.walk(scope) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
     declared = {name for each in ast.walk(scope) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
-    return target.id in arguments | stores | declared
+    return target.id in parameters(scope.args) | bound(scope) | declared

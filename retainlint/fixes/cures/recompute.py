@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, MoveInto
-from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, ScopeNode, Uneditable
-from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, ScopeNode, Uneditable, bound, parameters
+from retainlint.fixes.edits import Edit, Fix, unsafe
 from retainlint.fixes.statements import (
     around,
     before,
@@ -67,7 +67,7 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
         return
     names = ", ".join(sorted(name for name in set().union(*map(writes, again)) if not name.endswith(".*")))
     what = f"`{names}`" if names else f"`{code.of(built)}`"
-    yield Fix(Applicability.UNSAFE, f"Compute {what} again before this walk", (copied_before(code, place, again),))
+    yield unsafe(f"Compute {what} again before this walk", copied_before(code, place, again))
 
 
 def _behind_what_spoils(chain: list[ast.stmt], between: list[ast.stmt]) -> list[ast.stmt]:
@@ -97,8 +97,8 @@ def compute_where_used(code: EditableCode, cure: ComputeWhereUsed, diagnostic: D
     else:
         into = tuple(before(code, _user_row(code, user, name), f"{name} = {value}") for user in users)
     if inline or not _is_read_elsewhere(code, name, users):
-        yield from _made(lambda: Fix(Applicability.UNSAFE, message, (removed(code, built), *into)))
-    yield Fix(Applicability.UNSAFE, message, into)
+        yield from _made(lambda: unsafe(message, removed(code, built), *into))
+    yield unsafe(message, *into)
 
 
 def _made(make: Callable[[], Fix]) -> Iterator[Fix]:
@@ -135,12 +135,7 @@ def _value(code: EditableCode, home: ScopeNode, built: ast.Assign) -> str | None
     text = code.of(built.value)
     if isinstance(home, ast.Module):
         return text
-    arguments = {each.arg for each in ast.walk(home.args) if isinstance(each, ast.arg)}
-    stores = {each.id for each in ast.walk(home) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    inner = {
-        each.id for each in ast.walk(built.value) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    }
-    own = (arguments | stores) - inner - {"self"}
+    own = (parameters(home.args) | bound(home)) - bound(built.value) - {"self"}
     kept = _attributes_of(home)
     start = code.start(built.value)
     names = [each for each in ast.walk(built.value) if isinstance(each, ast.Name) and each.id in own]
@@ -231,9 +226,9 @@ def _moved(code: EditableCode, loop: LoopNode | FunctionNode, moved: list[ast.st
     what = f"`{named}`" if len(moved) == 1 else f"what makes `{_named(writes(moved[-1])) or named}`"
     where = "closure" if isinstance(loop, ast.FunctionDef | ast.AsyncFunctionDef) else "loop"
     if _needed_outside(code, loop, moved, between, written):
-        return Fix(Applicability.UNSAFE, f"Compute {what} anew inside the {where}", (into,))
+        return unsafe(f"Compute {what} anew inside the {where}", into)
     edits = (*(removed(code, each) for each in moved), into)
-    return Fix(Applicability.UNSAFE, f"Compute {what} inside the {where}", edits)
+    return unsafe(f"Compute {what} inside the {where}", *edits)
 
 
 def _needed_outside(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
 from retainlint.diagnostic import Diagnostic, SumLosses
 from retainlint.fixes.code import EditableCode, LoopNode
 from retainlint.fixes.cures.detach import entering
-from retainlint.fixes.edits import Applicability, Edit, Fix
+from retainlint.fixes.edits import Edit, Fix, unsafe
 from retainlint.fixes.statements import (
     TUNES,
     after,
@@ -21,6 +22,9 @@ from retainlint.fixes.statements import (
     writes,
 )
 from retainlint.text.source import Span
+
+_once = partial(unsafe, merges=1)
+"""A fix that drops a walk on purpose."""
 
 
 def sum_losses(code: EditableCode, cure: SumLosses, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -48,12 +52,12 @@ def _two(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
     rebound = [each for each in between if ast.unparse(roots[0]) in writes(each)]
     if not rebound:
         total = Edit(code.start(roots[1]), code.end(roots[1]), f"({texts[0]} + {texts[1]})")
-        yield _fix(f"Walk `{texts[0]} + {texts[1]}` once", removed(code, first), _bare(code, total))
+        yield _once(f"Walk `{texts[0]} + {texts[1]}` once", removed(code, first), _bare(code, total))
     elif texts[0] == texts[1] and len(rebound) == 1 and isinstance(rebound[0], ast.Assign):
         value = rebound[0].value
         if len(rebound[0].targets) == 1 and ast.unparse(rebound[0].targets[0]) == texts[0]:
             at = code.start(value)
-            yield _fix(
+            yield _once(
                 "Add the losses up, and walk their sum once", removed(code, first), Edit(at, at, f"{texts[0]} + ")
             )
 
@@ -81,13 +85,13 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
         each = ast.unparse(loop.target) == ast.unparse(root)
         total = source if each else f"{code.of(root)} for {code.of(loop.target)} in {source}"
         start, end = code.rows(loop)
-        yield _fix(
+        yield _once(
             "Walk the sum once", Edit(start, end, f"{code.indent(loop)}sum({total}).backward(){_ending(code, end)}")
         )
         return
     name = ast.unparse(root)
     if any(_adds_to(each, name) for each in ast.walk(loop)):
-        yield _fix(
+        yield _once(
             f"Walk `{name}` once, after the loop", removed(code, statement), copied_after(code, loop, [statement])
         )
         return
@@ -98,7 +102,7 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
 def _accumulated(code: EditableCode, loop: LoopNode, statement: ast.stmt, root: str) -> Fix:
     total = next(name for name in ("total", "total_loss", "sum_of_losses") if name not in code.text)
     start, end = code.start(statement), code.end(statement)
-    return _fix(
+    return _once(
         "Add the losses up, and walk their sum once, after the loop",
         before(code, loop, f"{total} = 0"),
         Edit(start, end, f"{total} = {total} + {root}"),
@@ -125,7 +129,3 @@ def _summand(code: EditableCode, root: ast.expr) -> str:
 def _ending(code: EditableCode, end: int) -> str:
     text = code.text[:end]
     return text[len(text.rstrip("\r\n")) :]
-
-
-def _fix(message: str, *edits: Edit) -> Fix:
-    return Fix(Applicability.UNSAFE, message, edits, merges=1)
