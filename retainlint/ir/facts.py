@@ -59,7 +59,6 @@ class Facts:
     attributes: frozenset[str] = frozenset()
     defined: frozenset[str] = frozenset()  # functions and classes
     imported: frozenset[str] = frozenset()  # what imports bind, or name
-    modules: frozenset[str] = frozenset()  # the outermost package of each module that is imported
     stored: frozenset[str] = frozenset()  # the names, and attributes, in the targets of assignments
     own: frozenset[str] = frozenset()  # attributes of `self` that are spoken of, or of `super()`
     bound: frozenset[str] = frozenset()  # those that are set anew
@@ -83,6 +82,23 @@ def of_source(source: Source) -> Facts:
     """The facts of all that a file holds."""
     tree = _parsed(source.text)
     return _unread(source.text) if tree is None else _look([tree])
+
+
+def packages(source: Source) -> frozenset[str]:
+    """The outermost package of each module that a file imports: of its expressions nothing is asked."""
+    found: set[str] = set()
+    tree = _parsed(source.text)
+    pending: list[ast.AST] = [] if tree is None else [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            found.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+        for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+            inner = getattr(node, block, ())
+            pending += inner if isinstance(inner, list) else ()
+    return frozenset(found)
 
 
 @lru_cache(maxsize=4096)
@@ -112,11 +128,16 @@ def of_definition(source: Source, start: int, end: int) -> Facts:
     return _look(each for each in ast.iter_child_nodes(node) if each not in decorators)
 
 
+def tree_of(text: str) -> ast.Module:
+    """Python's own tree of a text, without a word about what it holds. Raises one of those that are `REFUSED`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
 def _parsed(text: str) -> ast.Module | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
+        return tree_of(text)
     except REFUSED:
         return None
 
@@ -161,7 +182,7 @@ class _Seen:
 
 
 _SETS = (
-    "names", "texts", "attributes", "defined", "imported", "modules", "stored", "own", "bound", "changed", "cleared",
+    "names", "texts", "attributes", "defined", "imported", "stored", "own", "bound", "changed", "cleared",
     "measured",
 )  # fmt: skip
 
@@ -316,15 +337,10 @@ def _text(node: ast.Constant, seen: _Seen) -> None:
 
 
 def _import(node: ast.Import | ast.ImportFrom, seen: _Seen) -> None:
-    if isinstance(node, ast.ImportFrom):
-        found = {word for word in (node.module or "").split(".") if word}
-        seen.sets["modules"].update([(node.module or "").partition(".")[0]] if not node.level else [])
-    else:
-        found = set()
-        seen.sets["modules"].update(alias.name.partition(".")[0] for alias in node.names)
-    found.update(word for alias in node.names for word in (*alias.name.split("."), alias.asname) if word)
-    seen.sets["imported"] |= found
-    seen.sets["names"] |= found
+    found = set((node.module or "").split(".")) if isinstance(node, ast.ImportFrom) else set[str]()
+    found.update(word for alias in node.names for word in (*alias.name.split("."), alias.asname or ""))
+    seen.sets["imported"] |= found - {""}
+    seen.sets["names"] |= found - {""}
 
 
 def _definition(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, seen: _Seen) -> None:

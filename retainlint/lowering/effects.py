@@ -23,7 +23,7 @@ from retainlint.program import ASKING, Origin, Use
 
 
 @dataclass
-class Facts:
+class StatementEffects:
     """What was seen so far."""
 
     binds: set[str] = field(default_factory=set)
@@ -38,7 +38,7 @@ class Facts:
     sees: bool = False  # whether names may be read and bound that aren't spelt
     stars: bool = False
 
-    def add(self, called: Facts) -> None:
+    def add(self, called: StatementEffects) -> None:
         """Add what a function does that is called."""
         self.changes |= called.changes
         self.uses.update((use, None) for use in called.uses if use.alone or use.registers)
@@ -59,15 +59,15 @@ READ, KEPT, GIVEN, CALLED, CHANGED = range(5)
 """How a name is used: looked at, kept by something, given to a call, called, changed."""
 
 
-def look(nodes: Iterable[ast.AST], kinds: Kinds) -> Facts:
+def look(nodes: Iterable[ast.AST], kinds: Kinds) -> StatementEffects:
     """What statements of a module do."""
     looker = _Looker(kinds, frozenset())
     for node in nodes:
         looker.statement(node)
-    return looker.facts
+    return looker.effects
 
 
-def look_into(node: ast.AST, kinds: Kinds, dropped: bool = False) -> Facts:
+def look_into(node: ast.AST, kinds: Kinds, dropped: bool = False) -> StatementEffects:
     """What the body of a function does that is called, or of all methods of a class. What it gives may be called too, if
     that isn't `dropped`."""
     own, declared = set[str](), set[str]()
@@ -90,14 +90,14 @@ def look_into(node: ast.AST, kinds: Kinds, dropped: bool = False) -> Facts:
             looker.statement(part)
         elif isinstance(part, ast.expr):
             looker.expression(part, READ)
-    looker.facts.changes |= looker.facts.keeps | declared
-    return looker.facts
+    looker.effects.changes |= looker.effects.keeps | declared
+    return looker.effects
 
 
 class _Looker:
     def __init__(self, kinds: Kinds, local: frozenset[str], inside: bool = False) -> None:
         self.kinds, self.local, self.inside = kinds, local, inside
-        self.facts = Facts()
+        self.effects = StatementEffects()
         self.in_class = 0
         self.for_types = False
         self.asleep: frozenset[str] = frozenset()  # functions that nobody calls
@@ -146,7 +146,7 @@ class _Looker:
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             self.name(node.target.id, CHANGED)
         if not self.inside and not self.in_class:
-            self.facts.binds.update(stored(node))
+            self.effects.binds.update(stored(node))
         self.within(node)
 
     def within(self, node: ast.AST) -> None:
@@ -157,7 +157,7 @@ class _Looker:
                         if isinstance(inner, ast.expr):
                             self.expression(inner, READ)
                 if not self.in_class and not self.inside:
-                    self.facts.binds.update(stored(each))
+                    self.effects.binds.update(stored(each))
                 self.within(each)
             else:
                 self.statement(each)
@@ -171,14 +171,14 @@ class _Looker:
             for each in node.body if node.name not in self.asleep else ():
                 self.statement(each)
         elif not self.in_class:
-            self.facts.binds.add(node.name)
+            self.effects.binds.add(node.name)
 
     def class_(self, node: ast.ClassDef) -> None:
         self.decorators(node)
         for each in (*node.bases, *(keyword.value for keyword in node.keywords)):
             self.expression(each, KEPT)
         if not self.in_class and not self.inside:
-            self.facts.binds.add(node.name)
+            self.effects.binds.add(node.name)
         self.in_class += 1
         for statement in node.body:
             self.statement(statement)
@@ -190,10 +190,10 @@ class _Looker:
 
     def import_(self, node: ast.Import | ast.ImportFrom) -> None:
         if not self.for_types:
-            self.facts.imports.update(dict.fromkeys(origins(node)))
+            self.effects.imports.update(dict.fromkeys(origins(node)))
         if not self.inside and not self.in_class:
-            self.facts.binds.update(name for name, _ in bound_by(node))
-        self.facts.stars |= any(alias.name == "*" for alias in node.names)
+            self.effects.binds.update(name for name, _ in bound_by(node))
+        self.effects.stars |= any(alias.name == "*" for alias in node.names)
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
@@ -211,7 +211,7 @@ class _Looker:
                 self.call(node, use, alone)
             case ast.NamedExpr(target=target, value=value):
                 if not self.inside and not self.in_class:
-                    self.facts.binds.add(target.id)
+                    self.effects.binds.add(target.id)
                 self.expression(value, KEPT)
             case ast.Lambda(body=body):
                 self.expression(body, READ)
@@ -259,8 +259,8 @@ class _Looker:
         elif (
             alone and isinstance(func, ast.Name) and self.kinds.own.get(func.id) == "def" and func.id not in self.local
         ):
-            self.facts.reads.add(func.id)
-            self.facts.drops.add(func.id)
+            self.effects.reads.add(func.id)
+            self.effects.drops.add(func.id)
         else:
             self.expression(func, CALLED)
         for each in (*node.args, *(keyword.value for keyword in node.keywords)):
@@ -285,29 +285,29 @@ class _Looker:
         """Note what may be changed, if it is something of another module of the project; whether it is."""
         if root is None or root not in self.kinds.imported or root in self.local or self.is_known(root):
             return False
-        self.facts.reads.add(root)
-        self.facts.uses[Use(self.kinds.imported[root], way, alone=True, called=False)] = None
+        self.effects.reads.add(root)
+        self.effects.uses[Use(self.kinds.imported[root], way, alone=True, called=False)] = None
         return True
 
     def use(self, root: str, way: tuple[str, ...], alone: bool) -> None:
-        self.facts.reads.add(root)
+        self.effects.reads.add(root)
         origin = self.kinds.imported[root]
         if not self.is_known(root):
-            self.facts.uses[Use(origin, way, alone)] = None
+            self.effects.uses[Use(origin, way, alone)] = None
         elif alone and (origin.name, *way)[-1].endswith("set_grad_enabled"):
-            self.facts.outside = True
+            self.effects.outside = True
 
     def name(self, name: str, use: int) -> None:
         if name in self.local:
             return
-        facts, kind = self.facts, self.kinds.own.get(name)
+        effects, kind = self.effects, self.kinds.own.get(name)
         if kind is None and name in _SEEING and name not in self.kinds.imported:
-            facts.sees = True
-        facts.reads.add(name)
+            effects.sees = True
+        effects.reads.add(name)
         if use == CALLED and name in self.kinds.imported:
             self.use(name, (), alone=False)
         if kind in ("def", "class") and use == CALLED:
-            facts.calls.add(name)
+            effects.calls.add(name)
         if use == CHANGED:
             self.change(name, ())
         if (
@@ -315,6 +315,6 @@ class _Looker:
             or (kind == "class" and use in (GIVEN, CHANGED))
             or (kind == "def" and use == CHANGED)
         ):
-            facts.changes.add(name)
+            effects.changes.add(name)
         elif kind == "data" and use == KEPT:
-            facts.keeps.add(name)
+            effects.keeps.add(name)

@@ -10,9 +10,10 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
+from retainlint.ir.facts import REFUSED, tree_of
 from retainlint.lowering import bindings, limits
 from retainlint.lowering.bindings import Kinds, kinds_of
-from retainlint.lowering.effects import Facts, look, look_into
+from retainlint.lowering.effects import StatementEffects, look, look_into
 from retainlint.lowering.guards import too_deep
 from retainlint.program import Effect, Part
 from retainlint.startup.records import record
@@ -41,22 +42,22 @@ class Known:
         self.nodes: dict[str, list[ast.AST]] = {}
         for node in _definitions(tree.body):
             self.nodes.setdefault(node.name, []).append(node)
-        self.seen: dict[tuple[str, bool], Facts] = {}
+        self.seen: dict[tuple[str, bool], StatementEffects] = {}
 
-    def follow(self, facts: Facts) -> None:
+    def follow(self, effects: StatementEffects) -> None:
         """Add what the functions change that are called, and those that they call."""
         done: set[tuple[str, bool]] = set()
-        pending = _called_names(facts)
+        pending = _called_names(effects)
         while pending:
             asked = pending.pop()
             if asked in done:
                 continue
             done.add(asked)
             if len(done) > limits.FUNCTIONS_FOLLOWED:
-                facts.outside = True
+                effects.outside = True
                 return
-            inner = self._facts(*asked)
-            facts.add(inner)
+            inner = self._effects(*asked)
+            effects.add(inner)
             pending += _called_names(inner)
 
     def effect(self, name: str, dropped: bool) -> Effect:
@@ -65,16 +66,16 @@ class Known:
         if self.kinds.own.get(name) not in ("def", "class"):
             held = frozenset(each for each, kind in self.kinds.own.items() if kind == "data")
             return Effect(held, holds=True, origin=self.kinds.imported.get(name))
-        facts = Facts(drops={name}) if dropped else Facts(calls={name})
-        self.follow(facts)
-        return Effect(frozenset(facts.changes), facts.outside or facts.sees, uses=tuple(facts.uses))
+        effects = StatementEffects(drops={name}) if dropped else StatementEffects(calls={name})
+        self.follow(effects)
+        return Effect(frozenset(effects.changes), effects.outside or effects.sees, uses=tuple(effects.uses))
 
     def definitions(self, name: str) -> list[ast.AST]:
         return self.nodes.get(name, [])
 
-    def _facts(self, name: str, dropped: bool) -> Facts:
+    def _effects(self, name: str, dropped: bool) -> StatementEffects:
         if (name, dropped) not in self.seen:
-            found = self.seen[name, dropped] = Facts()
+            found = self.seen[name, dropped] = StatementEffects()
             for node in self.definitions(name):
                 one = look_into(node, self.kinds, dropped)
                 found.add(one)
@@ -90,14 +91,14 @@ class KnownByParts(Known):
         self.text = text
         self.waiting: dict[str, list[Part]] = {}
         rows = list(self._outer(parts))
-        tree = _parsed("".join(rows))
+        tree = tree_of("".join(rows))
         super().__init__(tree, kinds_of(tree.body))
         for name in self.waiting:
             self.nodes[name] = [node for node in self.nodes[name] if not _is_stub(node)]
 
     def definitions(self, name: str) -> list[ast.AST]:
         for part in self.waiting.pop(name, ()):
-            self.nodes[name] += _definitions(_parsed(self.text[part.start : part.end]).body)
+            self.nodes[name] += _definitions(tree_of(self.text[part.start : part.end]).body)
         return super().definitions(name)
 
     def _outer(self, parts: Sequence[Part]) -> Iterator[str]:
@@ -119,15 +120,9 @@ def _is_dots(body: list[ast.stmt]) -> bool:
     return len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
 
 
-def _parsed(text: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
-
-
-def _called_names(facts: Facts) -> list[tuple[str, bool]]:
+def _called_names(effects: StatementEffects) -> list[tuple[str, bool]]:
     """The functions that are called, and whether what they give is dropped."""
-    return [*((name, False) for name in facts.calls), *((name, True) for name in facts.drops)]
+    return [*((name, False) for name in effects.calls), *((name, True) for name in effects.drops)]
 
 
 def _definitions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
@@ -157,34 +152,34 @@ def plan(source: Source, tree: ast.Module) -> tuple[Part, ...]:
     extents = list(_extents(source, tree.body))
     seen = [look(extent.nodes, kinds) for extent in extents]
     tied = _tied(seen)
-    for facts in seen:
-        known.follow(facts)
-        facts.changes.update(*[tied.get(name, ()) for name in facts.changes])
-    if any(facts.sees for facts in seen):
+    for effects in seen:
+        known.follow(effects)
+        effects.changes.update(*[tied.get(name, ()) for name in effects.changes])
+    if any(effects.sees for effects in seen):
         return (_whole(source, seen),)
-    own = frozenset(name for facts in seen for name in facts.binds)
-    return tuple(_part(extent, facts, own) for extent, facts in zip(extents, seen))
+    own = frozenset(name for effects in seen for name in effects.binds)
+    return tuple(_part(extent, effects, own) for extent, effects in zip(extents, seen))
 
 
-def _part(extent: Extent, facts: Facts, own: frozenset[str]) -> Part:
-    uses = tuple(use for use in facts.uses if use.alone or use.attributes or use.registers)
-    binds, reads, changes = frozenset(facts.binds), frozenset(facts.reads & own), frozenset(facts.changes & own)
-    imports = tuple(facts.imports)
-    return Part(extent.start, extent.end, binds, reads, changes, imports, uses, facts.outside, facts.stars)
+def _part(extent: Extent, effects: StatementEffects, own: frozenset[str]) -> Part:
+    uses = tuple(use for use in effects.uses if use.alone or use.attributes or use.registers)
+    binds, reads, changes = frozenset(effects.binds), frozenset(effects.reads & own), frozenset(effects.changes & own)
+    imports = tuple(effects.imports)
+    return Part(extent.start, extent.end, binds, reads, changes, imports, uses, effects.outside, effects.stars)
 
 
-def _whole(source: Source, seen: Sequence[Facts]) -> Part:
+def _whole(source: Source, seen: Sequence[StatementEffects]) -> Part:
     """All of a module that reads or binds names which nobody spells."""
-    binds = frozenset(name for facts in seen for name in facts.binds)
+    binds = frozenset(name for effects in seen for name in effects.binds)
     return Part(0, len(source.text), binds, frozenset(), frozenset(), always=True, stars=True)
 
 
-def _tied(seen: Sequence[Facts]) -> dict[str, set[str]]:
+def _tied(seen: Sequence[StatementEffects]) -> dict[str, set[str]]:
     """The names by whose values a change may be seen that is made by another: what one keeps the other has."""
     groups: dict[str, set[str]] = {}
-    for facts in seen:
-        if facts.keeps:
-            group = set(facts.binds | facts.keeps)
+    for effects in seen:
+        if effects.keeps:
+            group = set(effects.binds | effects.keeps)
             for name in list(group):
                 group |= groups.get(name, set())
             groups.update(dict.fromkeys(group, group))
@@ -216,10 +211,6 @@ def _extent(source: Source, first: int, last: int, nodes: list[ast.stmt]) -> Ext
 
 _CRASHES = sys.version_info < (3, 11)
 """Whether `ast` takes what is nested as deeply as you like, and its process with it."""
-
-
-_REFUSED = (SyntaxError, ValueError, IndexError, RecursionError, MemoryError)
-"""What this Python raises for a text that it can't read, and what comes of places in f-strings before 3.12."""
 
 
 _DEFINED = r"def(?<!\wdef)\s+(\w*backward)\b"  # a pattern is looked for by the letters with which it starts
@@ -265,9 +256,7 @@ def outline(source: Source, *, parts: bool = False) -> Outline | None:
     if "\f" in text or "\0" in text or (_CRASHES and too_deep(text) is not None):
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+        tree = tree_of(text)
         places = _Places(source)
         spoken = _spoken(text) if may_backpropagate(text.encode(errors="replace")) else ()
         rows = sorted({source.place(end - 1)[0] for end in spoken})
@@ -285,7 +274,7 @@ def outline(source: Source, *, parts: bool = False) -> Outline | None:
         bodies = [body for function in functions_ if (body := places.body(function)) is not None]
         types = [place for each in outer for type in _types(each) if (place := places.type(type)) is not None]
         planned = plan(source, tree) if parts else ()
-    except _REFUSED:
+    except REFUSED:
         return None
     return Outline(backward_passes, bodies, types, planned)
 
@@ -427,7 +416,7 @@ def names_used(text: str) -> set[str] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             pending = [(symtable.symtable(text, "<text>", "exec"), True)]
-    except _REFUSED:  # of a `global` behind a use, say
+    except REFUSED:  # of a `global` behind a use, say
         return None
     while pending:
         table, of_module = pending.pop()
@@ -445,8 +434,6 @@ def _only_asks_objects(text: str) -> bool:
     """Whether each `vars` in a text is called with an object, and so reads no names of the code around it."""
     if not any(_ASKS.match(text, found.end()) is None for found in re.finditer(r"\bvars\b", text)):
         return True
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        nodes = list(ast.walk(ast.parse(text)))
+    nodes = list(ast.walk(tree_of(text)))
     asking = {id(node.func) for node in nodes if isinstance(node, ast.Call) and (node.args or node.keywords)}
     return all(id(node) in asking for node in nodes if isinstance(node, ast.Name) and node.id == "vars")

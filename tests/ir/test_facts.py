@@ -108,11 +108,11 @@ def test_a_body_that_waits_is_not_lowered_for_its_facts() -> None:
 
 
 def test_a_module_and_what_it_imports() -> None:
-    found = lower(
-        Source("a.py", "import a.b as c\nfrom d.e import f\nfrom . import g\ndef h(): import i\n")
-    ).module.facts
-    assert found.modules == {"a", "d", "i"} and found.defined == {"h"}
-    assert {"c", "f", "g", "i"} <= found.imported
+    text = "import a.b as c\nfrom d.e import f\nfrom . import g\nfrom .j import k\ntry:\n    def h(): import i\nexcept E: import l\n"
+    source = Source("a.py", text)
+    found = lower(source).module.facts
+    assert found.defined == {"h"} and {"c", "f", "g", "i", "j", "k"} <= found.imported
+    assert facts.packages(source) == {"a", "d", "i", "l"}
 
 
 @pytest.mark.parametrize(

@@ -30,5 +30,5 @@ def is_foreign(path: str) -> bool:
 @lru_cache(maxsize=limits.REMEMBERED_SOURCES)
 def speaks_another(source: Source) -> bool:
     """Whether a file imports such a library and nothing of torch: what it walks, and we can't see, is not torch's."""
-    found = facts.of_source(source).modules
+    found = facts.packages(source)
     return bool(found & (_ENGINES | {"tensorflow", "jax", "keras"})) and not any(map(_TORCH.search, found))
