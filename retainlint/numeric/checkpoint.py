@@ -1,4 +1,4 @@
-"""torch.utils.checkpoint: functions that keep nothing of what they save, and run again in backward."""
+"""torch.utils.checkpoint: functions whose saved tensors are let go at once, and that run again in backward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making tensors: from data, filled, random."""
+"""Making tensors: from data, filled with one number, counted up in steps."""
 
 from __future__ import annotations
 
