@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from itertools import islice
 from typing import Any, TypeVar
 
 from retainlint.startup import process
@@ -17,6 +21,9 @@ Done = TypeVar("Done")
 AHEAD = 64
 """So many tasks are handed out at a time: what they carry stays in memory until they are done."""
 
+AT_A_TIME = 3
+"""The same of work that is shared with a copy of this process: enough to keep it busy."""
+
 DASK = "dask://"
 
 
@@ -25,25 +32,68 @@ class NoExecutor(Exception):
 
 
 @contextlib.contextmanager
-def processes(jobs: int) -> Iterator[Executor]:
-    """A pool of processes of this machine; whatever stops the run stops them."""
+def processes(jobs: int, work: Callable[..., Any] | None = None) -> Iterator[Executor]:
+    """A pool of processes of this machine; whatever stops the run stops them. They know the `work` that is given to
+    `_work`, whatever it is, if they are forked."""
     context = multiprocessing.get_context("fork" if process.forks() else "spawn")
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
+    pool = ProcessPoolExecutor(jobs, context, _begin, (work,))
     try:
         yield pool
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in set(multiprocessing.active_children()) - before:
             child.terminate()
+            child.join()
         raise
     pool.shutdown()
 
 
-def _begin() -> None:
-    """Ctrl-C goes to every process of a terminal: the first one stops the others."""
-    process.ours = True
+_given: Callable[..., Any] | None = None
+
+
+def _begin(work: Callable[..., Any] | None) -> None:
+    """Ctrl-C goes to every process of a terminal: the first one stops the others. If that is killed, they end."""
+    global _given
+    process.ours, _given = True, work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _work(piece: Any) -> Any:
+    assert _given is not None
+    return _given(piece)
+
+
+def shared(pieces: Iterable[Work], work: Callable[[Work], Done]) -> Generator[tuple[Work, Done], None, None]:
+    """Each piece with what comes of it, in any order, by this process and a copy of it. What the copy loses is done here,
+    all of it where there can't be one. Only where `process.forks` says so."""
+    left, given = iter(pieces), deque[tuple[Work, "Future[Done] | None"]]()
+    with processes(1, work) as pool:
+        for piece in left:
+            given += ((other, _submitted(pool, other)) for other in islice(left, AT_A_TIME - len(given)))
+            yield piece, work(piece)
+            while given and (given[0][1] is None or given[0][1].done()):
+                yield _received(*given.popleft(), work)
+        while given:
+            yield _received(*given.popleft(), work)
+
+
+def _submitted(pool: Executor, piece: Work) -> Future[Any] | None:
+    """None if there is no other process, or none any more."""
+    with contextlib.suppress(OSError, RuntimeError):
+        return pool.submit(_work, piece)
+    return None
+
+
+def _received(piece: Work, future: Future[Done] | None, work: Callable[[Work], Done]) -> tuple[Work, Done]:
+    return piece, work(piece) if future is None or future.exception() is not None else future.result()
 
 
 def spread(

@@ -2,114 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import marshal
-import os
-import select
-import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from retainlint.checking import linter
 from retainlint.text.files import Disk, read
-
-Work = TypeVar("Work")
-
-Done = TypeVar("Done")
-
-
-MOST = 256
-"""A piece is taken by its number, which is a byte."""
-
-
-_LENGTH = 4
-"""Bytes that tell how long an answer is."""
-
-
-def shared(pieces: Sequence[Work], work: Callable[[Work], Done]) -> Iterator[tuple[Work, Done]]:
-    """Each piece with what comes of it, in any order; there are MOST at most. It is sent from one process to the other as
-    `marshal` bears it. What the copy loses is done here, all of it where there can't be one. Only where `process.forks`
-    says so."""
-    heap, filling = os.pipe()
-    answers, answering = os.pipe()
-    os.write(filling, bytes(range(len(pieces))))
-    os.close(filling)
-    try:
-        child = os.fork()
-    except OSError:  # there are too many processes, say
-        child = None
-    if child == 0:
-        os.close(answers)  # or it would wait for ever for itself to listen
-        _help(heap, answering, pieces, work)
-    os.close(answering)
-    received = _Received[Done](answers)
-    left = set(range(len(pieces)))
-    try:
-        while taken := os.read(heap, 1):
-            left.discard(taken[0])
-            yield pieces[taken[0]], work(pieces[taken[0]])
-            for number, done in received.new(wait=False):
-                left.discard(number)
-                yield pieces[number], done
-        for number, done in received.new(wait=True):
-            left.discard(number)
-            yield pieces[number], done
-    finally:
-        os.close(heap)
-        os.close(answers)
-        if child is not None:
-            _end(child)
-    for number in sorted(left):
-        yield pieces[number], work(pieces[number])
-
-
-def _end(child: int) -> None:
-    """It has nothing more to say, or nobody listens."""
-    with contextlib.suppress(OSError):  # where a process is started so that it doesn't hear of the end of others
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-
-
-def _help(heap: int, answering: int, pieces: Sequence[Work], work: Callable[[Work], Done]) -> NoReturn:
-    """What the copy does; it ends without a word, and without what a process does at its end, which is the other's."""
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other is told, too, and ends this one
-        while taken := os.read(heap, 1):
-            done: Any = work(pieces[taken[0]])
-            answer = marshal.dumps((taken[0], done))
-            _write(answering, len(answer).to_bytes(_LENGTH, "little") + answer)
-        os._exit(0)
-    finally:
-        os._exit(1)
-
-
-def _write(to: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(to, data) :]
-
-
-class _Received(Generic[Done]):
-    """Answers that come through a pipe, each behind its length."""
-
-    def __init__(self, pipe: int) -> None:
-        self._pipe = pipe
-        self._data = b""
-
-    def new(self, *, wait: bool) -> Iterator[tuple[int, Done]]:
-        """Those that are there, or if it should `wait` all that come, each behind the number of its piece."""
-        while wait or select.select([self._pipe], [], [], 0)[0]:
-            data = os.read(self._pipe, 1 << 16)
-            self._data += data
-            while len(self._data) >= _LENGTH:
-                end = int.from_bytes(self._data[:_LENGTH], "little") + _LENGTH
-                if len(self._data) < end:
-                    break
-                number, done = marshal.loads(self._data[_LENGTH:end])
-                self._data = self._data[end:]
-                yield number, done
-            if not data:
-                return
-
 
 if TYPE_CHECKING:
     from retainlint.checking.worker import Answer
@@ -118,6 +15,8 @@ if TYPE_CHECKING:
     File = tuple[str, int]
     """A name, and how many bytes the file has."""
 
+Work = TypeVar("Work")
+Done = TypeVar("Done")
 
 MANY = 500
 """So many files are read by two processes sooner than by one."""
@@ -155,24 +54,23 @@ def glanced(
 ) -> Iterator[tuple[File, Answer | None]]:
     """Each file, in any order, with what its check gives if a look at names is enough for that, else None. Behind `enough`
     bytes of files that have to be followed no other is looked at."""
-    from retainlint.checking.worker import Answer, answer_of
+    from retainlint.checking.worker import answer_of
 
     left = enough // 2 if both else enough
 
-    def glance(portion: Sequence[File]) -> list[tuple[object, ...] | None]:
+    def glance(portion: Sequence[File]) -> list[Answer | None]:
         nonlocal left
-        answers: list[tuple[object, ...] | None] = []
+        answers: list[Answer | None] = []
         for name, size in portion:
             data = read(name) if left > 0 else None
             result = linter.glance(name, data, settings[name], files) if data is not None else None
             answer = answer_of(result, data, "") if result is not None and data is not None else None
             left -= size if answer is None else 0
-            answers.append(None if answer is None else tuple(answer))
+            answers.append(answer)
         return answers
 
     for portion, found in _shared(_portions(pending), glance, both):
-        for file, answer in zip(portion, found):
-            yield file, None if answer is None else Answer(*answer)  # type: ignore[arg-type]
+        yield from zip(portion, found)
 
 
 def _portions(files: Sequence[Work]) -> list[Sequence[Work]]:
@@ -184,5 +82,6 @@ def _portions(files: Sequence[Work]) -> list[Sequence[Work]]:
 def _shared(portions: Sequence[Work], work: Callable[[Work], Done], both: bool) -> Iterable[tuple[Work, Done]]:
     if not both:
         return ((portion, work(portion)) for portion in portions)
+    from retainlint.checking.executor import shared
 
     return shared(portions, work)

@@ -183,14 +183,13 @@ class Running:
         from retainlint.checking.prescan import glanced
 
         followed: set[str] = set()
-        for (name, _), answer in glanced(pending, settings, files, int(SURE / RATE), self._both):
+        both = self._both
+        for (name, _), answer in glanced(pending, settings, files, int(SURE / RATE), both):
             result = self._received(name, settings[name], answer)
             if result is not None:
                 yield result
                 continue
-            if not followed and process.forks():
-                import retainlint.checking.executor  # noqa: F401 -- as that is
-
+            if both and not followed:
                 linter.prepare()  # while the other process looks at what is left
             followed.add(name)
         return [file for file in pending if file[0] in followed]

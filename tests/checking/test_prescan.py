@@ -14,7 +14,8 @@ import pytest
 from command_line import write
 
 from retainlint.checking import linter, prescan
-from retainlint.checking.prescan import MOST, glanced, shared, skimmed
+from retainlint.checking.executor import shared
+from retainlint.checking.prescan import glanced, skimmed
 from retainlint.config import Settings
 from retainlint.startup import process
 from retainlint.text.files import Disk
@@ -87,7 +88,7 @@ def test_both_take_part_and_each_piece_is_done_once() -> None:
 @forked
 def test_nothing_and_as_much_as_may_be() -> None:
     assert list(shared([], slow)) == []
-    every = range(MOST)
+    every = range(1000)
     assert sorted(done for _, done in shared(every, lambda piece: piece)) == list(every)
 
 
@@ -125,7 +126,11 @@ def test_the_copy_ends_with_the_work_and_with_whoever_gives_it_up(tmp_path: Path
     list(shared(PIECES, told))
     given_up = shared(PIECES, told)
     next(given_up)
-    given_up.close()  # type: ignore[attr-defined]
+    given_up.close()
+    for _ in range(1000):
+        if process.forks():  # what watched over the copy has ended, too
+            break
+        time.sleep(0.01)
     with pytest.raises(KeyError):
         list(shared(PIECES, failing))
     others = {int(path.name) for path in tmp_path.iterdir()} - {os.getpid()}
@@ -157,7 +162,7 @@ def test_a_process_that_hears_of_no_ends() -> None:
 def test_the_copy_ends_when_the_other_is_killed() -> None:
     """It doesn't wait for ever until its answers, which are longer than a pipe, are taken."""
     script = (
-        "import os, sys, time\nfrom retainlint.checking.prescan import shared\nthis = os.getpid()\n"
+        "import os, sys, time\nfrom retainlint.checking.executor import shared\nthis = os.getpid()\n"
         "def work(piece):\n"
         "    if os.getpid() == this: time.sleep(60)\n"
         "    os.write(1, b'%d\\n' % os.getpid())\n"
@@ -181,7 +186,7 @@ def test_the_copy_ends_when_the_other_is_killed() -> None:
 @forked
 def test_what_waits_to_be_written_is_written_once() -> None:
     script = (
-        "import sys\nfrom retainlint.checking.prescan import shared\nsys.stdout.write('once\\n')\n"
+        "import sys\nfrom retainlint.checking.executor import shared\nsys.stdout.write('once\\n')\n"
         "assert len(list(shared(range(9), str))) == 9\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
