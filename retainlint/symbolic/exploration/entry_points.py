@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from retainlint import ir
 from retainlint.ir.facts import Call
@@ -36,25 +36,32 @@ def callers(
     something to what is known of the callee alone. `walking` are the functions in which one was executed: what only speaks
     of one leads nowhere."""
     functions: set[str] = set()
-    methods: set[str] = set()
+    methods: dict[str, list[tuple[ir.Code, ir.Code | None]]] = {}
     known = [(code, owner) for code, owner in entries if code.backward_passes and code in backpropagating]
     near = [(code, owner) for code, owner in known if _backpropagates(code)]
     rest = [(code, owner) for code, owner in entries if not code.backward_passes]
 
-    def counts(receiver: str, name: str) -> bool:
+    own = {(owner, code.name): code for code, owner in entries if owner is not None}
+
+    def counts(code: ir.Code, receiver: str, name: str) -> bool:
         if not receiver:
             return name in functions or leads("", name)
-        return (name in methods and (receiver in _ITSELF or name not in _COMMON)) or leads(receiver, name)
+        is_own = receiver in _ITSELF or name not in _COMMON or _makes(code, methods.get(name, ()))
+        return (name in methods and is_own) or leads(receiver, name)
 
     while near or rest:
         for code, owner in near:
             if owner is not None and code.name == "__init__":
                 functions.add(owner.name)
+            elif owner is None:
+                functions.add(code.name)
             else:
-                (functions if owner is None else methods).add(code.name)
-        found = [[each for each in code.facts.calls if counts(each.receiver, each.name)] for code, _ in rest]
+                methods.setdefault(code.name, []).append((code, owner))
+        found = [[each for each in code.facts.calls if counts(code, each.receiver, each.name)] for code, _ in rest]
         near = [each for each, calls in zip(rest, found) if calls]
-        yield from ((code, owner) for (code, owner), calls in zip(rest, found) if calls and _adds(code, calls))
+        for (code, owner), calls in zip(rest, found):
+            if calls and (_adds(code, calls) or _sets_before(code, owner, calls, methods, own)):
+                yield code, owner
         rest = [each for each, calls in zip(rest, found) if not calls]
         if not near:
             break
@@ -66,9 +73,35 @@ def _backpropagates(code: ir.Code) -> bool:
     return any(each.endswith(_BACKWARD) for each in facts.names) or any(each.name == "grad" for each in facts.calls)
 
 
+def _makes(code: ir.Code, methods: Sequence[tuple[ir.Code, ir.Code | None]]) -> bool:
+    """Whether a function makes an object of a class that has one of these methods."""
+    made = {each.name for each in code.facts.calls if not each.receiver}
+    return any(owner is not None and owner.name in made for _, owner in methods)
+
+
+def _sets_before(
+    code: ir.Code,
+    owner: ir.Code | None,
+    calls: Sequence[Call],
+    methods: Mapping[str, Sequence[tuple[ir.Code, ir.Code | None]]],
+    own: Mapping[tuple[ir.Code, str], ir.Code],
+) -> bool:
+    """Whether a method leads to a walk on its own object, and to another call that sets there what the walk's reads."""
+    leading = {each.name for each in calls if each.receiver == "self"}
+    if owner is None or not leading:
+        return False
+    read = {name for each in leading for method, _ in methods.get(each, ()) for name in method.facts.own}
+    others = {each.name for each in code.facts.calls if each.receiver == "self"} - leading
+    return any(
+        (method := own.get((owner, name))) is not None and not read.isdisjoint(method.facts.bound) for name in others
+    )
+
+
 def _adds(code: ir.Code, calls: Sequence[Call]) -> bool:
-    """Whether a function calls more than once, or with what it has made itself: what is called again and again, with
-    nothing new, tells no more than when it is run for itself."""
+    """Whether a function calls more than once, or with what it has made itself, or on an object that it made: what is
+    called again and again, with nothing new, tells no more than when it is run for itself."""
+    if calls[0].receiver in code.facts.stored - _ITSELF:
+        return True
     return len(calls) > 1 or calls[0].is_given_new or not calls[0].given.isdisjoint(code.facts.stored)
 
 

@@ -103,7 +103,9 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case "items" if isinstance(held, LayerObj):
             pairs = tuple(Tuple((Const(key), value)) for key, value in held.attrs.items())
             return [(state, state.new(ListObj(pairs)))]
-        case "state_dict" | "keys" | "buffers" | "named_buffers":
+        case "buffers" | "named_buffers":
+            return [(state, submodules.buffers(state, obj, name))]
+        case "state_dict" | "keys":
             return [(state, objects.fresh(state, span, plain=name == "state_dict"))]
     return [(state, obj if name in _SAME else NONE)]
 

@@ -443,7 +443,9 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
 
 def _is_tensor(state: State, value: Value) -> bool:
     held = state.get(value)
-    return isinstance(held, TensorObj) or (isinstance(held, UnknownObj) and held.hint == "tensor")
+    return isinstance(held, TensorObj) or (
+        isinstance(held, UnknownObj) and (held.hint == "tensor" or held.edge is not None)
+    )
 
 
 def _results(state: State, result: Ref, count: int, fields: tuple[str, ...]) -> Value:

@@ -107,6 +107,22 @@ def named_parameters(state: State, value: Value, prefix: str, seen: set[Value]) 
     return found, sure
 
 
+def buffers(state: State, obj: Value, method: str) -> Value:
+    """What `buffers` or `named_buffers` gives: the tensors of a module and its parts that are no parameters; an open list
+    where some part isn't seen, or may have some that nobody names."""
+    found: dict[Value, str] = {}
+    parts: dict[Value, str] = {}
+    sure = _gather(state, obj, "", parts, deep=True)
+    for part, prefix in {obj: "", **parts}.items():
+        held = state.get(part)
+        for name, value in held.attrs.items() if isinstance(held, LayerObj | Instance) else ():
+            if isinstance(tensor := state.get(value), TensorObj) and not tensor.parameter:
+                found.setdefault(value, f"{prefix}.{name}" if prefix else name)
+    named = method.startswith("named")
+    items = tuple(Tuple((Const(name), value)) if named else value for value, name in found.items())
+    return state.new(ListObj(items, open=not (sure and items)))
+
+
 def is_frozen(state: State, value: Value) -> bool:
     """Whether something is a module of whose parameters we know some, and none needs a gradient."""
     named, sure = named_parameters(state, value, "", set())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retainlint import ir
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import backward_calls, hooks, operations
@@ -233,12 +234,25 @@ def _unknown_backward(
     nowhere = held.made in machine.missing_reads and held.made.text == held.name
     foreign = held.edge is None and (nowhere or any(map(is_foreign, held.attrs)))
     computed = held.edge is not None and held.edge.node.op not in (OPAQUE_CALL, PROJECTION)
-    if (
-        held.hint != "tensor" and not computed and (args.pos or foreign)
-    ):  # an object of another kind, or a name that nothing binds
+    if held.hint != "tensor" and not computed and (args.pos or foreign or _is_of_a_block(state.frame.code, span)):
+        # an object of another kind, or a name that nothing binds
         machine.gap(span, f"`{span.text.partition('(')[0]}` may be a method that is not torch's")
         return [(state, objects.fresh(state, span))]
     return backward_calls.backward(machine, state, obj, args, span)
+
+
+def _is_of_a_block(code: ir.Code, span: Span) -> bool:
+    """Whether what is asked for its `backward` is also asked for its `forward`, or the result goes into another `backward`:
+    a layer that somebody wrote without torch, since a tensor has no `forward`, and its `backward` no result."""
+    receiver, instrs = span.text.partition("(")[0].removesuffix("backward"), list(ir.walk(code.body))
+    backwards = {each.dst for each in instrs if isinstance(each, ir.GetAttr) and each.name == "backward"}
+    calls = [each for each in instrs if isinstance(each, ir.Call) and each.func in backwards]
+    results = {each.dst for each in calls if each.span == span}
+    names = {each.name for each in instrs if isinstance(each, ir.Store) and each.src in results}
+    results |= {each.dst for each in instrs if isinstance(each, ir.Load) and each.name in names}
+    if any(arg.value in results for each in calls for arg in each.args):
+        return True
+    return any(isinstance(each, ir.GetAttr) and each.span.text == f"{receiver}forward" for each in instrs)
 
 
 def unknown_attribute(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, span: Span) -> Value:
