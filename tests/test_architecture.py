@@ -29,7 +29,7 @@ FLOORS: dict[str, str] = {
     "symbolic": "program ir incident autograd text startup",
     "rules": "diagnostic incident catalogue text startup",
     "fixes": "diagnostic text",
-    "report": "diagnostic incident text",
+    "report": "diagnostic incident catalogue text",
     "project": "program text startup",
     "cache": "project lowering program ir diagnostic incident config text",
     "checking": "cache project lowering symbolic rules fixes suppressions diagnostic incident program config catalogue text startup",

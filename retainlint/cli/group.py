@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from retainlint.cli.screen import silence_output
-from retainlint.commands import CommandError, nearest
+from retainlint.commands import CommandError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -136,6 +136,8 @@ class Group(_Helpful, click.Group):
         if self.get_command(ctx, word) is None:
             if os.path.lexists(word) or os.sep in word or word.endswith(".py"):
                 return super().resolve_command(ctx, ["check", *args])
+            from retainlint.config import nearest
+
             near = nearest(word, self.list_commands(ctx))
             hint = f" Did you mean '{near}'?" if near else ""
             raise click.UsageError(f"{shown(word)} is neither a command nor a path.{hint}", ctx)

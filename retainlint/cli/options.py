@@ -50,8 +50,8 @@ class FormatParam(_TextParam):
         return value
 
     def _fail(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> None:
-        from retainlint.commands import nearest
         from retainlint.commands.configuring import format_names
+        from retainlint.config import nearest
 
         near = nearest(value, format_names())
         hint = f"did you mean '{near}'?" if near else f"there are {', '.join(format_names())}."

@@ -6,7 +6,7 @@ import json
 import textwrap
 from typing import TYPE_CHECKING, TextIO
 
-from retainlint.commands import CommandError, nearest
+from retainlint.commands import CommandError
 
 if TYPE_CHECKING:
     from retainlint.rules import Example, Rule
@@ -51,7 +51,7 @@ def _found(code_or_name: str) -> Rule:
     found = rule(code_or_name)
     if found is not None:
         return found
-    from retainlint.config import shown
+    from retainlint.config import nearest, shown
 
     near = nearest(code_or_name, [word for rule in RULES for word in (rule.code, rule.name)])
     hint = f"did you mean '{near}'?" if near else "`retainlint rules` lists what there is"

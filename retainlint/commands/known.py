@@ -12,7 +12,6 @@ from retainlint.commands import CommandError
 from retainlint.config import Configs
 from retainlint.config.reading import displayed_path
 from retainlint.config.table import COMMAND_LINE
-from retainlint.suppressions.baseline import BaselineEntry
 
 if TYPE_CHECKING:
     from collections import Counter

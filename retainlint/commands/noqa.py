@@ -9,16 +9,17 @@ import tokenize
 from collections.abc import Callable
 from typing import TextIO
 
+from retainlint.catalogue import NOT_CHECKED, UNUSED
 from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import command_errors, configured
 from retainlint.commands.known import plural
 from retainlint.config import Requested
 from retainlint.diagnostic import Diagnostic
-from retainlint.suppressions.adding import with_noqa
+from retainlint.suppressions.comments import with_noqa
 from retainlint.text.writing import replace
 
-NEVER = frozenset({"RTL900", "RTL901"})
+NEVER = frozenset({NOT_CHECKED, UNUSED})
 """What a comment can't help with: a file that isn't checked, a comment that is too much."""
 
 

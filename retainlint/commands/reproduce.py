@@ -12,7 +12,7 @@ from retainlint.commands import CommandError
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic
 
-_PLACE = re.compile(r"(?P<file>.+?):(?:cell (?P<cell>\d+):)?(?P<row>\d+)(?::\d+)?:?", re.DOTALL)
+PLACE = re.compile(r"(?P<file>.+?):(?:cell (?P<cell>\d+):)?(?P<row>\d+)(?::\d+)?:?", re.DOTALL)
 
 
 def reproduce(place: str, out: TextIO, run: Callable[[str], int] | None = None) -> int:
@@ -23,7 +23,7 @@ def reproduce(place: str, out: TextIO, run: Callable[[str], int] | None = None) 
     Suppressions and the selection of rules don't count: who asks for a place wants to see it.
     Raises CommandError if there is no such file, finding or witness.
     """
-    match = _PLACE.fullmatch(place)
+    match = PLACE.fullmatch(place)
     if match is None:
         raise CommandError(f"'{place}' is no place; say FILE:LINE, as in train.py:14")
     file, row = match["file"], int(match["row"])

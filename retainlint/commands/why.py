@@ -16,6 +16,7 @@ from retainlint.commands import CommandError
 from retainlint.commands.advice import FAILURES
 from retainlint.commands.configuring import command_errors
 from retainlint.commands.frames import Finder, Located, is_users
+from retainlint.commands.reproduce import PLACE
 from retainlint.commands.tracebacks import Raised, TracebackFrame, has_traceback, last_raised
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic, Severity
@@ -31,8 +32,6 @@ KEPT = 8_000_000
 """So many of the last bytes of an output are looked at."""
 GAPS = 5
 """So many of the places that weren't followed are told of, those that are nearest."""
-
-_PLACE = re.compile(r"(?P<file>.+?):(?:cell (?P<cell>\d+):)?(?P<row>\d+)(?::\d+)?:?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def why(text: str, out: TextIO, style: AnswerStyle = PLAIN) -> int:
 
 def why_here(place: str, out: TextIO, style: AnswerStyle = PLAIN) -> int:
     """The same for a place, FILE:LINE. Raises CommandError if that isn't one."""
-    match = _PLACE.fullmatch(place)
+    match = PLACE.fullmatch(place)
     if match is None or not os.path.isfile(match["file"]):
         raise CommandError(f"{place}: no such file; give a file with a traceback, or a place as in train.py:14")
     frame = TracebackFrame(match["file"], int(match["row"]))

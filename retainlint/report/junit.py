@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
+from retainlint.catalogue import NOT_CHECKED
 from retainlint.diagnostic import Diagnostic
 from retainlint.report import full
 from retainlint.report.places import place, relative
-from retainlint.report.plain_text import NOT_CHECKED
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
 

@@ -32,10 +32,6 @@ def _marked(span: Span) -> str:
     return f"{' '.join(span.text.split())}\0{' '.join(row.split())}"
 
 
-NOT_CHECKED = "RTL900"
-"""Told of a file that wasn't checked: no finding in its code."""
-
-
 def as_text(diagnostic: Diagnostic) -> str:
     """Not yet safe for any reader: source text stands in it as it is."""
     return "\n".join([diagnostic.message, *story(diagnostic), *diagnostic.notes, *helped(diagnostic)])

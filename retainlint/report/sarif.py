@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from retainlint.catalogue import NOT_CHECKED
 from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.incident import Gap
 from retainlint.report.json import Json, dumped, well_formed
 from retainlint.report.places import columns_in, in_cell, place, relative, uri
-from retainlint.report.plain_text import NOT_CHECKED, Fingerprints
+from retainlint.report.plain_text import Fingerprints
 from retainlint.report.run import FixText, RuleText, Run
 from retainlint.report.terminal import Style, safe
 from retainlint.text.source import Source, Span

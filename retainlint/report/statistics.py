@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from retainlint.report.places import pointed
-from retainlint.report.terminal import Style, safe
-
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
     from retainlint.incident import Gap
     from retainlint.report.json import Json
     from retainlint.report.run import Run
+    from retainlint.report.terminal import Style
 
 
 def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run, *, as_json: bool = False) -> Iterator[str]:
@@ -66,5 +64,8 @@ def render_gaps(gaps: Iterable[Gap], style: Style) -> Iterator[str]:
 
 
 def _gap_line(gap: Gap, style: Style) -> str:
+    from retainlint.report.places import pointed  # a run without findings needs no places
+    from retainlint.report.terminal import safe
+
     place = style.paint(f"{pointed(gap.span)}:", "strong")
     return f"{place} {style.paint('not followed', 'secondary')}: {safe(gap.reason)}\n"

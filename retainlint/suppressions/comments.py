@@ -1,4 +1,4 @@
-"""The comments by which a source says that a finding is meant: `# noqa`, `# retainlint: ignore`, and for a whole file."""
+"""The comments by which a source says that a finding is meant, `# noqa`, `# retainlint: ignore`, and for a whole file: read and added."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from retainlint.startup.records import record
 from retainlint.text.source import Source, Span
 
 _RULE = re.compile(r"(?<![\w-])(?:[A-Za-z]+[0-9]+|[A-Za-z]+(?:-[A-Za-z]+)+)(?![\w-])")
+
 _LISTED = re.compile(r"[^\s,\[\]]+")
+
 _NOQA = re.compile(r"#\s*noqa(?P<colon>\s*:)?(?P<rest>[^#]*)", re.IGNORECASE)
+
 _IGNORE = re.compile(
     r"#\s*retainlint\s*:\s*(?P<word>ignore-file|ignore|noqa)(?![\w-])(?:\s*\[(?P<listed>[^\]#]*)\]|\s*:(?P<codes>[^#]*))?",
     re.IGNORECASE,
 )
+
 OURS = re.compile(r"\brtl[0-9]|retainlint", re.IGNORECASE)
 """A text without this has no comment that is ours to judge."""
 
@@ -160,3 +164,45 @@ def _parse(source: Source, offset: int, comment: str, alone: bool) -> Iterator[S
         codes = words(match, "rest", _RULE)
         if codes:
             yield Suppression(span, codes, alone=alone)
+
+
+def with_noqa(source: Source, findings: Iterable[tuple[str, Span]]) -> tuple[str, int]:
+    """The source's text with each finding, a code and a place in it, suppressed on its row; and how many are.
+
+    A `# noqa` that lists codes is extended. Where no comment can stand, in a string or before a line that is
+    continued, it goes behind the end of the statement. What has no such place stays as it is.
+    """
+    layout, comments = Layout(source), read(source)
+    wanted: dict[int, list[str]] = {}
+    added = 0
+    for code, span in findings:
+        row = _row_for_comment(layout, span)
+        if row is None:
+            continue
+        codes = wanted.setdefault(row, [])
+        added += 1
+        if code not in codes:
+            codes.append(code)
+    text = source.text
+    for row in sorted(wanted, reverse=True):
+        at, addition = _addition(source, row, sorted(wanted[row]), comments.by_row.get(row, ()))
+        text = text[:at] + addition + text[at:]
+    return text, added
+
+
+def _row_for_comment(layout: Layout, span: Span) -> int | None:
+    last = span.end_place[0]
+    if last in layout.open_rows:
+        return last
+    end = layout.ends.get(last)
+    return end if end in layout.open_rows else None
+
+
+def _addition(source: Source, row: int, codes: list[str], there: tuple[Suppression, ...]) -> tuple[int, str]:
+    """What to put in at which offset."""
+    for one in there:
+        if not one.own and one.words:
+            return one.words[-1].end, "".join(f", {code}" for code in codes)
+    text = source.row_text(row)
+    bare = text.rstrip(" \t\x0c")
+    return source.offset(row, 1) + len(bare), f"  # noqa: {', '.join(codes)}"

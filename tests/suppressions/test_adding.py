@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from retainlint.suppressions import read
-from retainlint.suppressions.adding import with_noqa
+from retainlint.suppressions.comments import with_noqa
 from retainlint.text.source import Source, Span
 
 
