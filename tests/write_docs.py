@@ -10,7 +10,7 @@ import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -92,9 +92,54 @@ def limits_page() -> str:
     return "".join(parts)
 
 
+_CONVENTIONS = """\
+# Conventions
+
+What can't be seen (a network from a library, a logger, what a framework returns) is taken for something by its name. Each
+such guess is a row here: what its names look like, what they are taken for, and, where a finding may rest on it, the words
+for that. Such a finding always names them, in a note (`note: assumes that ...`). The other rows have no words: they only
+decide what is followed, kept or forgotten, and mostly make the linter say less.
+
+This page is written from [unknown/conventions.py](../retainlint/symbolic/models/unknown/conventions.py) and
+[state/known_libraries.py](../retainlint/symbolic/state/known_libraries.py).
+
+## Names
+
+| row | taken for | for example | but not | a finding says that it assumes that |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def conventions_page() -> str:
+    """docs/conventions.md."""
+    from retainlint.symbolic.models.unknown.conventions import TABLE
+    from retainlint.symbolic.state.known_libraries import KINDS, LIBRARIES
+
+    def names(given: Iterable[str]) -> str:
+        return ", ".join(f"`{each}`" for each in given)
+
+    rows = [
+        f"| {row} | {each.taken_for} | {names(each.examples)} | {names(each.others)} | {each.says.replace('`', '')} |\n"
+        for row, each in TABLE.items()
+    ]
+    patterns = [
+        f"{row}{' (in any case)' if each.names.flags & re.IGNORECASE else ''}\n    {each.names.pattern}\n"
+        for row, each in TABLE.items()
+    ]
+    libraries = [
+        f"| {meaning} | {names(sorted(name for name, known in LIBRARIES.items() if kind in known))} |\n"
+        for kind, meaning in KINDS.items()
+    ]
+    return "".join((
+        _CONVENTIONS, *rows, "\nIn full, as regular expressions that are searched for in the name:\n\n```text\n", *patterns,
+        "```\n\n## Libraries\n\n| known for | libraries |\n| --- | --- |\n", *libraries,
+    ))  # fmt: skip
+
+
 def tables() -> Iterator[tuple[Path, str]]:
     """The pages that are written from a table in the code, and what they say."""
     yield DOCS / "limits.md", limits_page()
+    yield DOCS / "conventions.md", conventions_page()
 
 
 def filled(page: str) -> str:

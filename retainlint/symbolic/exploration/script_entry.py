@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
@@ -10,14 +9,12 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.symbolic.exploration.entry_points import class_made_by, driven, entries, inherited
 from retainlint.symbolic.interpreter.machine import Interpreter
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.state import events, limits
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.protocol import OutOfSteps
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj
-
-_TRAINS = re.compile(r"fit|train|run|main|step|backward|launch|spawn|grad")
 
 
 def run_definitions(machine: Interpreter, begun: State, body: ir.Block) -> list[State]:
@@ -47,7 +44,9 @@ def only_defines(body: ir.Block) -> bool:
     backpropagating = _backpropagating(
         {instr.code for instr in ir.walk(body, classes=True) if isinstance(instr, ir.MakeFunction | ir.MakeClass)}
     )
-    return not any(name is None or name in backpropagating or _TRAINS.search(name.lower()) for name in _called(body))
+    return not any(
+        name is None or name in backpropagating or conventions.TRAINING.takes(name.lower()) for name in _called(body)
+    )
 
 
 def _called(body: ir.Block) -> Iterator[str | None]:

@@ -118,7 +118,7 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     if name == "module" and is_module(state, obj) and not is_open(state, held.cls):
         return [(state, obj)]  # what DataParallel and its kin wrap, and we don't
     assert isinstance(obj, Ref)
-    called = name in conventions.LOOKS or classes.derives(state, obj)
+    called = conventions.TELLS.takes(name) or classes.derives(state, obj)
     hint = "submodule" if is_module(state, obj) and not called else ""
     missing = layers.inherited(machine, state, ancestry(state, held.cls), name, span)
     if missing is None:

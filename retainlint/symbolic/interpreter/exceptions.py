@@ -8,6 +8,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter.handlers import expects_failures, lineage
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.solver import terms
+from retainlint.symbolic.state import known_libraries
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.path_condition import Truths
 from retainlint.symbolic.state.protocol import Machine
@@ -266,10 +267,6 @@ _SAFE_BUILTINS = frozenset(
     str repr bool hasattr callable max min map filter abs round any all object iter""".split()
 )
 
-_SAFE_ROOTS = ("torch", "collections", "functools", "itertools", "contextlib", "copy", "math", "time")
-
-_RISKY = ("torch.load", "torch.save", "torch.compile", "torch.jit", "torch.distributed", "torch.cuda", "torch.hub")
-
 _RISKY_METHODS = {"pop", "popleft", "remove", "index", "load_state_dict", "get_submodule"}
 
 
@@ -305,7 +302,7 @@ def _call(state: State, func: Value) -> bool:
             root, _, name = path.partition(".")
             if root == "builtins":
                 return name not in _SAFE_BUILTINS and not is_builtin(func)
-            return root not in _SAFE_ROOTS or path.startswith(_RISKY)
+            return not known_libraries.known_for("safe", root) or path.startswith(known_libraries.RISKY)
         case Method(obj=obj, name=name):
             return name in _RISKY_METHODS or not _is_known(state, obj)
         case Ref():

@@ -25,7 +25,7 @@ from retainlint.symbolic.merging import merge_states
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import containers
 from retainlint.symbolic.models.torch import operations
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions, loop_periods
 from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -164,7 +164,7 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
             imports.allowance = allowance
     if isinstance(decorator, Method) and isinstance(decorator.obj, Wrapped):
         return [(state, decorator.obj)]  # @x.setter keeps the getter
-    if isinstance(obj, UnknownObj) and obj.name.startswith("dataclass"):
+    if isinstance(obj, UnknownObj) and conventions.DATACLASS.takes(obj.name):
         _mark_dataclass(state, target)
     return [(state, target)]
 

@@ -21,8 +21,8 @@ from retainlint.symbolic.models.torch import (
     tensors,
     transforms,
 )
-from retainlint.symbolic.models.unknown import conventions, objects, weights
-from retainlint.symbolic.state import classes, gradient_events, limits
+from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
+from retainlint.symbolic.state import classes, gradient_events, known_libraries, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -107,7 +107,7 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
                 return found
     elif root == "builtins":
         return builtins.function(machine, state, path, args, span)
-    elif root in library.LIBRARIES:
+    elif known_libraries.known_for("modelled", root):
         return library.function(machine, state, path, path.rpartition(".")[2], args, span)
     whole, _, name = path.rpartition(".")
     if name in modules.PROOFS or name == "zero_grad":
@@ -213,11 +213,11 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 return held.attrs[name]
             if name == "requires_grad" and weights.NETWORK in held.attrs:
                 return Const(True)
-            if name in ("module", "_orig_mod") and conventions.is_network(held):
+            if name in ("module", "_orig_mod") and unseen_calls.is_network(held):
                 return obj  # a wrapper is what it wraps
             if name in trainers_.METHODS or name in modules.METHODS or names.is_method(name):
                 return Method(obj, name)
-            if accelerate_deepspeed.is_method(held, name) or name in objects.CHANGING:
+            if accelerate_deepspeed.is_method(held, name) or conventions.CHANGES.takes(name):
                 return Method(obj, name)
             if names.is_attribute(name) and held.hint in ("", "tensor"):
                 return tensors.unknown_attribute(machine, state, obj, held, name, span)

@@ -12,7 +12,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.solver import congruences, finite_domains
 from retainlint.symbolic.solver.intervals import by_bounds, by_others, within
 from retainlint.symbolic.solver.terms import both, is_scalar, sum_of
-from retainlint.symbolic.state import classes, limits
+from retainlint.symbolic.state import classes, known_libraries, limits
 from retainlint.symbolic.state.classes import is_open
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.state import State, ticket
@@ -137,29 +137,6 @@ def key_comparisons(state: State, left: Value, right: Value) -> Iterator[Value]:
         held = state.get(name)
         if isinstance(held, UnknownObj) and held.hint.startswith(_KEY):
             yield Term(_KEY, (other, Const(held.hint)))
-
-
-_LIBRARIES = frozenset(
-    """torch torchvision torchaudio torchtext numpy scipy pandas matplotlib tqdm PIL cv2 sklearn pytest apex accelerate
-    argparse asyncio collections contextlib copy csv dataclasses datetime enum functools gc glob importlib inspect
-    itertools json logging math operator os pathlib pickle pprint random re shutil string subprocess sys tempfile
-    threading time types unittest uuid warnings""".split()
-)
-"""Those of which a name is a function or a module, unless it is written like a constant or is one of the settings."""
-
-_SETTINGS = re.compile(r"torch\.(backends\.\w+\.(?!is_)|version\.|_C\._?has_|has_)|sys\.flags\.")
-
-_CLASS = re.compile(r"_?[A-Z]\w*[a-z]\w*$")
-
-
-def is_definition(path: str) -> bool:
-    """Whether a path is surely that of a function, a class or a module, so neither false nor None. What
-    `from options import flag` binds may be anything."""
-    root, _, inner = path.partition(".")
-    name = inner.rpartition(".")[2]
-    if not inner or root in ("builtins", "typing") or _CLASS.match(name):
-        return True
-    return root in _LIBRARIES and not name.isupper() and not _SETTINGS.match(path)
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -325,7 +302,7 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
             if isinstance(obj, UnknownObj) and obj.hint not in ("", "iterator"):
                 return False
             if isinstance(other, External):
-                return False if is_definition(other.path) else None
+                return False if known_libraries.is_definition(other.path) else None
             if isinstance(other, Term | Tuple | Closure | Bound | Partial | Wrapped | GradMode | Method | Symbol):
                 return False
     if isinstance(left, Ref) and isinstance(right, Ref):
@@ -361,7 +338,7 @@ def decide(state: State, value: Value) -> bool | None:
         return _decide_object(state, value)
     if isinstance(value, Symbol):
         return True if value.low > 0 else None
-    if isinstance(value, External) and not is_definition(value.path):
+    if isinstance(value, External) and not known_libraries.is_definition(value.path):
         return False if state.truths.get(Term("is", (value, Const(None)))) else None
     return True  # functions, classes, modules
 

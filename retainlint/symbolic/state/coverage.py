@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from retainlint import ir, program
-from retainlint.symbolic.state import other_libraries
+from retainlint.symbolic.state import known_libraries
 from retainlint.text.source import Span
 
 BACKWARD_NAMES = frozenset({"backward", "manual_backward", "autograd"})
@@ -60,7 +60,7 @@ def has_backward(code: ir.Code, backpropagated: set[Span]) -> bool:
     than torch is no walk."""
     return any(
         span not in backpropagated for span in _backward_passes(code.body)
-    ) and not other_libraries.speaks_another(code.span.source)
+    ) and not known_libraries.speaks_another(code.span.source)
 
 
 def makes_backward(code: ir.Code, entered: set[ir.Code]) -> bool:

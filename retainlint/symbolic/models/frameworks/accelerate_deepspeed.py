@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.symbolic.models.frameworks import hugging_face, ignite, libraries, lightning
 from retainlint.symbolic.models.torch import backward_calls, optimizers
 from retainlint.symbolic.models.torch.operations import operate
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -43,7 +43,6 @@ _METHODS = {
     "fabric": {"setup", "setup_module", "setup_optimizers", "setup_dataloaders"}, "trainer": {"fit"},
     hugging_face.NAME: {"train"},
 }  # fmt: skip
-SCALERS = ("loss_scaler", "NativeScaler")
 
 
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
@@ -92,7 +91,7 @@ def _is_plain(config: HeapObj | None) -> bool:
 def _scaled(machine: Machine, state: State, args: Args, span: Span) -> Value:
     """A loss times a factor; losses in a list are taken as they are."""
     if isinstance(state.get(args.pos[0]), TensorObj):
-        assumed = "the gradient scaler multiplies the loss"
+        assumed = conventions.TRAINER.says
         return operate(machine, state, "mul", args.pos[:1], span, spans=args.spans, doubt=CONVENTIONAL, assumed=assumed)
     return args.pos[0]
 
@@ -144,7 +143,7 @@ def called(machine: Machine, state: State, held: UnknownObj, args: Args, span: S
     patched = libraries.called(machine, state, held, args, span)
     if patched is not None:
         return [(state, patched)]
-    if not held.name.endswith(SCALERS) or len(args.pos) + len(args.named) < 2 or not args.pos:
+    if not conventions.LOSS_SCALER.takes(held.name) or len(args.pos) + len(args.named) < 2 or not args.pos:
         return None
     rest = Args((), args.named, args.open, (), args.span, args.places)
     results = backward_calls.backward_for(machine, state, args.pos[0], rest, span)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import backward_calls, optimizers
 from retainlint.symbolic.models.torch.operations import operate
-from retainlint.symbolic.models.unknown import conventions, objects, weights
+from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
 from retainlint.symbolic.state import gradient_events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
@@ -27,7 +25,6 @@ from retainlint.text.source import Span
 
 INHERITED = {"manual_backward", "optimizers", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"}
 METHODS = {"backward", "scale", "step", "zero_grad", "unscale_", "prepare", "raises"} | INHERITED
-_TRAINER = re.compile(r"(^|_)(accelerator|fabric|engine|trainer|strategy|scaler)(\d*|_|$)", re.IGNORECASE)
 _GUARDS = {"pytest.raises", "unittest.TestCase.assertRaises", "contextlib.suppress"}
 
 
@@ -46,7 +43,7 @@ def unknown_method(
     """`accelerator.backward(loss)`, `self.manual_backward(loss)`, `scaler.scale(loss)`, ..."""
     if name in ("assertRaises", "assertRaisesRegex", "raises"):
         return [(state, GradMode(True, guards=True, expects=True))]
-    named = held.hint == "trainer" or bool(_TRAINER.search(held.name))
+    named = held.hint == "trainer" or conventions.TRAINER.takes(held.name)
     if name in ("backward", "manual_backward") and args.pos and (named or name == "manual_backward"):
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span)
         root = args.pos[0]
@@ -54,7 +51,7 @@ def unknown_method(
     if name == "scale" and len(args.pos) == 1 and named:
         return [(state, _scaled(machine, state, args, span))]
     if name == "zero_grad":
-        if not conventions.is_network(held):
+        if not unseen_calls.is_network(held):
             state.set(obj, replace(held, attrs={**held.attrs, optimizers.ZEROES: TRUE}))
         to_none = args.get(0, "set_to_none", TRUE) != FALSE
         gradient_events.zeroed(machine, state, obj, span, to_none=to_none)
@@ -74,6 +71,6 @@ def unknown_method(
 
 def _scaled(machine: Machine, state: State, args: Args, span: Span) -> Value:
     if isinstance(state.get(args.pos[0]), TensorObj):
-        assumed = "the gradient scaler multiplies the loss"
+        assumed = conventions.TRAINER.says
         return operate(machine, state, "mul", args.pos, span, spans=args.spans, doubt=CONVENTIONAL, assumed=assumed)
     return args.pos[0]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.state.classes import ancestry, class_of
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
@@ -16,14 +14,13 @@ NAME = "hf_trainer"
 MODEL = "model"
 METHODS = ("__init__", "train", "compute_loss", "training_step")
 """Methods of a trainer that a trainer of the program inherits."""
-_OUTPUT = re.compile(r"^transformers\..*Outputs?(With\w+)?$")
 
 
 def function(state: State, path: str, args: Args, span: Span) -> Results | None:
     """Make a trainer, or what a model returns; None for any other path."""
     if is_trainer(path):
         return [(state, state.new(UnknownObj(span, hint="trainer", name=NAME, attrs={MODEL: _model(args)})))]
-    if _OUTPUT.match(path) and args.named and not args.pos and not args.open:
+    if conventions.TRANSFORMERS_OUTPUT.takes(path) and args.named and not args.pos and not args.open:
         fields = {name: value for name, value in args.named if value != NONE}
         items = {f"[{key!r}]": value for key, value in (*enumerate(fields.values()), *fields.items())}
         return [(state, state.new(UnknownObj(span, name="outputs", attrs={**items, **dict(args.named)})))]

@@ -9,6 +9,7 @@ from retainlint.symbolic.models.python import dataclasses, iteration
 from retainlint.symbolic.models.python.builtins import lazy, make_dict
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
+from retainlint.symbolic.state import known_libraries
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
@@ -122,13 +123,6 @@ def _put(state: State, stack: Ref, item: Value) -> None:
     state.set(stack, ListObj((*held.items, item), kind=KIND))
 
 
-_LIBRARY_PLAIN = ("numpy", "math", "random", "time", "logging", "argparse", "json", "sys", "os", "typing")
-
-
-LIBRARIES = {"collections", "itertools", "functools", "copy", "math", "sys", "os", "contextlib", "operator", "random",
-             "time", "numpy", "logging", "argparse", "json", "dataclasses", "types", "typing", "tqdm", "pytest"}  # fmt: skip
-
-
 _OPERATORS = {
     "add": ("+", "add"), "sub": ("-", "sub"), "mul": ("*", "mul"), "truediv": ("/", "div"), "pow": ("**", "pow"),
     "matmul": ("", "matmul"), "neg": ("", "neg"), "abs": ("", "abs"),
@@ -180,7 +174,7 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         return _operator(machine, state, name, args, span)
     if path.startswith("itertools."):
         return _itertools(machine, state, name, args, span)
-    if path.partition(".")[0] in _LIBRARY_PLAIN:
+    if known_libraries.known_for("plain", path):
         scalars = bool(args.pos) and all(map(terms.is_scalar, args.all)) and path.startswith("math.")
         return [(state, Term(path, args.all) if scalars else objects.fresh(state, span, plain=True, name=name))]
     return [(state, objects.called(machine, state, External(path), args, span))]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.torch.operations import bump
-from retainlint.symbolic.models.unknown import conventions, objects, weights
+from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
 from retainlint.symbolic.state import classes, gradient_events
 from retainlint.symbolic.state.classes import layer_of
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -43,10 +42,6 @@ METHODS = {
 PARAMETRIZED = "(parametrized) "
 PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
 """Methods that prove that their object is a module."""
-_LAYER = pattern(
-    r"\b[A-Z]\w*(Layer|Block|Linear|Attention|Encoder|Decoder|Net|Transformer|MLP|LSTM|GRU|RNN)$|\w*Conv(\dd)?$"
-)
-"""Names of classes that make layers."""
 _SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
 
 
@@ -114,7 +109,7 @@ def adopt_layer(state: State, part: Value) -> None:
     """What is set on a module is a part of it, and a module, if the class that made it is called like a layer."""
     held = state.get(part)
     if isinstance(held, UnknownObj) and isinstance(part, Ref) and held.hint == "instance" and not held.plain:
-        if _LAYER.search(held.made.text.partition("(")[0]):
+        if conventions.LAYER_CLASS.takes(held.made.text.partition("(")[0]):
             state.set(part, replace(held, hint="submodule"))
 
 
@@ -284,7 +279,7 @@ def unknown_method(
         if name == "requires_grad_" and args.get(0, "requires_grad", TRUE) != FALSE:
             objects.may_be_leaf(machine, state, obj)
         return [(state, obj)]
-    if name in ("forward", "__call__") and args.all and conventions.is_network(held):
+    if name in ("forward", "__call__") and args.all and unseen_calls.is_network(held):
         return machine.call(state, obj, args, span)
     if name not in PROOFS or held.hint in ("tensor",):
         return None

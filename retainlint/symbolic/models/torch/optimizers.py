@@ -8,13 +8,12 @@ from itertools import takewhile
 
 from retainlint.incident import Iteration
 from retainlint.ir import facts
-from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.python.builtins import CHOSEN, FILTERED
 from retainlint.symbolic.models.torch import modules
 from retainlint.symbolic.models.torch.operations import bump
-from retainlint.symbolic.models.unknown import objects, weights
+from retainlint.symbolic.models.unknown import conventions, objects, weights
 from retainlint.symbolic.state import gradient_events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import GradientEvent, State, Step
@@ -37,11 +36,6 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-_OPTIMIZER = pattern(
-    r"^(\w+_)?[Oo]pt(im(i[sz]ers?)?)?s?([A-Z\d]\w{0,2}|_(?!lr|sched|level|state|step|name|config|arg|param|cls|class)\w+)?$"
-    r"|(^|_)solver(_\w{1,2})?$"
-)
-"""Names of optimisers."""
 ZEROES = "(zeroes)"
 """Under this, something that nobody sees says that it zeroes gradients, and is no network."""
 
@@ -181,13 +175,13 @@ def _own_step(machine: Machine, state: State, held: UnknownObj, span: Span) -> N
     own = weights.of(machine, state, network) if network is not None else None
     for node, level in list(weights.moved(machine, state, (own,) if own is not None else ())):
         name = machine.graphs.networks[node][1]
-        assumed = f"`{held.name}` of {f'`{name}`' if name else 'the network'} owns its weights"
+        assumed = conventions.OPTIMIZER.says.format(name=held.name, network=f"`{name}`" if name else "the network")
         bump(state, node.variable, span, by_step=True, level=level, assumed=assumed)
 
 
 def _is_optimizer(held: UnknownObj) -> bool:
     """Whether what steps is one, by its name, or since it zeroes gradients too."""
-    return held.hint == "optimizer" or _OPTIMIZER.search(held.name) is not None or ZEROES in held.attrs
+    return held.hint == "optimizer" or conventions.OPTIMIZER.takes(held.name) or ZEROES in held.attrs
 
 
 def _unseen_step(machine: Machine, state: State, span: Span, *, seen: bool = False) -> None:

@@ -9,7 +9,7 @@ from retainlint.symbolic.models.torch import backward_calls, hooks, operations
 from retainlint.symbolic.models.torch.names import CUTS, KEEPS, NUMBERS, OPERATIONS, OVERWRITES, in_place, is_foreign
 from retainlint.symbolic.models.torch.operations import operands, operate, operation, uncertain
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import events, gradient_events, other_libraries
+from retainlint.symbolic.state import events, gradient_events, known_libraries
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
@@ -229,7 +229,7 @@ def _unknown_backward(
 ) -> Results | None:
     """`x.backward()` on something unknown is a walk, unless it is given what a layer of one's own is given, or the file
     is written for another library than torch."""
-    if other_libraries.speaks_another(span.source) or any(name not in _BACKWARD for name, _ in args.named):
+    if known_libraries.speaks_another(span.source) or any(name not in _BACKWARD for name, _ in args.named):
         return [(state, objects.fresh(state, span, plain=True))]
     nowhere = held.made in machine.missing_reads and held.made.text == held.name
     foreign = held.edge is None and (nowhere or any(map(is_foreign, held.attrs)))

@@ -1,125 +1,263 @@
-"""How far a call that nobody sees is trusted: by what is called, and by its name."""
+"""What is taken for granted of things that nobody sees, by their names: each guess in one row of one table.
+
+`docs/conventions.md` is written from it, and from that of libraries in state/known_libraries.py.
+"""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TypeGuard
 
 from retainlint.startup.lazy_patterns import pattern
-from retainlint.symbolic.models.unknown import weights
-from retainlint.symbolic.state import limits
-from retainlint.symbolic.state.protocol import Args, Machine
-from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import (
+from retainlint.startup.records import record
+from retainlint.symbolic.state.known_libraries import NO_OPERATIONS
+from retainlint.symbolic.state.values import CONVENTIONAL
+
+
+@record
+class Convention:
+    """A guess by name. What has such a name is taken `taken_for` something; with the level CONVENTIONAL a finding may rest
+    on that, and names it in the words that it `says`, and without one it only decides what is followed, or forgotten."""
+
+    names: re.Pattern[str]
+    taken_for: str
+    level: int | None
+    says: str
+    examples: tuple[str, ...]
+    others: tuple[str, ...]
+    """Names that look alike, and are not taken so."""
+
+    def takes(self, name: str) -> bool:
+        return self.names.search(name) is not None
+
+
+def _words(text: str) -> re.Pattern[str]:
+    """The names in a text, and no others."""
+    return pattern(rf"^(?:{'|'.join(text.split())})\Z")
+
+
+# What is called
+
+NETWORK = Convention(
+    pattern(
+        r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion"
+        r"|loss_?f(?:n|un|unc|ct|unction)?|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
+        re.IGNORECASE,
+    ),
+    "a network or a criterion: a call of it builds a graph, and saves tensors",
     CONVENTIONAL,
-    GUESS,
-    Closure,
-    External,
-    Instance,
-    LayerObj,
-    Method,
-    Ref,
-    UnknownObj,
-    Value,
+    "calling `{name}` builds a graph and saves tensors for it",
+    ("model", "netG", "policy_net", "loss_fn", "mse_loss", "criterionGAN", "encoder_q"),
+    ("model_path", "network_config", "loss"),
+)
+LOSS = Convention(
+    pattern(r"^(loss|crit|loss_(layer|module|obj))$"),
+    "a criterion where it is called, and is no method",
+    CONVENTIONAL,
+    NETWORK.says,
+    ("loss", "crit", "loss_layer"),
+    ("losses", "loss_weight"),
+)
+FORWARD = Convention(
+    pattern(r"(^|_)forward(_(once|one|train\w*|features?|head|loss|impl))?$"),
+    "a method of a network that does what a call of it does",
+    CONVENTIONAL,
+    "`{name}` of a network builds a graph and saves tensors for it",
+    ("forward", "forward_train", "_forward_features"),
+    ("forward_hooks", "fast_forwarded"),
+)
+TORCH_FUNCTION = Convention(
+    pattern(rf"^torch\.(?!{'|'.join(re.escape(each.removeprefix('torch.')) for each in NO_OPERATIONS)})"),
+    "a function of torch that the machine has no model of: it saves tensors",
+    CONVENTIONAL,
+    "`{name}` saves tensors for its backward",
+    ("torch.special.zeta", "torch.ops.my.attention"),
+    ("torch.distributed.all_reduce", "torchvision.ops.nms"),
+)
+CONSTRUCTOR = Convention(
+    pattern(r"(?:^|\.)[A-Z][^.]*\Z"),
+    "a class of a library: what it returns is an object, and may be a network",
+    None,
+    "",
+    ("timm.models.ResNet", "Config"),
+    ("timm.create_model", "Config.load"),
+)
+CRITERION = Convention(
+    pattern(r"(^|_)(criterion|crit|objective|loss(_?f(n|un|unc|ct|unction)?|_(layer|module|obj))?)$", re.IGNORECASE),
+    "a criterion, which has no weights of its own: over a prediction without a graph it builds none",
+    None,
+    "",
+    ("criterion", "loss_fn", "g_loss", "Loss"),
+    ("criterions", "model"),
+)
+WEIGHTLESS = Convention(
+    pattern(
+        r"(^|_)(criterion|crit|loss|losses|loss_?f(?:n|un|unc|ct|unction)?|loss_(?:layer|module|obj)|objective|penalty|metrics?|emb(ed(ding|der)?s?)?|act(ivation)?|relu|gelu|silu|tanh|sigmoid"
+        r"|softmax|drop(out)?|pool(ing)?|flatten|identity|upsample|downsample|interpolate|resize|pad|transforms?|aug\w*"
+        r"|preprocess\w*|normali[sz]er?|tokeni[sz]er|\w*processor|scaler|quantizer|\w*scheduler|sampler|\w*loader|logger"
+        r"|opt(im\w*)?)(_?\d+|_[a-z\d]{1,2})?$"
+        r"|Loss$|Criterion$",
+        re.IGNORECASE,
+    ),
+    "what has no weights, or none that a graph saves, as an embedding",
+    None,
+    "",
+    ("loss", "embedding", "relu1", "dropout", "train_loader", "MSELoss"),
+    ("model", "fc", "embedded_net"),
+)
+ONE_LAYER = Convention(
+    pattern(
+        r"(^|_)(fc|linear|lin|conv|deconv|head|proj|projection|out|output|classifier|clf|regressor|layer|bn|ln|norm|dense|mu"
+        r"|mean|sigma|logvar|log_std|std|gate|query|key|value|kernel|covar_module|mean_module|likelihood)s?(_?\d+|_[a-z\d]+)?$",
+        re.IGNORECASE,
+    ),
+    "perhaps a single layer, which saves its weight only if its input needs a gradient",
+    None,
+    "",
+    ("fc", "conv1", "lm_head", "q_proj"),
+    ("model", "backbone", "converter"),
+)
+RECURRENT_STATE = Convention(
+    pattern(r"(^|[_.])(hiddens?|hidden_states?|hx|hn|h_n|(lstm|gru|rnn|recurrent)_states?)$"),
+    "the state that a recurrent network is given, beside its input, of its own earlier result",
+    CONVENTIONAL,
+    "a recurrent network returns its output and its state with the graph that led to them",
+    ("hidden", "self.hx", "lstm_state", "h_n"),
+    ("state", "hidden_size", "hidden_layer"),
+)
+OUTPUT = Convention(
+    pattern(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$"),
+    "a field of what an unseen call returned, rather than a method of it",
+    None,
+    "",
+    ("loss", "logits", "last_hidden_state", "outputs"),
+    ("loss_fn", "backward", "predict"),
 )
 
-_MODULE_NAME = pattern(
-    r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion"
-    r"|loss_?f(?:n|un|unc|ct|unction)?|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
-    re.IGNORECASE,
+# What trains
+
+OPTIMIZER = Convention(
+    pattern(
+        r"^(\w+_)?[Oo]pt(im(i[sz]ers?)?)?s?([A-Z\d]\w{0,2}|_(?!lr|sched|level|state|step|name|config|arg|param|cls|class)\w+)?$"
+        r"|(^|_)solver(_\w{1,2})?$"
+    ),
+    "an optimiser: its step moves the weights of the network that it belongs to",
+    CONVENTIONAL,
+    "`{name}` of {network} owns its weights",
+    ("optimizer", "opt", "optimG", "d_optimizer", "solver"),
+    ("options", "optimizer_state", "opt_level", "scheduler"),
 )
-_CRITERION = pattern(r"^(loss|crit|loss_(layer|module|obj))$")
-"""Names of what, if it is called, computes a loss."""
-_FORWARD = pattern(r"(^|_)forward(_(once|one|train\w*|features?|head|loss|impl))?$")
-"""Methods of networks that do what a call does."""
-_LOSS = pattern(r"(^|_)(criterion|crit|objective|loss(_?f(n|un|unc|ct|unction)?|_(layer|module|obj))?)$", re.IGNORECASE)
-"""Names of criteria."""
-_NO_OPERATIONS = ("torch.distributed.", "torch.multiprocessing.", "torch.utils.data.", "torch.utils.tensorboard.")
-_READERS = frozenset(
-    """builtins torch numpy math logging torchvision matplotlib tqdm json random time os sys pprint PIL cv2 sklearn scipy
-    pandas warnings wandb tensorboardX tensorboard_logger visdom mlflow loguru absl""".split()
+TRAINER = Convention(
+    pattern(r"(^|_)(accelerator|fabric|engine|trainer|strategy|scaler)(\d*|_|$)", re.IGNORECASE),
+    "a framework's object or a gradient scaler: its `backward(loss)` is a backward pass, and its `scale` multiplies the loss",
+    CONVENTIONAL,
+    "the gradient scaler multiplies the loss",
+    ("accelerator", "scaler", "model_engine", "trainer2"),
+    ("training", "rescaled", "search"),
 )
-"""Libraries that only look at what they are given."""
-LOOKS = frozenset(
-    """add_scalar add_scalars add_histogram add_image add_images add_figure add_text set_postfix set_postfix_str
-    set_description set_description_str info debug warning error critical log log_dict print""".split()
+LOSS_SCALER = Convention(
+    pattern(r"(?:loss_scaler|NativeScaler)\Z"),
+    "a loss scaler as in timm: a call of it with a loss and an optimiser is a backward pass and a step",
+    None,
+    "",
+    ("loss_scaler", "amp_loss_scaler", "NativeScaler"),
+    ("scaler", "loss_scale"),
 )
-"""Methods of writers, bars, loggers and Lightning's modules, which tell what they are given and keep nothing of it."""
+LAYER_CLASS = Convention(
+    pattern(
+        r"\b[A-Z]\w*(Layer|Block|Linear|Attention|Encoder|Decoder|Net|Transformer|MLP|LSTM|GRU|RNN)$|\w*Conv(\dd)?$"
+    ),
+    "a class of layers: what it makes and a module holds is a part of that",
+    None,
+    "",
+    ("ResBlock", "layers.SelfAttention", "GraphConv", "UNet"),
+    ("Linearizer", "Dataset", "block"),
+)
+TRANSFORMERS_OUTPUT = Convention(
+    pattern(r"^transformers\..*Outputs?(With\w+)?$"),
+    "a class of what a model of transformers returns, which holds what it is given",
+    None,
+    "",
+    ("transformers.modeling_outputs.CausalLMOutput", "transformers.modeling_outputs.BaseModelOutputWithPast"),
+    ("transformers.AutoModel", "my.Output"),
+)
+TRAINING = Convention(
+    pattern(r"fit|train|run|main|step|backward|launch|spawn|grad"),
+    "a function that trains: a script that calls none only defines things",
+    None,
+    "",
+    ("main", "train_model", "fit", "training_loop"),
+    ("parse_args", "setup"),
+)
 
+# What frees, freezes or keeps
 
-def level(machine: Machine, state: State, func: Value, args: Args) -> tuple[int, str]:
-    """How sure we are that a call builds a graph that saves, and the words for it."""
-    held = state.get(func)
-    if not args.pos and not args.named and not args.open:
-        return GUESS, ""
-    if isinstance(held, UnknownObj) and (is_network(held) or _is_called_loss(held)):
-        return CONVENTIONAL, f"calling `{held.name or 'the module'}` builds a graph and saves tensors for it"
-    if isinstance(held, UnknownObj) and _FORWARD.search(held.name) and weights.OWNER in held.attrs:
-        return CONVENTIONAL, f"`{held.name}` of a network builds a graph and saves tensors for it"
-    if isinstance(func, External) and func.path in machine.graphs.modules:
-        return CONVENTIONAL, f"calling `{name_of(state, func)}` builds a graph and saves tensors for it"
-    if is_operation(func) and not func.path.startswith(_NO_OPERATIONS):
-        return CONVENTIONAL, f"`{func.path}` saves tensors for its backward"
-    if isinstance(held, Instance | LayerObj):
-        return CONVENTIONAL, "calling the module builds a graph and saves tensors for it"
-    return GUESS, ""
+CLEARS = Convention(
+    pattern(r"(^|_)(zero|reset|clear)", re.IGNORECASE),
+    "a function that may set gradients to None",
+    None,
+    "",
+    ("zero_grads", "reset", "_clear_gradients"),
+    ("nonzero", "unclear"),
+)
+FREEZES = Convention(
+    pattern(r"freez|frozen|requires_?grad|toggle|trainable|set_grad|enable_grad|disable", re.IGNORECASE),
+    "a function, or an option, that may freeze the networks that it is given",
+    None,
+    "",
+    ("freeze_encoder", "set_requires_grad", "toggle_optimizer"),
+    ("train", "grad_norm"),
+)
+LEARNS = Convention(
+    pattern(r"^(?:requires_grad|requiresgrad|train)"),
+    "among such options, one that says what learns, rather than what is frozen",
+    None,
+    "",
+    ("requires_grad", "trainable"),
+    ("freeze", "is_frozen"),
+)
+TELLS = Convention(
+    _words(
+        """add_scalar add_scalars add_histogram add_image add_images add_figure add_text set_postfix set_postfix_str
+        set_description set_description_str info debug warning error critical log log_dict print"""
+    ),
+    "a method of a writer, a bar, a logger or a module of Lightning, which tells what it is given and keeps nothing of it",
+    None,
+    "",
+    ("add_scalar", "info", "log_dict"),
+    ("add", "append", "logs"),
+)
+CHANGES = Convention(
+    _words("pop popleft popitem append appendleft extend insert remove clear discard put"),
+    "a method by which a container holds more, or less",
+    None,
+    "",
+    ("append", "pop", "put"),
+    ("get", "appended"),
+)
+OPTION = Convention(
+    _words("startswith endswith get getint getfloat getboolean find rfind"),
+    "a method that answers the same when it is asked the same again, of what is no tensor",
+    None,
+    "",
+    ("get", "getboolean", "startswith"),
+    ("getattr", "pop"),
+)
+PLAIN_ATTRIBUTE = Convention(
+    _words("shape device dtype ndim requires_grad is_leaf grad_fn grad"),
+    "an attribute that holds no part of a tensor's graph",
+    None,
+    "",
+    ("shape", "dtype", "grad"),
+    ("T", "data", "loss"),
+)
+DATACLASS = Convention(
+    pattern(r"^dataclass"),
+    "a decorator that makes a dataclass",
+    None,
+    "",
+    ("dataclass", "dataclass_json"),
+    ("my_dataclass", "register"),
+)
 
-
-def is_network(held: UnknownObj) -> bool:
-    """Whether something was used as a module, or is called like one."""
-    if held.hint in ("module", "submodule"):
-        return True
-    return held.hint in ("", "instance") and _is_named_so(held.name)
-
-
-@lru_cache(maxsize=limits.REMEMBERED_NAMES)
-def _is_named_so(name: str) -> bool:
-    return _MODULE_NAME.search(name) is not None
-
-
-def _is_called_loss(held: UnknownObj) -> bool:
-    """Whether something that is called is called a loss; a method of that name may cut what it is given."""
-    is_method = held.made.text.endswith(f".{held.name}") and not held.made.text.startswith("self.")
-    return not (held.hint or is_method) and _CRITERION.search(held.name) is not None
-
-
-def is_criterion(held: UnknownObj) -> bool:
-    """Whether what is called computes a loss of what it is given, by convention without weights of its own."""
-    return _LOSS.search(held.name) is not None
-
-
-def is_operation(func: Value) -> TypeGuard[External]:
-    """Whether a callee is a function of torch's."""
-    return isinstance(func, External) and func.path.startswith("torch.")
-
-
-def name_of(state: State, func: Value) -> str:
-    """What a callee is called."""
-    held = state.get(func)
-    match func:
-        case Ref() if isinstance(held, UnknownObj):
-            return held.name
-        case Method(name=name):
-            return name
-        case External(path=path):
-            return path.rpartition(".")[2]
-        case Closure(code=code):
-            return code.name
-    return ""
-
-
-def keeps_nothing(state: State, func: Value) -> bool:
-    """Whether a callee surely keeps no graph that it is given, walks none, and zeroes no gradients."""
-    if not isinstance(func, Closure) and name_of(state, func) in LOOKS:
-        return True
-    if not isinstance(func, External) or func.path.startswith(_NO_OPERATIONS):
-        return False
-    return func.path.partition(".")[0] in _READERS
-
-
-def is_library(func: Value) -> bool:
-    """Whether a callee surely keeps and walks nothing that it is given."""
-    return isinstance(func, External) and func.path.partition(".")[0] in (
-        "builtins", "torch", "numpy", "math", "logging",
-    )  # fmt: skip
+TABLE: dict[str, Convention] = {name: row for name, row in globals().items() if isinstance(row, Convention)}
+"""All of them, by name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from retainlint.autograd.graph import Edge
@@ -11,9 +10,9 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import dict_views
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import FUNCTIONAL, OPERATIONS
-from retainlint.symbolic.models.unknown import conventions, weights
+from retainlint.symbolic.models.unknown import conventions, unseen_calls, weights
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.state import events, gradient_events, limits, other_libraries
+from retainlint.symbolic.state import events, gradient_events, known_libraries, limits
 from retainlint.symbolic.state.classes import is_module
 from retainlint.symbolic.state.graphs import PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine
@@ -45,12 +44,6 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-_OUTPUT = re.compile(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$")
-"""Names of fields of what a network returns."""
-_PLAIN = frozenset("shape device dtype ndim requires_grad is_leaf grad_fn grad".split())
-"""Attributes that hold no part of a tensor's graph."""
-_STATE = re.compile(r"(^|[_.])(hiddens?|hidden_states?|hx|hn|h_n|(lstm|gru|rnn|recurrent)_states?)$")
-"""What a recurrent network is given of its own earlier result, beside its input."""
 _RECURRENT = "(recurrent)"
 """Under this, what a recurrent network returned says so, and each item of it: the first is its output, and one is named
 as the state is."""
@@ -68,7 +61,12 @@ def named(machine: Machine, state: State, value: Value, name: str) -> None:
     held = state.get(value)
     if not isinstance(held, UnknownObj) or not isinstance(value, Ref):
         return
-    if _RECURRENT in held.attrs and held.edge is not None and held.edge.node.op == PROJECTION and _STATE.search(name):
+    if (
+        _RECURRENT in held.attrs
+        and held.edge is not None
+        and held.edge.node.op == PROJECTION
+        and conventions.RECURRENT_STATE.takes(name)
+    ):
         attrs = {key: each for key, each in held.attrs.items() if key != _RECURRENT}
         held = replace(held, edge=_returned(machine, state, held.edge.node.next[0], held.made), attrs=attrs)
         state.set(value, held)
@@ -83,7 +81,7 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
         return fresh(state, span, name=name)
     if name in held.attrs:
         return held.attrs[name]
-    edge = None if name in _PLAIN else _part(machine, state, held, span, name)
+    edge = None if conventions.PLAIN_ATTRIBUTE.takes(name) else _part(machine, state, held, span, name)
     attrs: dict[str, Value] = {}
     if _RECURRENT in held.attrs and held.edge is not None and name.startswith("["):
         state.opened.add(held.edge.node)
@@ -91,7 +89,7 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
     made = UnknownObj(span, edge, name=name, attrs=attrs, plain=held.plain, fed=held.fed)
     found = same(machine, state, obj, name, made) if edge is None else state.new(made)
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
-    if conventions.is_network(held) and not held.plain:
+    if unseen_calls.is_network(held) and not held.plain:
         weights.part(state, obj, found)
     return found
 
@@ -134,13 +132,13 @@ def is_output(held: UnknownObj, name: str) -> bool:
     if name in OPERATIONS or name in FUNCTIONAL:
         return False
     is_part = held.edge is not None and held.edge.node.op == PROJECTION
-    return is_part or _OUTPUT.search(name) is not None
+    return is_part or conventions.OUTPUT.takes(name)
 
 
 def _returned(machine: Machine, state: State, whole: Edge | None, span: Span) -> Edge | None:
     """The graph that an output or the state of a recurrent network has by convention."""
-    assumed = "a recurrent network returns its output and its state with the graph that led to them"
-    return None if whole is None else machine.graphs.part(state, whole, state.moment(span), CONVENTIONAL, assumed)
+    words = conventions.RECURRENT_STATE.says
+    return None if whole is None else machine.graphs.part(state, whole, state.moment(span), CONVENTIONAL, words)
 
 
 def _part(machine: Machine, state: State, held: UnknownObj, span: Span, name: str) -> Edge | None:
@@ -244,19 +242,19 @@ def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: b
 
 def called(machine: Machine, state: State, func: Value, args: Args, span: Span, *, cuts: bool = False) -> Value:
     """What a call that we can't see returns; one that `cuts` may lead to nothing that it is given."""
-    if isinstance(func, External) and other_libraries.is_foreign(func.path):
+    if isinstance(func, External) and known_libraries.known_for("arrays", func.path):
         return fresh(state, span, plain=True, name=func.path.rpartition(".")[2])
     if (option := _option(machine, state, func, args, span)) is not None:
         return option
     if not args.all and (view := dict_views.shown(machine, state, func, span)) is not None:
         return view
-    if isinstance(func, Method) and func.name in CHANGING:
+    if isinstance(func, Method) and conventions.CHANGES.takes(func.name):
         decisions.forget(state, func.obj)
-    level, assumed = conventions.level(machine, state, func, args)
-    if level > PROVEN and other_libraries.speaks_another(span.source):
+    level, assumed = unseen_calls.level(machine, state, func, args)
+    if level > PROVEN and known_libraries.speaks_another(span.source):
         level = GUESS  # what this file calls a loss, or a network, is another library's
     machine.events.emit(events.Escaped(edges_in(machine, state, _captured(state, args.all))))
-    if level == GUESS and not conventions.keeps_nothing(state, func):
+    if level == GUESS and not unseen_calls.keeps_nothing(state, func):
         gradient_events.hidden(machine, state, span)
         machine.events.emit(events.Escaped(edges_in(machine, state, args.all)))
         if any(_may_backpropagate(value) for value in args.all):
@@ -268,7 +266,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
         weights.handed(
             machine,
             state,
-            conventions.name_of(state, func),
+            unseen_calls.name_of(state, func),
             (*args.all, func.obj if isinstance(func, Method) else func),
         )
     receiver = state.get(func.obj) if isinstance(func, Method) else None
@@ -277,17 +275,17 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
         edges.append(receiver.edge)
     if level == CONVENTIONAL and (
-        conventions.is_operation(func) or _is_frozen(state, func) or _judges_numbers(state, func, args)
+        unseen_calls.is_operation(func) or _is_frozen(state, func) or _judges_numbers(state, func, args)
     ):
         level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
     own = _weights(machine, state, func, args, level, edges)
-    if not edges and not own and (level == GUESS or conventions.is_operation(func)):
+    if not edges and not own and (level == GUESS or unseen_calls.is_operation(func)):
         return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
     edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed, weights=own)
     asked = state.get(func)
     if isinstance(asked, UnknownObj | Instance) or (isinstance(func, Method) and isinstance(func.obj, Ref)):
         machine.graphs.returned.callees[edge.node] = func
-        if isinstance(asked, UnknownObj) and level == CONVENTIONAL and conventions.is_criterion(asked):
+        if isinstance(asked, UnknownObj) and level == CONVENTIONAL and unseen_calls.is_criterion(asked):
             machine.graphs.returned.criteria.add(edge.node)
     attrs = {_RECURRENT: TRUE} if level == CONVENTIONAL and isinstance(asked, UnknownObj) and _carries(args) else {}
     result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else "", attrs=attrs))
@@ -304,27 +302,29 @@ def _is_frozen(state: State, func: Value) -> bool:
 def _judges_numbers(state: State, func: Value, args: Args) -> bool:
     """Whether a criterion, which by convention has no weights, is given a prediction that surely has no graph."""
     asked, judged = state.get(func), state.get(args.all[0]) if args.all else None
-    if not isinstance(asked, UnknownObj) or not conventions.is_criterion(asked):
+    if not isinstance(asked, UnknownObj) or not unseen_calls.is_criterion(asked):
         return False
     return judged.plain if isinstance(judged, UnknownObj) else isinstance(judged, TensorObj) and judged.edge is None
 
 
-CHANGING = frozenset("pop popleft popitem append appendleft extend insert remove clear discard put".split())
-"""Methods by which containers hold more, or fewer."""
-_TELLING = frozenset(("startswith", "endswith"))
-_ASKING = _TELLING | {"get", "getint", "getfloat", "getboolean", "find", "rfind"}
+_TESTS = frozenset(("startswith", "endswith"))
 
 
 def _option(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Value | None:
     """What an unknown that is no tensor's answers when it is asked for the same again, as `options.get("name")`."""
     held = state.get(func)
-    if isinstance(func, Method) and func.name in _TELLING and all(isinstance(each, Const) for each in args.all):
+    if isinstance(func, Method) and func.name in _TESTS and all(isinstance(each, Const) for each in args.all):
         return Term(func.name, (func.obj, *args.pos))
-    if not isinstance(held, UnknownObj) or held.name not in _ASKING or held.edge is not None or args.open:
+    if (
+        not isinstance(held, UnknownObj)
+        or not conventions.OPTION.takes(held.name)
+        or held.edge is not None
+        or args.open
+    ):
         return None
     if not args.pos or not all(isinstance(each, Const) for each in args.all):
         return None
-    asked = args.pos if held.name in _TELLING else args.pos[:1]
+    asked = args.pos if held.name in _TESTS else args.pos[:1]
     if held.name == "get" and _lacks(state, func, args.pos[0]):
         return args.get(1, "default")
     return derived(
@@ -345,7 +345,7 @@ def _lacks(state: State, get: Value, key: Value) -> bool:
 def _carries(args: Args) -> bool:
     """Whether a call is given a hidden state beside its input."""
     places = [place.text for place in args.spans[1:] if place is not None]
-    return any(map(_STATE.search, (*places, *(name for name, _ in args.named))))
+    return any(map(conventions.RECURRENT_STATE.takes, (*places, *(name for name, _ in args.named))))
 
 
 def _weights(
@@ -354,7 +354,7 @@ def _weights(
     """The weights that a call saves: of the network that is called; at a guess, of that whose method it is, and of those
     that it is given."""
     found: dict[Edge, int] = {}
-    if not conventions.keeps_nothing(state, func):
+    if not unseen_calls.keeps_nothing(state, func):
         receiver = (func.obj,) if isinstance(func, Method) else (func,)
         asked = (*receiver, *args.all) if level == GUESS else receiver
         found = dict.fromkeys(weights.given(machine, state, asked), GUESS)
@@ -373,7 +373,7 @@ def _computes(func: Value, args: Args) -> bool:
 
 def _kind(func: Value) -> str:
     """What a constructor's name tells of its result."""
-    return "instance" if isinstance(func, External) and func.path.rpartition(".")[2][:1].isupper() else ""
+    return "instance" if isinstance(func, External) and conventions.CONSTRUCTOR.takes(func.path) else ""
 
 
 def _may_backpropagate(value: Value) -> bool:
@@ -397,7 +397,7 @@ def _captured(state: State, values: Iterable[Value]) -> Iterator[Value]:
 def _expose(machine: Machine, state: State, value: Value, func: Value, level: int) -> None:
     """An unseen callee may change what it is given: attributes and items that hold graphs are forgotten. A network, by
     convention, only reads the attributes."""
-    if conventions.is_library(func):
+    if unseen_calls.is_library(func):
         return
     held = state.get(value)
     if isinstance(held, DictObj) and held.of is not None and level == GUESS:

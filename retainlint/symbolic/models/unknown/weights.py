@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.ir.facts import NO_FACTS
-from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
+from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import is_open
 from retainlint.symbolic.state.protocol import Machine
@@ -37,24 +36,6 @@ WEIGHTS, NETWORK, OWNER, _SINCE = "(weights)", "(network)", "(owner)", "(since)"
 """Under the first a network holds its stand-in, under the second a stand-in its network, under the third a part of a
 network the whole, and under the last an item of a list of parameters how much its path had assumed when it was listed."""
 
-_WEIGHTLESS = pattern(
-    r"(^|_)(criterion|crit|loss|losses|loss_?f(?:n|un|unc|ct|unction)?|loss_(?:layer|module|obj)|objective|penalty|metrics?|emb(ed(ding|der)?s?)?|act(ivation)?|relu|gelu|silu|tanh|sigmoid"
-    r"|softmax|drop(out)?|pool(ing)?|flatten|identity|upsample|downsample|interpolate|resize|pad|transforms?|aug\w*"
-    r"|preprocess\w*|normali[sz]er?|tokeni[sz]er|\w*processor|scaler|quantizer|\w*scheduler|sampler|\w*loader|logger"
-    r"|opt(im\w*)?)(_?\d+|_[a-z\d]{1,2})?$"
-    r"|Loss$|Criterion$",
-    re.IGNORECASE,
-)
-"""Names of what has no weights, or whose weights no graph saves, as those of an embedding."""
-_ONE_LAYER = pattern(
-    r"(^|_)(fc|linear|lin|conv|deconv|head|proj|projection|out|output|classifier|clf|regressor|layer|bn|ln|norm|dense|mu"
-    r"|mean|sigma|logvar|log_std|std|gate|query|key|value|kernel|covar_module|mean_module|likelihood)s?(_?\d+|_[a-z\d]+)?$",
-    re.IGNORECASE,
-)
-"""Names of what may be one layer, which saves its weight only if its input needs a gradient."""
-_CLEARS = pattern(r"(^|_)(zero|reset|clear)", re.IGNORECASE)
-_FREEZES = pattern(r"freez|frozen|requires_?grad|toggle|trainable|set_grad|enable_grad|disable", re.IGNORECASE)
-_OFF = ("requires_grad", "requiresgrad", "train")
 _NONE_FROZEN = {True: (TRUE, NONE), False: (FALSE, NONE)}
 """What such an option is where nothing is frozen: by whether it says what learns."""
 _SOME = Const(-1)
@@ -160,9 +141,9 @@ def saved_by(machine: Machine, state: State, network: Value, inputs: Iterable[Ed
     """The weights that a call of a network saves, as far as its name doesn't tell otherwise."""
     held = state.get(network)
     name = held.name if isinstance(held, UnknownObj) else ""
-    if _WEIGHTLESS.search(name):
+    if conventions.WEIGHTLESS.takes(name):
         return []
-    if _ONE_LAYER.search(name) and all(machine.graphs.exists(edge) == GUESS for edge in inputs):
+    if conventions.ONE_LAYER.takes(name) and all(machine.graphs.exists(edge) == GUESS for edge in inputs):
         return []
     ref = of(machine, state, network)
     own = state.get(ref) if ref is not None else None
@@ -216,7 +197,7 @@ def _prove(state: State, module: Ref) -> None:
             if isinstance(part, Instance | LayerObj) and isinstance(value, Ref):
                 stack.append(value)
             elif isinstance(part, UnknownObj) and isinstance(value, Ref) and facts.calls_own(name):
-                if not part.plain and part.edge is None and not _WEIGHTLESS.search(part.name or name):
+                if not part.plain and part.edge is None and not conventions.WEIGHTLESS.takes(part.name or name):
                     parts.append((value, part))
     if len(parts) == 1 and parts[0][1].hint in ("", "instance"):
         state.set(parts[0][0], replace(parts[0][1], hint="submodule"))
@@ -284,7 +265,10 @@ def require(machine: Machine, state: State, network: Value, wanted: Value, item:
 
 def made(machine: Machine, state: State, network: Value, options: Iterable[tuple[str, Value]]) -> None:
     """A network was made by what nobody sees, under some options: one of them may freeze it."""
-    if any(_FREEZES.search(name) and value not in _NONE_FROZEN[name.startswith(_OFF)] for name, value in options):
+    if any(
+        conventions.FREEZES.takes(name) and value not in _NONE_FROZEN[conventions.LEARNS.takes(name)]
+        for name, value in options
+    ):
         require(machine, state, network, FALSE)
 
 
@@ -320,7 +304,7 @@ def clear(machine: Machine, state: State, networks: Iterable[Value] | None = Non
 @lru_cache(maxsize=limits.REMEMBERED_NAMES)
 def _may_do(name: str) -> tuple[bool, bool]:
     """Whether a function of some name may clear gradients, and whether it may freeze networks."""
-    return _CLEARS.search(name) is not None, _FREEZES.search(name) is not None
+    return conventions.CLEARS.takes(name), conventions.FREEZES.takes(name)
 
 
 def handed(machine: Machine, state: State, name: str, values: Iterable[Value]) -> None:

@@ -10,7 +10,7 @@ from machine import Machine
 
 from retainlint.diagnostic import Severity
 from retainlint.rules import diagnose
-from retainlint.symbolic.solver.decisions import is_definition
+from retainlint.symbolic.state.known_libraries import is_definition
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
