@@ -215,7 +215,30 @@ def _itertools(machine: Machine, state: State, name: str, args: Args, span: Span
             return [(state, _pairs(machine, state, args.get(0, "iterable"), span))]
         case "chain":
             return [(state, state.new(IteratorObj("chain", args.pos)))]
+        case "islice" if (part := _part(state, args)) is not None:
+            return [(state, part)]
     return [(state, objects.fresh(state, span, hint="iterator"))]
+
+
+def _part(state: State, args: Args) -> Value | None:
+    """`islice` of a sequence whose items are known: an iterator, of which others may take some, is left alone."""
+    source, bounds = args.pos[0] if args.pos else None, args.pos[1:]
+    held = state.get(source) if source is not None else None
+    numbers: list[int | None] = []
+    for each in bounds:
+        number = each.value if isinstance(each, Const) else -1
+        if not (number is None or (isinstance(number, int) and number >= 0)):
+            return None
+        numbers.append(number)
+    if not numbers:
+        return None
+    if isinstance(held, ListObj) and not held.open and not held.sampled:
+        items = held.items
+    elif isinstance(source, Tuple):
+        items = source.items
+    else:
+        return None
+    return state.new(ListObj(items[slice(*numbers)]))
 
 
 def _pairs(machine: Machine, state: State, iterable: Value, span: Span) -> Value:
