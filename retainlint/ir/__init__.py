@@ -29,6 +29,10 @@ class Scope(Enum):
     GLOBAL = "global"  # the module's, else a builtin
 
 
+_NOT_ASKED: Any = None
+"""What no field holds: the machine notes an answer there that never changes, once it was asked for."""
+
+
 @record
 class Base:
     span: Span = field(compare=False)
@@ -41,6 +45,8 @@ class Base:
 class Const(Base):
     dst: Register
     value: Literal
+
+    known = _NOT_ASKED  # the value that it makes
 
 
 @record
@@ -255,6 +261,8 @@ class Code:
     backward_passes: bool = True  # whether a walk may stand in it or in a code inside it (by its bytes)
     extent: tuple[int, int] = (0, 0)  # from its first character to its last
 
+    dead_registers = _NOT_ASKED  # what its blocks read
+
     @cached_property
     def facts(self) -> Facts:
         """What its text speaks of and does: its body isn't lowered for that."""
@@ -372,6 +380,8 @@ class Opaque(Base):
 class Live:
     registers: frozenset[Register] = frozenset()
     names: frozenset[str] = frozenset()
+
+    dead = _NOT_ASKED  # a code that holds it, and the names of that which are dead here
 
 
 @record

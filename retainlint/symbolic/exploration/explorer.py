@@ -121,7 +121,6 @@ def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, script
     none if it is to be run as a `whole`."""
     imports = machine.imports
     state = State(imports.base)
-    state.opened = machine.opened
     frame = imports.of[machine.program.source] = state.push(machine.program.module, None, None)
     if imports.project is not None:
         imports.frames[imports.project.entry] = frame

@@ -318,14 +318,10 @@ def _put(results: Results, instr: Any, before: State) -> list[State] | None:
 
 
 def _const(machine: Machine, instr: ir.Const, state: State) -> None:
-    known: Const | None = vars(instr).get(_MADE)
+    known: Const | None = instr.known
     if known is None:
-        known = vars(instr)[_MADE] = Const(instr.value)
+        known = instr.known = Const(instr.value)
     state.write(instr.dst, known, instr.span)
-
-
-_MADE = " made"
-"""Under this name a constant is noted on its instruction."""
 
 
 def _move(machine: Machine, instr: ir.Move, state: State) -> None:

@@ -149,7 +149,7 @@ def cross(
     goes on with the turns that follow, as they are; what it can't get rid of is silenced. `first` is a state from the
     end of the first turn: what counts was another number there.
     """
-    decides = any(plan.loop in each.deciding for each in (first, *states))
+    decides = any(plan.loop in each.base.deciding for each in (first, *states))
     if machine.trying or plan.middle is None or not (plan.indexed or decides):
         return states, []
     at: Value = plan.index(number - 1)

@@ -69,7 +69,7 @@ class Plan:
         """Whether the path has chosen that a turn which was run as one between the others is the last."""
         if not self._is_asked(state, linear(index)[0]):
             return False
-        known = self.loop in state.deciding
+        known = self.loop in state.base.deciding
         behind = terms.sum_of("+", index, Const(1))
         sizes = () if self.size is None else (self.size, *self.sizes)
         found = any(
@@ -78,7 +78,7 @@ class Plan:
             for size in sizes
         )
         if not known:
-            state.deciding.discard(self.loop)
+            state.base.deciding.discard(self.loop)
         return found
 
     def _is_asked(self, state: State, iteration: Value | None) -> bool:
@@ -123,7 +123,7 @@ class Plan:
         """Whether a state that repeats an earlier turn's tells that all further turns are alike."""
         if self.indexed or number < 2:
             return False
-        return self.loop not in state.deciding or (not self.exact and number >= self.iterations)
+        return self.loop not in state.base.deciding or (not self.exact and number >= self.iterations)
 
 
 def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int = 1) -> Plan:

@@ -131,7 +131,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
                 grown=not plan.exact,
             )
             exhausted += repeated
-        if not live or (deep and number >= 2 and not plan.exact and plan.loop not in live[0].deciding):
+        if not live or (deep and number >= 2 and not plan.exact and plan.loop not in live[0].base.deciding):
             break
         if number == 1 and not plan.exact:
             first = live[0].fork()

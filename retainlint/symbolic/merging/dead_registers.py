@@ -8,8 +8,6 @@ from typing import Any
 from retainlint import ir
 from retainlint.ir import READS
 
-_SPENT = " spent"
-
 
 class DeadRegisters:
     """What the blocks of one code read; each is looked into once."""
@@ -63,9 +61,9 @@ class DeadRegisters:
 
 def spent(code: ir.Code) -> DeadRegisters:
     """What is known of a code, which never changes: it is noted on it."""
-    found: DeadRegisters | None = vars(code).get(_SPENT)
+    found: DeadRegisters | None = code.dead_registers
     if found is None:
-        found = vars(code)[_SPENT] = DeadRegisters(code)
+        found = code.dead_registers = DeadRegisters(code)
     return found
 
 

@@ -397,7 +397,7 @@ class Comparison(Shapes):
         if type(a) is not type(b):
             return False
         if isinstance(a, Const) and isinstance(b, Const):
-            counted = a.loops and b.loops and self.a.deciding.isdisjoint(a.loops + b.loops)
+            counted = a.loops and b.loops and self.a.base.deciding.isdisjoint(a.loops + b.loops)
             return bool(counted) or a == b
         if isinstance(a, (External, Imported, Module)):
             return a == b

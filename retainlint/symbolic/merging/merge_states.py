@@ -127,13 +127,10 @@ def forget_dead(state: State, live: Live) -> None:
 
 def _mortal(code: Code, live: Live) -> frozenset[str]:
     """The names of a code that are dead there; the last answer is noted on what is alive, of which many codes may hold one."""
-    found: tuple[Code, frozenset[str]] | None = vars(live).get(_MORTAL)
+    found: tuple[Code, frozenset[str]] | None = live.dead
     if found is None or found[0] is not code:
-        found = vars(live)[_MORTAL] = code, code.local_names - live.names - code.captured
+        found = live.dead = code, code.local_names - live.names - code.captured
     return found[1]
-
-
-_MORTAL = " mortal"
 
 
 def forget_dead_registers(state: State, registers: frozenset[int]) -> None:

@@ -325,7 +325,7 @@ def loops_of(value: Value) -> tuple[int, ...]:
 def decide(state: State, value: Value) -> bool | None:
     """Whether a value is true; None if this path doesn't know."""
     if loops := loops_of(value):
-        state.deciding.update(loops)
+        state.base.deciding.update(loops)
     if isinstance(value, Const):
         return bool(value.value)
     if (told := state.truths.get(value)) is not None:

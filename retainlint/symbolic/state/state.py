@@ -122,7 +122,8 @@ class Frame:
 
 @dataclass
 class Base:
-    """What the imported modules hold, shared by all paths: one that changes any of it has a record of its own."""
+    """What all paths share: what the imported modules hold (one that changes any of it has a record of its own), and which
+    loops count."""
 
     heap: dict[int, HeapObj] = field(default_factory=dict)
     frames: dict[int, Frame] = field(default_factory=dict)
@@ -130,6 +131,7 @@ class Base:
     versions: dict[Hashable, int] = field(default_factory=dict)  # of the storages that they changed in place
     created: int = -1_000_000_000  # their nodes count as older than those of any path
     missing: dict[Value, Ref] = field(default_factory=dict)  # names that were imported and not found
+    deciding: set[int] = field(default_factory=set)  # runs of loops whose iteration's number decided something
 
 
 class Heap(dict[int, HeapObj]):
@@ -188,7 +190,6 @@ class State:
         "calls",
         "changes",
         "choices",
-        "deciding",
         "expects",
         "flow",
         "frames",
@@ -201,7 +202,6 @@ class State:
         "iterations",
         "ledger",
         "me",
-        "opened",
         "past",
         "pending",
         "reported",
@@ -226,8 +226,6 @@ class State:
         self.past: Past | None = None  # those before
         self.ledger = Ledger()
         self.truths = Truths()
-        self.deciding: set[int] = set()  # runs of loops whose turn number decided something; shared by all forks
-        self.opened: set[Node] = set()  # of whose graphs unseen parts were taken, by items; shared by all forks
         self.imprecise: frozenset[int] = (
             frozenset()
         )  # symbols of which paths that went into this one knew different things
@@ -260,7 +258,7 @@ class State:
             self.past, self.written = Past(self.written, self.past), set()
         other.past = self.past
         other.ledger = self.ledger.fork()
-        other.truths, other.deciding, other.opened = Truths(self.truths), self.deciding, self.opened
+        other.truths = Truths(self.truths)
         other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
         other.suspended, other.cache, other.hooks = self.suspended, self.cache, self.hooks
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects

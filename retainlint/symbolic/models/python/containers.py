@@ -104,7 +104,7 @@ def lookup(
     """`d[key]`, or `d.get(key, default)`."""
     if key in held.items:
         if isinstance(key, Const) and isinstance(held.items[key], Const):
-            state.deciding.update(key.loops)
+            state.base.deciding.update(key.loops)
         return [(state, held.items[key])]
     if held.rest:
         return [(state, held.rest[-1])]

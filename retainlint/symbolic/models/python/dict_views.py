@@ -30,7 +30,7 @@ def item(machine: Machine, state: State, view: Value, index: Value, span: Span) 
     held = state.get(view)
     if not isinstance(held, UnknownObj) or held.edge is None:
         return None
-    state.opened.add(held.edge.node)
+    machine.opened.add(held.edge.node)
     edge = machine.graphs.item(state, held.edge, state.moment(span), _iteration(index), "part")
     return state.new(UnknownObj(span, edge, plain=held.plain, fed=held.fed))
 

@@ -84,7 +84,7 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
     edge = None if conventions.PLAIN_ATTRIBUTE.takes(name) else _part(machine, state, held, span, name)
     attrs: dict[str, Value] = {}
     if _RECURRENT in held.attrs and held.edge is not None and name.startswith("["):
-        state.opened.add(held.edge.node)
+        machine.opened.add(held.edge.node)
         edge, attrs = (_returned(machine, state, held.edge, span), {}) if name == "[0]" else (edge, {_RECURRENT: TRUE})
     made = UnknownObj(span, edge, name=name, attrs=attrs, plain=held.plain, fed=held.fed)
     found = same(machine, state, obj, name, made) if edge is None else state.new(made)
@@ -145,7 +145,7 @@ def _part(machine: Machine, state: State, held: UnknownObj, span: Span, name: st
     """The graph that a part of an unknown may have."""
     if held.edge is None:
         return None
-    state.opened.add(held.edge.node)
+    machine.opened.add(held.edge.node)
     edge = machine.graphs.part(state, held.edge, state.moment(span))
     machine.graphs.returned.portions[edge.node] = name
     if name.strip("[]-").isdecimal():
@@ -174,7 +174,7 @@ def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | 
         rows = isinstance(index, Slice) or (isinstance(index, Tuple) and any(isinstance(i, Slice) for i in index.items))
         edge = None
         if held.edge is not None:
-            state.opened.add(held.edge.node)
+            machine.opened.add(held.edge.node)
             at = None if _may_move(state, index) else index
             edge = machine.graphs.item(state, held.edge, state.moment(span), at, "slice" if rows else "part")
         return state.new(UnknownObj(span, edge, plain=held.plain, fed=held.fed))
