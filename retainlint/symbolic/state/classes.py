@@ -36,19 +36,18 @@ _NO_LAYERS = {"Module", "Parameter", "Buffer", "UninitializedParameter", "Uninit
 
 
 def ancestry(state: State, cls: Value) -> Iterator[Value]:
-    """A class and its bases, nearest first; what is not of the program comes as it is."""
-    yield cls
-    obj = state.get(cls)
-    while isinstance(obj, ClassObj) and len(obj.bases) == 1:
-        yield (cls := obj.bases[0])
-        obj = state.get(cls)
-    if isinstance(obj, ClassObj):
-        seen: set[Value] = set()
-        for base in obj.bases:
-            for ancestor in ancestry(state, base):
-                if ancestor not in seen:
-                    seen.add(ancestor)
-                    yield ancestor
+    """A class and its bases, nearest first; what is not of the program comes as it is. Each comes once: of bases that share
+    theirs there may be more ways up than anybody can follow."""
+    seen: set[Value] = set()
+    waiting = [cls]
+    while waiting:
+        each = waiting.pop()
+        if each not in seen:
+            seen.add(each)
+            yield each
+            obj = state.get(each)
+            if isinstance(obj, ClassObj):
+                waiting += reversed(obj.bases)
 
 
 def class_of(state: State, value: Value) -> Ref | None:
