@@ -23,6 +23,10 @@ NESTED_QUOTES = 20
 NESTED_ARMS = 1_000
 """`elif`s, which nest, behind an `if` and those around it; libcst crashes somewhere below 30,000."""
 
+NESTED_CONTEXTS = 100
+"""Contexts of one `with` that stand inside each other (Python itself takes twenty); further ones are unknown, which is
+said."""
+
 PARSER_FRAMES = 12_000
 """Python frames that the deepest text which these let through may need."""
 

@@ -38,6 +38,7 @@ from retainlint.ir import (
     While,
     With,
 )
+from retainlint.lowering import limits
 from retainlint.lowering.builder import Builder, Statement, Value
 from retainlint.lowering.expressions import index_of
 from retainlint.lowering.parse import IMPORTS, IMPORTS_FROM, UNPACKING_DICT_COMPREHENSIONS
@@ -345,6 +346,10 @@ def _while(b: Builder, node: cst.While) -> None:
 
 def _with(b: Builder, node: cst.With, at: int = 0) -> None:
     """One item after the other, each inside the one before."""
+    if at == limits.NESTED_CONTEXTS:
+        _unknown_contexts(b, node.items[at:])
+        b.run(node.body)
+        return
     item = node.items[at]
     context, dst = b.value(item.item), b.fresh()
     with b.block() as body:
@@ -355,6 +360,16 @@ def _with(b: Builder, node: cst.With, at: int = 0) -> None:
         else:
             b.run(node.body)
     b.emit(With(b.span(item), context, dst, tuple(body)))
+
+
+def _unknown_contexts(b: Builder, items: Sequence[cst.WithItem]) -> None:
+    """Contexts that are one too many: nobody knows what they do."""
+    reason = f"a `with` of more than {limits.NESTED_CONTEXTS} contexts"
+    b.opaque(Span(b.unit.source, b.span(items[0]).start, b.end(items[-1])), reason)
+    for item in items:
+        b.value(item.item)
+        if item.asname is not None:
+            assign(b, item.asname.name, b.unknown(b.span(item), reason))
 
 
 def _try(b: Builder, node: cst.Try | cst.TryStar) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import TypeVar
 
 from retainlint import ir, program
@@ -15,8 +16,8 @@ from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
 from retainlint.symbolic.exploration.entry_points import callers, entries, inherited, no_leads
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.state import coverage, events, limits, path_choice
+from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.imports import Project
-from retainlint.symbolic.state.protocol import OutOfSteps
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const
 
@@ -39,15 +40,29 @@ def explore(
         return _explore(Interpreter(program, budget, project, tells_caught=tells_caught, listeners=Detectors))
 
 
+EXHAUSTED = (OutOfSteps, RecursionError)
+"""What ends an entry, which is a gap; the others are run nevertheless."""
+
+
 @contextmanager
 def _room_to_recurse() -> Iterator[None]:
-    """Lift the recursion limit for a while: a call of the program takes a dozen of ours."""
+    """Set the recursion limit for a while, so that what is followed doesn't depend on who asks: a call of the program takes
+    a dozen frames of ours."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, limits.INTERPRETER_FRAMES))
+    sys.setrecursionlimit(max(limit, _depth() + limits.INTERPRETER_FRAMES))
     try:
         yield
     finally:
         sys.setrecursionlimit(limit)
+
+
+def _depth() -> int:
+    """How many frames the stack has."""
+    frame: FrameType | None = sys._getframe()
+    depth = 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
 
 
 def _explore(machine: Interpreter) -> Exploration:
@@ -68,7 +83,7 @@ def _explore(machine: Interpreter) -> Exploration:
 
     def run(code: ir.Code, owner: ir.Code | None) -> None:
         nonlocal steps
-        machine.steps, machine.budget = 0, machine.full
+        machine.begin_entry()
         known = machine.backward_count
         if owner is not None and owner in left:
             prepare(machine, start, owner, objects)
@@ -84,7 +99,8 @@ def _explore(machine: Interpreter) -> Exploration:
     for code, subclass in list(inherited(start, program.module)):
         run(code, subclass)
     if not left <= backpropagating:
-        machine.running, machine.steps, machine.budget = program.module, 0, machine.full
+        machine.running = program.module
+        machine.begin_entry()
         imports.begin()
         start, left = _module(machine, whole=True)
         steps += machine.steps
@@ -108,7 +124,7 @@ def _callers(machine: Interpreter, start: State, objects: Objects, owners: Conta
             and steps < limits.CALLERS_STEPS
             and quiet < limits.QUIET_CALLERS_STEPS
         ):
-            machine.steps, machine.budget = 0, machine.full
+            machine.begin_entry()
             known = len(machine.reports), len(machine.backpropagated)
             _entry(machine, start, code, owner, objects)
             steps += machine.steps
@@ -136,7 +152,7 @@ def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, script
 def _body(machine: Interpreter, begun: State, *, whole: bool) -> tuple[list[State], script_entry.Subclasses]:
     try:
         return script_entry.run(machine, begun, whole=whole)
-    except OutOfSteps:
+    except EXHAUSTED:
         return _again(
             machine, lambda: machine.run(machine.program.module.body, [begun.fork()])
         ) or [], script_entry.NO_SUBCLASSES
@@ -153,10 +169,10 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
         chooser.breadth, imports.closed = breadth, closed
         imports.begin()
         imports.wasted += machine.steps
-        machine.steps, machine.budget = 0, machine.full
+        machine.begin_entry()
         try:
             return run()
-        except OutOfSteps:
+        except EXHAUSTED:
             continue
         finally:
             chooser.breadth, imports.closed = own, False
@@ -166,7 +182,12 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
 
 def _say_spent(machine: Interpreter, code: ir.Code) -> None:
     name = f"`{code.qualname}`" if code.qualname else "the module"
-    machine.gap(code.span, f"{name} was not followed to its end: its budget of {machine.budget} steps ran out")
+    spent = f"its budget of {machine.budget} steps ran out"
+    if machine.graphs.effort.is_spent:
+        spent = "its paths take too much to compare"
+    elif machine.steps <= machine.budget:
+        spent = "it is nested too deeply"
+    machine.gap(code.span, f"{name} was not followed to its end: {spent}")
 
 
 def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
@@ -189,7 +210,7 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
                 path_choice.BEYOND if machine.steps > limits.FORCED_ENTRY_STEPS else path_choice.OWN
             ):
                 enter(machine, start, code, owner, objects, forced=True)
-    except OutOfSteps:
+    except EXHAUSTED:
         machine.events.emit(events.NotFollowed())
         _again(machine, lambda: enter(machine, start, code, owner, objects))
     finally:

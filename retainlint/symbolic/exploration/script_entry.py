@@ -12,7 +12,7 @@ from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.state import events, limits
 from retainlint.symbolic.state.classes import ancestry
-from retainlint.symbolic.state.protocol import OutOfSteps
+from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj
 

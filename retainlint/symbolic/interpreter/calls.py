@@ -17,7 +17,8 @@ from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver.constants import STUMBLES
 from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.classes import find, is_module
-from retainlint.symbolic.state.protocol import Args, Machine, OutOfSteps, Results
+from retainlint.symbolic.state.effort import OutOfSteps
+from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Choice, Frame, State
 from retainlint.symbolic.state.values import (
     NONE,

@@ -16,7 +16,8 @@ from retainlint.symbolic.interpreter.loop_plan import Plan
 from retainlint.symbolic.merging.merge_states import forget_dead, sort_iteration
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import limits, reachability
-from retainlint.symbolic.state.protocol import Machine, OutOfSteps
+from retainlint.symbolic.state.effort import OutOfSteps
+from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Symbol, Term, Value, symbols
 from retainlint.text.source import Span

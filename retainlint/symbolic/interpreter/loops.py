@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 from retainlint import ir
@@ -103,7 +104,7 @@ class _Iterations:
 
 def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
     iterations = _Iterations(machine, instr, state, iterable)
-    plan, deep = iterations.plan, _is_deep(machine, iterations.outer)
+    plan, enough = iterations.plan, _enough(machine, iterations.outer)
     seen: list[State] = []
     live = [state]
     exhausted: list[State] = []
@@ -131,7 +132,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
                 grown=not plan.exact,
             )
             exhausted += repeated
-        if not live or (deep and number >= 2 and not plan.exact and plan.loop not in live[0].base.deciding):
+        if not live or (number >= enough and not plan.exact and plan.loop not in live[0].base.deciding):
             break
         if number == 1 and not plan.exact:
             first = live[0].fork()
@@ -149,7 +150,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
     live = [state]
     decided = True
     number = 0
-    unknown_iterations = limits.WHILE_ITERATIONS_NESTED if _is_deep(machine, outer) else limits.WHILE_ITERATIONS_UNKNOWN
+    unknown_iterations = min(_enough(machine, outer), limits.WHILE_ITERATIONS_UNKNOWN)
     is_endless = all(isinstance(each, ir.Const) for each in instr.test)
     counting = loop_acceleration.Counting(machine, instr)
     while live and number < (limits.WHILE_ITERATIONS_KNOWN if decided else unknown_iterations):
@@ -197,9 +198,12 @@ def _again(machine: Machine, instr: ir.While, outer: tuple[Iteration, ...], stat
     return [each for each in tested if decisions.decide(each, each.read(instr.cond)) is not False]
 
 
-def _is_deep(machine: Machine, outer: tuple[Iteration, ...]) -> bool:
-    """Whether a loop stands within so many others that its turns count."""
-    return sum(not iteration.is_call for iteration in outer) >= machine.chooser.breadth.nested
+def _enough(machine: Machine, outer: tuple[Iteration, ...]) -> float:
+    """How many iterations are run of a loop that stands within others: for all ways through them, unless they are few."""
+    nested = sum(not iteration.is_call for iteration in outer)
+    if nested >= limits.SINGLE_LOOPS_NESTED:
+        return 1
+    return limits.WHILE_ITERATIONS_NESTED if nested >= machine.chooser.breadth.nested else math.inf
 
 
 def _iterated(machine: Machine, state: State, iterable: Value, span: Span) -> list[tuple[State, Value]]:

@@ -17,11 +17,12 @@ from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_re
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import events, limits
 from retainlint.symbolic.state.coverage import Sites
+from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.events import Events
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.imports import Imports, Project
 from retainlint.symbolic.state.path_choice import BEYOND, ONE, Chooser
-from retainlint.symbolic.state.protocol import Args, OutOfSteps, Results
+from retainlint.symbolic.state.protocol import Args, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Term, Value
 from retainlint.text.source import Span
@@ -80,7 +81,7 @@ class Interpreter:
         self.efforts: dict[ir.Code, int] = {}
         self.tries: list[ir.Try] = []
         self.risks = 0
-        self.chooser = Chooser()
+        self.chooser = Chooser(self.graphs.effort)
         self.unreached = Sites(program)
         self.yielding: set[ir.Code] = set()
         self.gpu_asked = self.gpu_open = self.forced = False
@@ -143,6 +144,11 @@ class Interpreter:
         decisions.follow(state, value, not negated)
         decisions.follow(other, value, negated)
         return [(state, True), (other, False)]
+
+    def begin_entry(self) -> None:
+        """Let what runs next take an entry's steps; few, if the file has taken too much by now."""
+        self.budget = self.full if self.graphs.effort.begin(self.steps) else min(self.full, limits.LATE_ENTRY_STEPS)
+        self.steps = 0
 
     # -- running --------------------------------------------------------------------------------------------------
 
@@ -225,7 +231,8 @@ class Interpreter:
     @property
     def room(self) -> int:
         """How many states may run side by side in the block that is being run."""
-        room = self.chooser.room(self.steps / self.full)
+        share = self.graphs.effort.share
+        room = self.chooser.room(max(self.steps / self.full, 2 * share)) if share < limits.ONE_PATH_FROM else 1
         defines = self.running is self.program.module and self.steps > limits.DEFINING_STEPS and not self.backpropagated
         return min(room, BEYOND.widest) if defines else room
 

@@ -10,8 +10,9 @@ from retainlint.program import Effect, Origin, Part, Parts, Use
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import events, limits
+from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.imports import Imports, Loaded, Project, Waiting
-from retainlint.symbolic.state.protocol import Args, Machine, OutOfSteps
+from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import Base, Frame, State, ticket
 from retainlint.symbolic.state.values import Closure, Const, External, Imported, Module, TensorObj, UnknownObj, Value
 from retainlint.text.source import Source, Span

@@ -46,6 +46,7 @@ class Shapes:
     def __init__(self, graphs: Graphs, a: State, b: State, lenient: bool) -> None:
         self.graphs, self.a, self.b, self.lenient = graphs, a, b, lenient
         self.nodes: dict[Node, Node] = {}
+        self.effort = 1  # values and nodes that were gone through
 
     def edges(self, a: Edge | None, b: Edge | None, lazy: bool = False) -> bool:
         """Two graphs are alike if they have the same shape, stem from the same places and are as free."""
@@ -59,6 +60,7 @@ class Shapes:
         stack = [(a.node, b.node)]
         while stack:
             left, right = stack.pop()
+            self.effort += 3
             if left in self.nodes:
                 if self.nodes[left] is not right:
                     return False
@@ -125,6 +127,7 @@ class Shapes:
         if not freed and not changed and not graded:
             return True
         left = reachability.nodes(self.a)
+        self.effort += 2 * len(left)
         told_apart = left & freed
         if graded and not self.lenient:
             told_apart |= {node for node in left if node.is_leaf and node.variable in graded}
@@ -156,7 +159,11 @@ def equivalent(
         return False
     if (a.flow is None) != (b.flow is None) or (a.flow and b.flow and a.flow.kind != b.flow.kind):
         return False
-    return Comparison(graphs, a, b, lenient, blind, grown or lenient, graphs.hints if hints is None else hints).run()
+    found = Comparison(graphs, a, b, lenient, blind, grown or lenient, graphs.hints if hints is None else hints)
+    try:
+        return found.run()
+    finally:
+        graphs.effort.add(found.effort)
 
 
 Key = TypeVar("Key", str, int)
@@ -267,6 +274,7 @@ class Comparison(Shapes):
     def apart(self, a: Mapping[Key, Value], b: Mapping[Key, Value]) -> Key | None:
         """A name under which both hold a flag, a number or the like, and differ: most states do, so it is asked first."""
         get = b.get
+        self.effort += len(a) // 8
         for name, left in a.items():
             right = get(name, left)
             if left is not right and self.differ(left, right):
@@ -298,6 +306,7 @@ class Comparison(Shapes):
         if isinstance(left, ListObj) and isinstance(right, ListObj):
             if left.open != right.open or len(left.items) != len(right.items):
                 return True
+            self.effort += len(left.items) // 4
             return any(map(self.differ, left.items, right.items))
         return False
 
@@ -325,6 +334,7 @@ class Comparison(Shapes):
         """A name or register that one side hasn't bound can't be read there, so it tells nothing."""
         get, as_kept = b.get, self.as_kept
         here, there, kept = self.a.heap.get, self.b.heap.get, self.kept
+        self.effort += len(a) // 4
         for name, left in a.items():
             right = get(name)
             if left is right:
@@ -384,6 +394,7 @@ class Comparison(Shapes):
 
     def values(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
         left, right = tuple(a), tuple(b)
+        self.effort += len(left) // 4
         return len(left) == len(right) and all(map(self.value, left, right))
 
     def optional(self, a: Value | None, b: Value | None) -> bool:
@@ -438,6 +449,7 @@ class Comparison(Shapes):
         else:
             return False
         if may_be:
+            self.effort += len(items) // 4
             for item in items:
                 if not self.plain(state, item, depth + 1):
                     return False

@@ -172,6 +172,7 @@ def join(
     for state in states:
         for group in kept:
             if equivalent(graphs, group[0], state, lenient=lenient, blind=blind, hints=hints):
+                graphs.effort.add(len(state.choices) * len(group) + len(state.truths))
                 merged |= {id(state), *map(id, group)}
                 _add(group, state, exact=exact)
                 break

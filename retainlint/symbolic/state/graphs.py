@@ -10,6 +10,7 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.saves import RESULT, UNCHECKED, Slot, rows
 from retainlint.incident import Moment
 from retainlint.startup.records import record, replace
+from retainlint.symbolic.state.effort import Effort
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Ref, TensorObj, UnknownObj, Value
 from retainlint.text.source import Span
@@ -64,6 +65,7 @@ class Graphs:
     """The births of all nodes of one exploration; nodes never change, so all paths share it."""
 
     def __init__(self) -> None:
+        self.effort = Effort()
         self.births: dict[Node, Birth] = {}
         self.networks: dict[Node, tuple[Value, str]] = {}
         """Leaves that stand for the weights of a network that nobody sees: which, and its name."""

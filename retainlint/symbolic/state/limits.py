@@ -39,6 +39,20 @@ METHOD_RUNS = 2
 STATES_BETWEEN_RUNS = 6
 """Paths behind such a run that the next one goes on from; the others are left."""
 
+ENTRY_EFFORT = 5_000_000
+"""What an entry may take beside its steps, in values, nodes and conditions that are gone through while states are compared,
+merged and chosen from; from a quarter of it on it follows fewer paths, and beyond, its other paths are left unseen, and a
+gap says so."""
+
+STEP_EFFORT = 25
+"""As much as a step takes."""
+
+FILE_EFFORT = 8_000_000
+"""What all entries of a file may take, their steps included; beyond, those that are left have few steps each."""
+
+LATE_ENTRY_STEPS = 1_000
+"""So many."""
+
 # Functions and modules around the program
 
 MODULES_READ = 60
@@ -176,6 +190,9 @@ of the training that it leads to, as many don't."""
 PATHS_WITHIN_BEYOND = 1
 """The paths within calls and arms, there."""
 
+SINGLE_LOOPS_NESTED = 6
+"""Within so many loops, one whose counter decides nothing is run for one iteration."""
+
 FULL_LOOPS_NESTED_BEYOND = 1
 """The loops that are run in full, there."""
 
@@ -184,6 +201,13 @@ HALF_PATHS_FROM = 0.25
 
 QUARTER_PATHS_FROM = 0.5
 """Share of an entry's steps behind which a quarter as many go on."""
+
+ONE_PATH_FROM = 0.5
+"""Share of an entry's effort behind which a single one goes on; half of these shares count for the others."""
+
+PAIRED_ANSWERS = 64
+"""Last conditions that a path has answered otherwise than others of which each pair counts where paths are chosen; earlier
+ones count one by one."""
 
 LENIENT_STATES = 2
 """Of more states than this, those that differ only in numbers, texts and plain lists are merged."""
@@ -271,6 +295,9 @@ LIST_ITEMS = 64
 
 LIST_ITEMS_KEPT = 32
 """How many the last ones are."""
+
+NESTED_TUPLES = 10_000
+"""Tuples in a tuple, counted as often as they stand there; in a larger one, those that hold others are unknown."""
 
 REPEATED_ITEMS = 64
 """Items of a repeated sequence (`[x] * n`) that are told apart; a longer one holds some of each."""

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from retainlint.incident import Condition
 from retainlint.startup.records import record
 from retainlint.symbolic.state import limits
+from retainlint.symbolic.state.effort import Effort
 from retainlint.symbolic.state.state import State
 from retainlint.text.source import Span
 
@@ -44,7 +45,8 @@ Answers: TypeAlias = "int | tuple[int, int]"
 class Chooser:
     """Chooses the paths that go on; it remembers what it has chosen where, so that siblings try what others haven't."""
 
-    def __init__(self) -> None:
+    def __init__(self, effort: Effort | None = None) -> None:
+        self.effort = effort or Effort()
         self.breadth = OWN
         self.beside = 1  # how many states wait around the block that is being run, each to be run through it
         self.numbers: dict[Condition, int] = {}
@@ -85,7 +87,8 @@ class Chooser:
         answers = self._answers(states)
         common = frozenset[int]().union(*answers[:1]).intersection(*answers[1:])
         single = [several - common for several in answers]
-        double = [frozenset(combinations(sorted(several), 2)) for several in single]
+        double = [frozenset(combinations(sorted(several)[-limits.PAIRED_ANSWERS :], 2)) for several in single]
+        self.effort.add(sum(len(state.choices) for state in states) + sum(map(len, double)) * len(states) // 4)
         tried = self.tried.setdefault(span, set())
         singles, doubles = set[int]().union(*single), set[tuple[int, int]]().union(*double)
         kept: list[int] = []

@@ -20,11 +20,6 @@ from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import NONE, Value
 from retainlint.text.source import Span
 
-
-class OutOfSteps(Exception):
-    """The budget is spent."""
-
-
 Results: TypeAlias = list[tuple[State, Value]]
 
 

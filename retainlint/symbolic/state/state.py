@@ -10,9 +10,10 @@ from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.ledger import Ledger
 from retainlint.incident import BackwardPass, Condition, Iteration, Moment
 from retainlint.ir import Code
-from retainlint.startup.records import record
+from retainlint.startup.records import record, replace
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.path_condition import Truths
-from retainlint.symbolic.state.values import HeapObj, Ref, Tuple, UnknownObj, Value
+from retainlint.symbolic.state.values import HeapObj, ListObj, Ref, Tuple, UnknownObj, Value
 from retainlint.text.source import Source, Span
 
 _tickets = count(1)
@@ -331,7 +332,7 @@ class State:
 
     def new(self, obj: HeapObj) -> Ref:
         ref = Ref(ticket())
-        self.heap[ref.id] = obj
+        self.heap[ref.id] = obj if type(obj) is not ListObj else _shortened(obj)
         return ref
 
     def get(self, value: Value) -> HeapObj | None:
@@ -339,7 +340,7 @@ class State:
 
     def set(self, ref: Ref, obj: HeapObj) -> None:
         """Replace a record: only so, or a join doesn't look at it."""
-        self.heap[ref.id] = obj
+        self.heap[ref.id] = obj if type(obj) is not ListObj else _shortened(obj)
         self.written.add(ref.id)
 
     def moment(self, span: Span) -> Moment:
@@ -349,6 +350,15 @@ class State:
         """Take a side of a condition that can't be decided: its term's answer, and what then holds of its text."""
         self.truths[term] = answer
         self.choices += (Choice(Condition(span, taken, len(self.calls), iterations=self.iterations), term, answer),)
+
+
+def _shortened(held: ListObj) -> ListObj:
+    """A list as it is held; of a very long one the last items are known."""
+    return (
+        held
+        if len(held.items) <= limits.HELD_ITEMS
+        else replace(held, items=held.items[-limits.HELD_ITEMS :], open=True)
+    )
 
 
 class Past:

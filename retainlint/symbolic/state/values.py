@@ -14,6 +14,7 @@ from typing import TypeAlias
 from retainlint.autograd.graph import Edge
 from retainlint.ir import Code, Literal
 from retainlint.startup.records import record
+from retainlint.symbolic.state import limits
 from retainlint.text.source import Span
 
 PROVEN, CONVENTIONAL, GUESS = 0, 1, 2
@@ -68,6 +69,10 @@ class Term(Noted):
         return self._hash  # terms grow deep, and every fork and join asks for it
 
 
+UNFOLLOWED = Term("opaque", (NONE,))
+"""What stands for a value that isn't followed into."""
+
+
 @record
 class Symbol:
     """An unknown number with bounds: a loop's index in some middle turn. `high` may be a Term."""
@@ -84,6 +89,13 @@ class Tuple:
 
     items: tuple[Value, ...]
     names: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        self.nested: int = sum([each.nested + 1 for each in self.items if type(each) is Tuple])
+        if self.nested > limits.NESTED_TUPLES:
+            items = tuple([UNFOLLOWED if type(each) is Tuple and each.nested else each for each in self.items])
+            object.__setattr__(self, "items", items)
+            self.nested = sum([type(each) is Tuple for each in items])
 
 
 @record

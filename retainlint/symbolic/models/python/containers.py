@@ -38,7 +38,7 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
             open_ |= known is None
         else:
             items.append(value)
-    if instr.kind is ir.Kind.TUPLE and not open_:
+    if instr.kind is ir.Kind.TUPLE and not open_ and len(items) <= limits.HELD_ITEMS:
         return Tuple(tuple(items))
     return state.new(ListObj(tuple(items), open_, "set" if instr.kind is ir.Kind.SET else "list"))
 

@@ -14,7 +14,8 @@ from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Tens
 def joined(machine: Machine, state: State, instr: ir.Binary, left: Value, right: Value) -> Value | None:
     """`+` of sequences and `*` of a sequence with a number."""
     if isinstance(left, Tuple) and isinstance(right, Tuple) and instr.op == "+":
-        return Tuple(left.items + right.items)
+        items = left.items + right.items
+        return Tuple(items) if len(items) <= limits.HELD_ITEMS else state.new(ListObj(items))
     lheld, rheld = state.get(left), state.get(right)
     if isinstance(lheld, ListObj) and instr.op in ("+", "|"):
         more, open_ = _items(right, rheld)

@@ -101,6 +101,7 @@ def same(machine: Machine, state: State, obj: Ref, name: str, made: UnknownObj) 
     if known is None:
         known = machine.graphs.read[obj.id, name] = state.new(made)
         return known
+    machine.graphs.effort.add((len(state.choices) + len(state.truths)) // 4)
     if known.id in state.heap or _was_asked(state, known):
         return state.new(made)  # it has been read before, and was forgotten since
     state.set(known, made)
