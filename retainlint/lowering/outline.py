@@ -21,11 +21,11 @@ from retainlint.text.prefilter import (
     BACKWARD_CALLERS,
     BY_OTHERS,
     STEPS,
-    TRAINED,
     TRAINER,
     is_of_class,
     may_backpropagate,
     only_speaks,
+    trained,
 )
 from retainlint.text.source import Source
 
@@ -286,8 +286,8 @@ def _spoken(text: str) -> Iterator[int]:
     if any(word in text for word in STEPS + BACKWARD_CALLERS):
         patterns.append(BY_OTHERS)
     if "transformers" in text or "skorch" in text:
-        patterns.append(TRAINED)
-    return (found.end() for pattern in patterns for found in re.finditer(pattern, text))
+        yield from (end for _, end in trained(text))
+    yield from (found.end() for pattern in patterns for found in re.finditer(pattern, text))
 
 
 def _backward_passes(

@@ -8,7 +8,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import libcst as cst
 
@@ -40,6 +40,12 @@ IMPORTS_FROM = _present("ImportFrom", "LazyImportFrom")
 _LONE_CARRIAGE = re.compile(r"\r(?!\n)")
 
 _LONE_BACKSLASH = re.compile(r"(?m)(?<!\\\n)^\\(?=\r?\n)")
+
+_FEED_IN_INDENT = re.compile(r"(?<!\\)(\r?\n)([ \t\f]*\f)(?=[ \t]*\S)")
+"""An indentation begins anew behind a form feed, which libcst doesn't know: what stands before it goes to the row above."""
+
+_BRACKETED_TARGET = re.compile(r"(?m)((?:^|;)[ \t]*\(*)\(([^(),:=\n]+)\)(?=[ \t)]*:)")
+"""`(x): int`, which libcst doesn't know either: brackets around what is annotated."""
 
 _NOT_GIVEN_BACK = "libcst doesn't give this text back, so no place in it can be told"
 
@@ -128,12 +134,30 @@ def _module(source: Source, text: str, at: int) -> tuple[str, cst.Module]:
     text = _LONE_CARRIAGE.sub("\n", text) if "\r" in text else text  # which libcst takes for a blank
     text = _LONE_BACKSLASH.sub(" ", text) if "\n\\" in text else text  # a row that joins nothing, and stops libcst
     try:
-        return text, parse_module(text)
+        return _read(text)
     except UnicodeEncodeError as error:
         place = at + error.start
         raise LoweringError(source, "the source contains a character that can't be encoded", place) from error
     except Exception as error:  # libcst raises errors of its own, and those of its tokenizer and validation
         raise _explained(source, error) from error
+
+
+def _read(text: str) -> tuple[str, cst.Module]:
+    """A text and its tree; of one that libcst refuses, another that means the same and is as long, if it reads that."""
+    try:
+        return text, parse_module(text)
+    except UnicodeEncodeError:
+        raise
+    except Exception:
+        other = _FEED_IN_INDENT.sub(lambda found: " " * len(found[2]) + found[1], text) if "\f" in text else text
+        before = ""
+        while before != other:  # each turn takes a pair of brackets
+            before, other = other, _BRACKETED_TARGET.sub(r"\1\2  ", other)
+        if other == text:
+            raise
+        with suppress(Exception):
+            return other, parse_module(other)
+        raise
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from retainlint.lowering.outline import Outline, names_used
 from retainlint.lowering.parse import no_collection, parse, parse_around, parse_rows, room_to_recurse
 from retainlint.lowering.scopes import Holder, Names, bindings_of
 from retainlint.program import Part, Program
-from retainlint.text.prefilter import BACKWARD
+from retainlint.text.prefilter import BACKWARD, trained
 from retainlint.text.source import Source, Span
 
 _VALUES = {**expressions.VALUES, **expressions.LITERALS, **statements.COMPREHENSIONS, **functions.VALUES}
@@ -32,7 +32,7 @@ def lower_source(source: Source, found: Outline | None, whole: bool = False) -> 
 
 def _lowered(source: Source, found: Outline | None, whole: bool) -> Program:
     text = source.text
-    backward_passes = [each.start() for each in re.finditer(BACKWARD, text)] if found is None else found.backward_passes
+    backward_passes = _spelled(text) if found is None else found.backward_passes
     unit = Unit(source, {}, _VALUES, _STATEMENTS, sorted(backward_passes))
     aside = {} if whole or found is None else found.aside()
     types = {} if whole or found is None else dict(found.types)
@@ -58,6 +58,11 @@ def _lowered(source: Source, found: Outline | None, whole: bool) -> Program:
 def unit_of(source: Source, backward_passes: list[int]) -> Unit:
     """A text of which parts are lowered."""
     return Unit(source, {}, _VALUES, _STATEMENTS, sorted(backward_passes))
+
+
+def _spelled(text: str) -> list[int]:
+    """Where a walk may be spelt in a text that has no outline."""
+    return [found.start() for found in re.finditer(BACKWARD, text)] + [start for start, _ in trained(text)]
 
 
 def lower_part(unit: Unit, part: Part, pieces: dict[int, int], bodies: dict[int, int]) -> Block:

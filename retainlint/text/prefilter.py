@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,10 +23,6 @@ KERNELS = ("torch", "aten", "prims")
 
 TRAINER = "Trainer"
 
-TRAINED = rf"\bfrom[ \t]+transformers[ \t]+import\b[^)]*?\b{TRAINER}\b(?=[\s\S]*\bdef[ \t]+forward\b)"
-TRAINED += r"|\bfrom[ \t]+skorch[\w.]*[ \t]+import\b(?=[\s\S]*\bdef[ \t]+get_loss\b)"
-"""What a file says that has Hugging Face's trainer walk the losses of its own model, or skorch walk losses of its own."""
-
 BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(BACKWARD_CALLERS)})[ \t]*\("
 
 _SPEAKING = (
@@ -37,9 +34,10 @@ _SPEAKING = (
 
 _ANY = rf"(?=\w*backward\b)(?!{_SPEAKING}backward\b)"
 
-BACKWARD = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|(?<!def )\bgrad\s*\(|{BY_OTHERS}|{TRAINED}"
+BACKWARD = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|(?<!def )\bgrad\s*\(|{BY_OTHERS}"
 """`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def grad(...)`, nor `ctx.save_for_backward(x)`.
-Comments and texts count too. So do `STEPS`, `BACKWARD_CALLERS` and `TRAINED`. `may_backpropagate` tells as much of bytes."""
+Comments and texts count too. So do `STEPS`, `BACKWARD_CALLERS`, and what `trained` tells. `may_backpropagate` tells as much
+of bytes."""
 
 BACKPROPAGATING = (b"backward", b"manual_backward", b"run_backward")
 """What walks wherever it is defined."""
@@ -65,7 +63,11 @@ _OF_OBJECT = pattern(rb"\s*\([ \t\n]*self\b")
 _GRAD = pattern(rb"grad\s*\(")
 _BY_OTHERS = pattern(BY_OTHERS.encode())
 _BY_CALLERS = pattern(BY_OTHERS[BY_OTHERS.index("|(?:") + 1 :].encode())
-_TRAINED = pattern(TRAINED.encode())
+_TRAINERS = (
+    (pattern(r"\bfrom[ \t]+transformers[ \t]+import\b"), pattern(rf"\b{TRAINER}\b"), pattern(r"\bdef[ \t]+forward\b")),
+    (pattern(r"\bfrom[ \t]+skorch[\w.]*[ \t]+import\b"), None, pattern(r"\bdef[ \t]+get_loss\b")),
+)
+"""Where a trainer is imported from, its name if it counts, and the method whose losses it walks."""
 _TRAINING = pattern(rb"(?m)^(?:\w+[ \t]*=[ \t]*)?\w+\.(?:fit|train|learn)\(")
 _OPTIMISERS = pattern(rb"optim(?<![A-Za-z]optim)(?:izer|iser)?s?(?![A-Za-z])")  # looked for by its first letters
 
@@ -123,7 +125,28 @@ def _is_walked_otherwise(data: bytes, steps: bool) -> bool:
             if (start == 0 or data[start - 1] not in _WORD_BYTES) and data[max(start - 4, 0) : start] != b"def ":
                 return True
     may_train = (b"forward" in data and b"Trainer" in data) or (b"skorch" in data and b"get_loss" in data)
-    return may_train and _TRAINED.search(data) is not None
+    return may_train and any(trained(data.decode(errors="replace")))
+
+
+def trained(text: str) -> Iterator[tuple[int, int]]:
+    """Where a text imports what walks losses that it defines itself: Hugging Face's trainer, or skorch. Each pattern goes
+    through the text once: taken together they would go through the rest of it from each import."""
+    for imported, trainer, method in _TRAINERS:
+        last = max((found.start() for found in method.finditer(text)), default=0)
+        names = [found.span() for found in trainer.finditer(text)] if trainer is not None and last else []
+        end, bracket = 0, -1
+        for found in imported.finditer(text, 0, last):
+            if found.start() < end:
+                continue
+            if trainer is None:
+                yield found.span()
+                continue
+            if bracket < found.end():
+                bracket = text.find(")", found.end()) % (len(text) + 1)  # where none follows, behind the end
+            at = bisect_left(names, (found.end(), 0))
+            if at < len(names) and names[at][0] < bracket and names[at][1] <= last:
+                end = names[at][1]
+                yield found.start(), end
 
 
 # -- the word -----------------------------------------------------------------------------------------------------
@@ -155,8 +178,8 @@ class _Mention(NamedTuple):
 
     @property
     def chain(self) -> int:
-        """Where the dotted name starts whose last part it is."""
-        return _behind(self.text, self.start, _DOTTED_BYTES)
+        """Where the dotted name starts whose last part it is, if it isn't long."""
+        return _behind(self.text, self.start, _DOTTED_BYTES, NEAR)
 
     @property
     def owner(self) -> int:
@@ -196,9 +219,10 @@ def _mentions(data: bytes) -> Iterator[_Mention]:
             yield _Mention(data, start, found.start() + _LENGTH, dot if is_dot else -1, found[1] is not None)
 
 
-def _behind(data: bytes, at: int, kind: frozenset[int]) -> int:
-    """Where the bytes of a kind start that end at `at`."""
-    while at > 0 and data[at - 1] in kind:
+def _behind(data: bytes, at: int, kind: frozenset[int], most: int = sys.maxsize) -> int:
+    """Where the bytes of a kind start that end at `at`, if they are no more than that."""
+    first = max(at - most, 0)
+    while at > first and data[at - 1] in kind:
         at -= 1
     return at
 
@@ -220,11 +244,11 @@ _TRIPLED = (b'"""', b"'''")
 
 _SPOKEN = pattern(
     rb"(#[^\n]*"
-    rb'|"(?:""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""|[^"\\\n]*(?:\\.[^"\\\n]*)*")'
-    rb"|'(?:''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''|[^'\\\n]*(?:\\.[^'\\\n]*)*'))",
+    rb'|"(?:""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:"""|\\?\Z)|[^"\\\n]*(?:\\.[^"\\\n]*)*")'
+    rb"|'(?:''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:'''|\\?\Z)|[^'\\\n]*(?:\\.[^'\\\n]*)*'))",
     re.DOTALL,
 )
-"""Comments and texts."""
+"""Comments and texts. A text that ends nowhere is one to the end: else its end would be looked for from each quote."""
 
 _NAMES = pattern(rb"[\w.:]+")
 _COMPUTED = pattern(rb"\{([^{}]+)\}")
@@ -292,6 +316,8 @@ def code(text: bytes) -> bytes:
         spoken = pieces[number]
         if spoken[:1] == b"#":
             pieces[number] = b""
+        elif spoken[:3] in _TRIPLED and (len(spoken) < 6 or spoken[-3:] != spoken[:3]):
+            continue  # it ends nowhere
         elif not spoken[1:-1].isalnum():  # most texts that are are names
             pieces[number] = _short(spoken, pieces[number - 1][-2:].lower())
     return b"".join(pieces)
