@@ -145,7 +145,10 @@ def _module(source: Source, text: str, at: int) -> tuple[str, cst.Module]:
 def _read(text: str) -> tuple[str, cst.Module]:
     """A text and its tree; of one that libcst refuses, another that means the same and is as long, if it reads that."""
     try:
-        return text, parse_module(text)
+        module = parse_module(text)
+        if "\f" not in text or module.code == text or align(module, text) is not None:
+            return text, module
+        raise LookupError("libcst has lost a form feed")
     except UnicodeEncodeError:
         raise
     except Exception:

@@ -7,6 +7,7 @@ import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
 from lowering.python_programs import EXCEPTION_GROUPS, PROGRAMS, TYPE_PARAMETERS
 
+from retainlint.lowering import LoweringError
 from retainlint.lowering.parse import parse
 from retainlint.lowering.positions import align, measure
 from retainlint.text.source import Source
@@ -126,3 +127,42 @@ def test_a_changed_libcst_is_noticed() -> None:
     offsets, length = measure(module)
     assert length == len("loss.backward(retain_graph=True)\n")
     assert (0, len("loss.backward(retain_graph=True)")) in offsets.values()
+
+
+REFUSED = {
+    "brackets around what is annotated": "(x): int = 1\n((y)) : int\nif x:\n    (z.a): int = 2; (z[0]): int\nd = {\n  (k): 1,\n}\n",
+    "a form feed before an indentation": "class N:\n    def f(self):\n\f     loss.backward()\n    def g(self): pass\n",
+    "form feeds within one": "if a:\r\n  \f \f     loss.backward()\r\n     # b\r\n     c\r\n",
+    "a form feed behind a backslash": "if a:\n  b = 1 + \\\n\f 2\n\f  c\n",
+    "a comment behind the last line": "if x:\n    loss.backward()\n    # c\n    ",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_python_reads_and_libcst_does_not_is_read_as_what_means_the_same(name: str) -> None:
+    text = REFUSED[name]
+    compile(text, "a.py", "exec")
+    tree = parse(Source("a.py", text))
+    names = _Names(tree.offsets)
+    tree.module.visit(names)
+    assert names.places
+    for spelled, start, end in names.places:
+        assert spelled in (text[start + aside : end + aside] for aside in range(3))  # by the brackets that it stood in
+        assert end - start == len(spelled)
+
+
+class _Names(cst.CSTVisitor):
+    """Each name, and where it stands."""
+
+    def __init__(self, offsets: dict[int, tuple[int, int]]) -> None:
+        self.offsets = offsets
+        self.places: list[tuple[str, int, int]] = []
+
+    def visit_Name(self, node: cst.Name) -> None:
+        self.places.append((node.value, *self.offsets[id(node)]))
+
+
+def test_what_is_no_python_stays_refused() -> None:
+    for text in ("(x y): int\n", "(x): int: int\n", "def f():\n\f  a\n     b\n"):
+        with pytest.raises(LoweringError):
+            parse(Source("a.py", text))

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from retainlint.lowering import outline
-from retainlint.text.prefilter import code, may_spell_backward, spoken
+from retainlint.lowering.guards import too_deep
+from retainlint.text.prefilter import code, may_backpropagate, may_spell_backward, spoken, trained
 from retainlint.text.source import Source
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -117,3 +118,50 @@ def test_what_is_left_of_a_text() -> None:
     text = b"x = 'a name'  # a comment\ny = 'name' + f'{z} is'\n'''A text.'''\n"
     assert code(text) == b'x = ""  \ny = \'name\' + f"z"\n\n'
     assert spoken(text) == code(text).decode()
+
+
+QUOTES = {
+    "a quote behind a backslash in each row": '\\"""\n' * 4_000 + "loss.backward()\n",
+    "a text that ends nowhere": "x = 1\n" * 4_000 + "'''\n" + "loss.backward()\n\\\\'" * 4_000 + "\\",
+}
+
+
+@pytest.mark.parametrize("name", QUOTES)
+def test_texts_that_end_nowhere_are_gone_through_once(name: str) -> None:
+    """They were gone through from each of their quotes; what stands in them is kept, for nobody knows what it is."""
+    assert may_spell_backward(QUOTES[name].encode())
+    assert QUOTES[name].encode().endswith(code(QUOTES[name].encode())[-20:])
+    assert too_deep(QUOTES[name]) is None
+
+
+IMPORTS = "from transformers import AutoModel\n"
+MODEL = "class Model:\n    def forward(self): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"from transformers import (\n    Trainer,\n)\n{MODEL}", ["from transformers import (\n    Trainer"]),
+        (f"from transformers import AutoModel, Trainer\n{MODEL}", ["from transformers import AutoModel, Trainer"]),
+        (f"from skorch.net import NeuralNet\n{MODEL}    def get_loss(self): ...\n", ["from skorch.net import"]),
+        (f"{MODEL}from transformers import Trainer\n", []),
+        (f"from transformers import (A)\n{MODEL}Trainer\n", []),
+        (f"from transformers import Trainers\n{MODEL}", []),
+        ("from transformers import Trainer\ndef forwards(): ...\n", []),
+        (
+            f"{IMPORTS}{IMPORTS}from transformers import Trainer\n{MODEL}",
+            [f"{IMPORTS}{IMPORTS}from transformers import Trainer"],
+        ),
+        (IMPORTS * 5_000 + MODEL, []),
+        ("from skorch import x\n" * 5_000 + "def get_loss(): ...\n", ["from skorch import"] * 5_000),
+    ],
+)
+def test_where_a_trainer_is_imported_that_walks_losses_of_the_text(text: str, found: list[str]) -> None:
+    assert [text[start:end] for start, end in trained(text)] == found
+    assert may_backpropagate(text.encode()) is bool(found)
+
+
+def test_a_long_chain_of_walks_is_no_kernel() -> None:
+    text = b"x" + b".a_backward" * 4_000
+    assert spoken(text).count("backward") == 4_000
+    assert spoken(b"y = torch.ops.aten.a_backward(x)") == "y = (x)"

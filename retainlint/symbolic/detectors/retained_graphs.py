@@ -5,6 +5,7 @@ from __future__ import annotations
 from retainlint.autograd.graph import Node
 from retainlint.incident import Cycle, Growing, Iteration, Retained
 from retainlint.symbolic.detectors.claims import Claims, assumptions, conditions, is_foreign, later_iteration
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.events import Flags
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.state import BackwardRecord, State
@@ -26,6 +27,9 @@ def backpropagated(claims: Claims, state: State, record: BackwardRecord, flags: 
         _growth(claims, state, record, failed)
         _retained(claims, state, record, flags.retain)
         state.retained += (record,)
+        if len(state.retained) > limits.RETAINED_GRAPHS:
+            claims.deny(Retained, state.retained[0].backward_pass.moment.span)
+            state.retained = state.retained[1:]
     elif flags.creates:
         claims.deny(Retained, place)
 

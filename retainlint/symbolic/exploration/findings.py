@@ -201,8 +201,10 @@ def _clauses(asked: list[frozenset[Condition]]) -> list[frozenset[Condition]]:
     opposite do, other things being equal; the fewest first."""
     found = dict.fromkeys(asked)
     waiting = list(found)
-    while waiting and len(found) < limits.CONDITION_SETS:
+    compared = 0
+    while waiting and len(found) < limits.CONDITION_SETS and compared < limits.CONDITION_SETS_COMPARED:
         clause = waiting.pop()
+        compared += len(clause) * len(found)
         for condition in sorted(clause, key=_place):
             rest, opposite = clause - {condition}, _opposite(condition)
             if rest not in found and any(opposite in other and other - {opposite} <= rest for other in found):

@@ -334,6 +334,10 @@ BACKWARD_PASSES_AS_PROOF = 20
 GRADIENT_EVENTS = 40
 """Last events of a path (backward passes, steps, zeroed gradients) that are remembered for the rules on their order."""
 
+RETAINED_GRAPHS = 500
+"""Last backward passes of a path that kept their graph of which it is asked whether a later one needs it; earlier ones are
+not reported."""
+
 STORED_GRAPHS = 8
 """Graphs that one place of the program has stored, or built, that are remembered for the rules on kept graphs."""
 
@@ -345,6 +349,9 @@ TOTAL_OPERATIONS = 5
 
 CONDITION_SETS = 200
 """Combinations of conditions that are looked at for the fewest that lead to a finding; beyond, it may name more."""
+
+CONDITION_SETS_COMPARED = 200_000
+"""How often two of them are compared; beyond, the same."""
 
 UNLIKELY_CONDITIONS = 3
 """A backward pass over what has no graph is not reported if it takes more conditions than these."""

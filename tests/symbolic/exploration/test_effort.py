@@ -1,0 +1,155 @@
+"""Texts that grow, nest and branch as fast as can be end in time: their steps are few, or their effort is spent, and that is said."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from machine import Machine
+
+from retainlint.symbolic.state import limits
+from retainlint.symbolic.state.effort import Effort, OutOfSteps
+from retainlint.symbolic.state.values import Const, Tuple
+
+HEAD = "import torch\nw = torch.ones(3, requires_grad=True)\nloss = (w * w).sum()\n"
+TWICE = "loss.backward()\nloss.backward()\n"
+
+
+def doubled(begin: str, again: str) -> str:
+    return f"{HEAD}{begin}\n" + f"{again}\n" * 40 + TWICE
+
+
+def arms(count: int) -> str:
+    return f"{HEAD}if a:\n    pass\n" + "".join(f"elif a == {n}: loss = loss * {n}\n" for n in range(count)) + TWICE
+
+
+def nested(head: str, depth: int, body: str) -> str:
+    heads = "".join(f"{' ' * n}{head.format(n=n)}:\n" for n in range(depth))
+    return f"{HEAD}{heads}{' ' * depth}{body}\n{TWICE}"
+
+
+def diamonds(count: int) -> str:
+    rows = "".join(
+        f"class L{n}(A{n - 1}): pass\nclass R{n}(A{n - 1}): pass\nclass A{n}(L{n}, R{n}): pass\n"
+        for n in range(1, count + 1)
+    )
+    return f"{HEAD}class A0(torch.nn.Module): pass\n{rows}net = A{count}()\n{TWICE}"
+
+
+def choices(count: int) -> str:
+    rest = "loss"
+    for n in range(count):
+        rest = f"(loss * {n} if a{n} else {rest})"
+    return f"{HEAD}x = {rest}\n{TWICE}"
+
+
+GROWING = {
+    "a list that is added to itself": doubled("x = [0]", "x += x"),
+    "a list of itself twice": doubled("x = [0]", "x = [*x, *x]"),
+    "a tuple that is added to itself": doubled("x = (0,)", "x = x + x"),
+    "tuples in tuples": doubled("x = (0,)", "x = (x, x)"),
+    "pairs of pairs": doubled("x = (0, 1)", "x = tuple(zip(x, x))"),
+    "dicts in dicts": doubled("x = {'a': 0}", "x = {'a': x, 'b': x}"),
+    "a number that is squared": doubled("x = 3", "x = x * x"),
+    "a text that is formatted into itself": doubled("x = 'ab'", "x = '{0}{0}'.format(x)"),
+    "the same with a sign": doubled("x = 'ab'", "x = '%s%s' % (x, x)"),
+    "the same joined": doubled("x = 'ab'", "x = x.join([x, x])"),
+    "the same in an f-string": doubled("x = 'ab'", "x = f'{x}{x}'"),
+    "columns too wide": f"{HEAD}x = '%1000000000d' % 3\ny = f'{{3:1000000000}}'\nz = 'x'.ljust(10**9)\n{TWICE}",
+    "known loops": nested("for i{n} in range(10)", 11, "loss = loss * w.sum()"),
+    "unknown loops": nested("for i{n} in range(a{n})", 12, "loss = loss * w.sum()"),
+    "loops with a condition": nested("while a{n}", 10, "loss = loss * w.sum()"),
+    "a long chain of arms": arms(80),
+    "choices in each other": choices(40),
+    "classes that share their ancestors": diamonds(30),
+    "remainders without a common one": f"{HEAD}for i in range(n):\n"
+    + "".join(f"    if i % {n} == {n - 1}: loss.backward(); loss = (w * w).sum()\n" for n in (64, 63, 61, 59))
+    + TWICE,
+    "a `with` of many contexts": f"{HEAD}with {', '.join(f'c{n}()' for n in range(400))}:\n    loss.backward()\n{TWICE}",
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_what_grows_or_nests_is_followed_to_its_end(machine: Machine, name: str) -> None:
+    exploration = machine(GROWING[name])
+    assert exploration.lines
+    assert exploration.steps < limits.ENTRY_STEPS / 4
+    assert not exploration.says("was not followed to its end")
+
+
+def test_contexts_beyond_what_python_takes_are_a_gap(machine: Machine) -> None:
+    exploration = machine(GROWING["a `with` of many contexts"])
+    assert exploration.says("a `with` of more than 100 contexts")
+
+
+def test_effort_that_is_spent_ends_an_entry_and_no_other(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    functions = "def train():\n    loss = (w * w).sum()\n    loss.backward()\n    loss.backward()\n"
+    monkeypatch.setattr(limits, "ENTRY_EFFORT", 300)
+    exploration = machine(arms(40) + functions)
+    assert exploration.says("the module was not followed to its end: its paths take too much to compare")
+    assert exploration.lines == [(arms(40) + functions).count("\n")]
+
+
+def test_what_nests_deeper_than_the_machine_can_go_is_a_gap(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    functions = "def train():\n    loss = (w * w).sum()\n    loss.backward()\n    loss.backward()\n"
+    monkeypatch.setattr(limits, "INTERPRETER_FRAMES", 200)
+    monkeypatch.setattr("sys.setrecursionlimit", lambda _: None)
+    monkeypatch.setattr("retainlint.symbolic.interpreter.machine.Interpreter.part", _too_deep)
+    exploration = machine(f"{HEAD}if a:\n    pass\n{TWICE}{functions}")
+    assert exploration.says("the module was not followed to its end: it is nested too deeply")
+    assert exploration.lines
+
+
+def _too_deep(*_: object) -> None:
+    raise RecursionError
+
+
+def test_a_file_whose_entries_all_take_much_ends(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = "".join(f"    if options.flag{n}:\n        x = x * {n + 2}\n" for n in range(6))
+    text = HEAD + "".join(
+        f"def train{n}(x, options):\n{body}    loss = (x * w).sum()\n    loss.backward()\n    loss.backward()\n"
+        for n in range(12)
+    )
+    monkeypatch.setattr(limits, "LATE_ENTRY_STEPS", 30)
+    monkeypatch.setattr(limits, "FILE_EFFORT", 5_000)
+    some = machine(text)
+    assert some.says("its budget of 30 steps ran out")
+    assert 0 < len(some.lines) < 12
+    monkeypatch.undo()
+    assert len(machine(text).lines) == 12
+
+
+def test_effort_is_counted_by_entry_and_by_file() -> None:
+    effort = Effort()
+    effort.add(limits.ENTRY_EFFORT)
+    assert effort.share == 1
+    with pytest.raises(OutOfSteps):
+        effort.add(1)
+    assert effort.is_spent
+    assert effort.begin(0)
+    assert not effort.is_spent
+    assert not effort.begin(limits.FILE_EFFORT)
+
+
+def test_pairs_of_answers_count_up_to_a_number(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs: list[int] = []
+    add = Effort.add
+
+    def noted(effort: Effort, units: int) -> None:
+        pairs.append(units)
+        add(effort, units)
+
+    monkeypatch.setattr(Effort, "add", noted)
+    machine(arms(150))
+    bound = len([*combinations(range(limits.PAIRED_ANSWERS), 2)])
+    assert max(pairs) < (limits.PATHS + 2) ** 2 * bound / 4 + (limits.PATHS + 2) * 400
+
+
+def test_a_tuple_holds_no_more_tuples_than_its_limit() -> None:
+    value = Tuple((Const(0),))
+    for _ in range(40):
+        value = Tuple((value, value))
+        assert value.nested <= limits.NESTED_TUPLES
+        assert len(value.items) == 2
+    flat = Tuple((Tuple((Const(0), Const(1))),) * (limits.NESTED_TUPLES + 1))
+    assert all(isinstance(each, Tuple) for each in flat.items)
