@@ -38,7 +38,6 @@ DEEP = {
     "strings": "x = (" + "'a'\n" * 20000 + ")",
     "elif": "if a: b\n" + "elif c: d\n" * 20000,
     "elif in elif": "".join(" " * i + "if a:\n" + " " * i + " b\n" + (" " * i + "elif c:\n" + " " * i + " d\n") * 99 for i in range(20)) + " " * 20 + "e",
-    "with": "with " + ", ".join(["a"] * 20000) + ": b",
     "case": "match a:\n" + "  case 1: b\n" * 9000,
     "conditions": "x = [a for b in c" + " if d" * 20000 + "]",
 }  # fmt: skip
@@ -55,6 +54,7 @@ WIDE = {
     "rows": "x = a.b(c)\n" * 20000,
     "function of 5,000 rows": "def f(a):\n" + "".join(f"    for i{n} in a:\n        if i{n}: a = i{n}\n        b = a\n    c{n} = a\n    while b: break\n" for n in range(1000)),
     "loops in loops": "def f(a):\n" + "".join(" " * n + f"while a: x{n} = a\n" + " " * n + "while True:\n" for n in range(1, 20)) + " " * 20 + "break\n",
+    "with": "with " + ", ".join(["a"] * 20000) + ": b",
     "blanks": " \t\n" * 3000,
 }  # fmt: skip
 
