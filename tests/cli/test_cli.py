@@ -291,10 +291,10 @@ def test_a_long_run_shows_a_bar_on_a_terminal_only(run: Run, monkeypatch: pytest
         write(f"{name}.py")
     ticks = iter(range(1000))
     monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
-    assert run("check")[2] == ""
+    assert run("check", "--jobs", "1")[2] == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    code, out, err = run("check", "--output-format", "concise")
+    code, out, err = run("check", "--jobs", "1", "--output-format", "concise")
     assert code == 1
     assert "Checking" in err
     assert "Checking" not in out
-    assert run("check", "-q")[2] == ""
+    assert run("check", "--jobs", "1", "-q")[2] == ""
