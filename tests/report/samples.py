@@ -83,7 +83,7 @@ def from_life() -> tuple[Diagnostic, ...]:
     from retainlint.symbolic import explore
 
     found: list[Diagnostic] = []
-    for path in sorted((FIXTURES / "raises").glob("*.py"))[::12]:
+    for path in sorted((FIXTURES / "raises").glob("*.py"))[1::12]:
         source = Source.decode(f"fixtures/raises/{path.name}", path.read_bytes())
         found += map(diagnose, explore(lower(source)).incidents)
     assert len({d.code for d in found}) > 4
