@@ -74,7 +74,7 @@ def _owner(state: State, value: Ref, but: set[int]) -> int | None:
         (
             id
             for id, held in state.heap.items()
-            if isinstance(held, UnknownObj) and id not in but and value in held.attrs.values()
+            if isinstance(held, UnknownObj) and id not in but and value in held.leading.values()
         ),
         None,
     )

@@ -110,17 +110,17 @@ def _says_no_more(machine: Machine, state: State, obj: Ref, held: HeapObj, now: 
     if isinstance(held, UnknownObj) and isinstance(now, UnknownObj):
         if held.plain != now.plain or not _is_asked(machine, held, now, reached):
             return False
-        return all(_is_unsure(machine, state, each, reached) for each in _added(held.attrs, now.attrs).values())
+        return all(_is_unsure(machine, state, each, reached) for each in _added(held.leading, now.leading).values())
     if not (isinstance(held, Instance | LayerObj) and isinstance(now, Instance | LayerObj)):
         return False
-    for name, value in _added(held.attrs, now.attrs).items():
+    for name, value in _added(held.leading, now.leading).items():
         if value is None:
             return False
-        if _is_unset(machine, value) or (name not in held.attrs and _is_never_asked(machine, state, obj, name)):
+        if _is_unset(machine, value) or (name not in held.leading and _is_never_asked(machine, state, obj, name)):
             continue
         if not (_was_unknown(machine, state, obj, name, held) and _is_plain(machine, state, value, reached)):
             return False
-    return replace(now, attrs=held.attrs) == held
+    return replace(now, attrs=held.attrs, notes=held.notes) == held
 
 
 def _is_asked(machine: Machine, held: UnknownObj, now: UnknownObj, reached: set[Node]) -> bool:
@@ -133,9 +133,9 @@ def _is_asked(machine: Machine, held: UnknownObj, now: UnknownObj, reached: set[
 
 def _was_unknown(machine: Machine, state: State, obj: Ref, name: str, held: Instance | LayerObj) -> bool:
     """Whether the call had to find under that name what may be anything."""
-    if name not in held.attrs:
+    if name not in held.leading:
         return (obj.id, name) in machine.graphs.read
-    was = state.get(held.attrs[name])
+    was = state.get(held.leading[name])
     return isinstance(was, UnknownObj) and _is_guess(machine, was)
 
 
@@ -323,7 +323,7 @@ def _forget_unset(machine: Interpreter, state: State, receiver: Value) -> None:
     if isinstance(held, Instance) and isinstance(receiver, Ref):
         unset = {name for name, v in held.attrs.items() if isinstance(v, Ref) and v.id in machine.unset}
         lost = {name for name in unset if objects.edges_in(machine, state, [held.attrs[name]])}
-        state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+        state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 
 def _invoke(
@@ -352,8 +352,8 @@ def _kept(state: State, value: Value) -> Iterator[Value]:
     """What an object or a container holds that is returned: a trainer was given the function which it is to call."""
     held = state.get(value)
     match held:
-        case Instance(attrs=attrs) | UnknownObj(attrs=attrs):
-            inner = tuple(attrs.values())
+        case Instance() | UnknownObj():
+            inner = tuple(held.leading.values())
         case ListObj(items=items):
             inner = items
         case DictObj(items=entries):

@@ -126,7 +126,7 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
         machine.unset.add(missing.id)
         if weights.is_frozen(state, obj):
             weights.part(state, obj, missing)
-    state.set(obj, Instance(held.cls, {**held.attrs, name: missing}))
+    state.set(obj, replace(held, attrs={**held.attrs, name: missing}))
     return [(state, missing)]
 
 
@@ -171,7 +171,7 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
     held = state.get(obj)
     assert held is None or isinstance(obj, Ref)
     match held:
-        case Instance(cls=cls, attrs=attrs):
+        case Instance():
             setter = find(state, obj, name)
             if state.unless and isinstance(obj, Ref):
                 merge_states.bound(state, -obj.id, name)
@@ -179,7 +179,7 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
             if is_module(state, obj):
                 modules.adopt_layer(state, value)
             if not (isinstance(setter, Wrapped) and setter.kind == "property"):
-                state.set(obj, Instance(cls, {**attrs, name: value}))  # type: ignore[arg-type]
+                state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
         case ClassObj():
             state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
         case LayerObj():
@@ -209,7 +209,7 @@ def fill_fields(machine: Machine, state: State, made: Ref, args: Args, span: Spa
         default = find(state, made, name)
         if name not in attrs and default is not None:
             attrs[name] = _default(machine, state, default, span)
-    state.set(made, Instance(held.cls, attrs))
+    state.set(made, replace(held, attrs=attrs))
 
 
 def _default(machine: Machine, state: State, value: Value, span: Span) -> Value:

@@ -394,7 +394,7 @@ def _leave_unseen(machine: Machine, state: State, code: ir.Code, args: Args) -> 
     """A function of the program is not followed: it may walk, if its name leads to a walk, or keep what it is given, also
     in its object."""
     held = [each for each in map(state.get, args.all) if isinstance(each, Instance)]
-    around = (*args.all, *(value for each in held for value in each.attrs.values()))
+    around = (*args.all, *(value for each in held for value in each.leading.values()))
     machine.events.emit(events.CalleeSkipped(known_as(code), objects.edges_in(machine, state, around)))
 
 

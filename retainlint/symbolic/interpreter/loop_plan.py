@@ -229,7 +229,7 @@ def widen(state: State, places: set[Place]) -> None:
             case (id, name):
                 owner = state.heap[id]
                 if isinstance(owner, Instance) and (number := _larger(owner.attrs.get(name))) is not None:
-                    state.set(Ref(id), Instance(owner.cls, {**owner.attrs, name: number}))
+                    state.set(Ref(id), replace(owner, attrs={**owner.attrs, name: number}))
 
 
 def of_lists(state: State) -> dict[int, int]:

@@ -30,6 +30,7 @@ from retainlint.symbolic.state.values import (
     ListObj,
     Method,
     Module,
+    Notes,
     Ref,
     Symbol,
     TensorObj,
@@ -174,7 +175,7 @@ Hint: TypeAlias = "tuple[bool, int, str | int]"
 
 _MAPPINGS = (dict, MappingProxyType)
 
-_MANY = (*_MAPPINGS, tuple, Ref)
+_MANY = (*_MAPPINGS, tuple, Ref, Notes)
 
 
 _SIMPLE: frozenset[type] = frozenset({Const, External, Term, Symbol})
@@ -296,9 +297,9 @@ class Comparison(Shapes):
         if type(left) is not type(right):
             return True
         if isinstance(left, Instance) and isinstance(right, Instance):
-            return self.apart(left.attrs, right.attrs) is not None
+            return self.apart(left.leading, right.leading) is not None
         if isinstance(left, UnknownObj) and isinstance(right, UnknownObj):
-            return self.kinds_apart(left, right) or self.apart(left.attrs, right.attrs) is not None
+            return self.kinds_apart(left, right) or self.apart(left.leading, right.leading) is not None
         if isinstance(left, DictObj) and isinstance(right, DictObj):
             if left.open != right.open or len(left.items) != len(right.items) or len(left.rest) != len(right.rest):
                 return True
@@ -439,7 +440,7 @@ class Comparison(Shapes):
     def bare(self, state: State, held: HeapObj, depth: int = 0) -> bool:
         """The same of what a reference leads to."""
         if type(held) is UnknownObj:
-            return not held.attrs and (held.plain or self.weak(state, held))
+            return not held.leading and (held.plain or self.weak(state, held))
         if type(held) is TensorObj:
             return self.weak(state, held)
         if type(held) is ListObj:
@@ -532,7 +533,7 @@ class Comparison(Shapes):
     def unknowns(self, a: UnknownObj, b: UnknownObj) -> bool:
         if self.kinds_apart(a, b) or not self.edges(a.edge, b.edge, lazy=True):
             return False
-        return self.items(a.attrs, b.attrs)
+        return self.items(a.attrs, b.attrs) and self.items(a.notes.named, b.notes.named)
 
     def records(self, a: HeapObj, b: HeapObj) -> bool:
         for name in _names_of(type(a)):
@@ -541,6 +542,9 @@ class Comparison(Shapes):
                 continue
             if isinstance(left, _MAPPINGS):
                 if not self.attributes(left, right):
+                    return False
+            elif isinstance(left, Notes):
+                if not self.attributes(left.named, right.named):
                     return False
             elif not self.parts_or_equal(left, right):
                 return False

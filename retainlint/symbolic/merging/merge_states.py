@@ -18,7 +18,7 @@ from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.path_condition import Truths, begun_equivalent
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import MIXED, Choice, State, Unbound, replaced
-from retainlint.symbolic.state.values import TOTAL, Const, Instance, Term, UnknownObj, Value, symbols
+from retainlint.symbolic.state.values import Const, Instance, Term, UnknownObj, Value, symbols
 
 
 def merged(winner: State, other: State, its: dict[Value, bool]) -> tuple[Unbound, ...]:
@@ -281,7 +281,7 @@ def _computed_apart(winner: State, unlike: list[Value]) -> set[Value]:
     found: set[Value] = set()
     for value in unlike:
         held = winner.get(value)
-        number = held.attrs.get(TOTAL) if isinstance(held, UnknownObj) else value
+        number = held.notes.total if isinstance(held, UnknownObj) else value
         if isinstance(number, Term):
             found.update(feasibility.leaves(number))
     return found

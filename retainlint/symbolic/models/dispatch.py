@@ -211,7 +211,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 if name == "grad":
                     gradient_events.read(state, span)
                 return held.attrs[name]
-            if name == "requires_grad" and weights.NETWORK in held.attrs:
+            if name == "requires_grad" and held.notes.network is not None:
                 return Const(True)
             if name in ("module", "_orig_mod") and unseen_calls.is_network(held):
                 return obj  # a wrapper is what it wraps

@@ -19,7 +19,6 @@ from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     FALSE,
     NONE,
-    TOTAL,
     TRUE,
     Bound,
     ClassObj,
@@ -152,7 +151,7 @@ def total(state: State, value: Value) -> Value:
     if type(value) is not Ref:
         return value
     held = state.heap[value.id]
-    return held.attrs.get(TOTAL, value) if isinstance(held, UnknownObj) else value
+    return held.notes.total or value if isinstance(held, UnknownObj) else value
 
 
 def compare(state: State, op: str, left: Value, right: Value) -> Value:

@@ -105,9 +105,6 @@ def find(state: State, obj: Value, name: str, after: Value | None = None) -> Val
     return None
 
 
-CONTENT = "(content)"
-"""Under this name an object holds its dict or list."""
-
 _KINDS = {
     "builtins.dict": "dict", "collections.OrderedDict": "dict", "collections.UserDict": "dict", "typing.Dict": "dict",
     "builtins.list": "list", "collections.UserList": "list", "typing.List": "list",
@@ -132,13 +129,13 @@ def hold_content(state: State, obj: Ref, content: Value) -> None:
     """An object holds this from now on."""
     held = state.heap[obj.id]
     if isinstance(held, Instance):
-        state.set(obj, replace(held, attrs={**held.attrs, CONTENT: content}))
+        state.set(obj, replace(held, notes=replace(held.notes, content=content)))
 
 
 def of(state: State, obj: Value) -> Value:
     """What an object holds; any other value is itself."""
     held = state.get(obj)
-    return held.attrs.get(CONTENT, obj) if isinstance(held, Instance) else obj
+    return held.notes.content or obj if isinstance(held, Instance) else obj
 
 
 def method(state: State, obj: Value, name: str) -> Value | None:
@@ -227,9 +224,6 @@ def sign(state: State, value: Value) -> Const | None:
     return Const(f"\0{cls.code.span.source.name}:{cls.code.qualname}.{name.value!r}")
 
 
-LAYER = "(layer)"
-"""Under this name an object holds its layer, in a tuple: the layer is no part of it."""
-
 _GROWING = ("Sequential", "ModuleList", "ModuleDict")
 
 
@@ -238,13 +232,13 @@ def hold_layer(state: State, obj: Ref, made: Value) -> None:
     held, layer = state.heap[obj.id], state.get(made)
     if isinstance(held, Instance) and isinstance(layer, LayerObj):
         own = {name: value for name, value in layer.attrs.items() if not name.startswith("_")}
-        state.set(obj, replace(held, attrs={**held.attrs, **own, LAYER: Tuple((made,))}))
+        state.set(obj, replace(held, attrs={**held.attrs, **own}, notes=replace(held.notes, layer=Tuple((made,)))))
 
 
 def layer(state: State, obj: Value) -> Ref | None:
     """The layer in an object, as the object is now; None if there is none."""
     held = state.get(obj)
-    kept = held.attrs.get(LAYER) if isinstance(held, Instance) else None
+    kept = held.notes.layer if isinstance(held, Instance) else None
     if not isinstance(held, Instance) or not isinstance(kept, Tuple):
         return None
     ref = kept.items[0]

@@ -26,7 +26,7 @@ def forget_changed(state: State, receiver: Value, others: Sequence[ir.Code]) -> 
     bare = {name for name, value in held.attrs.items() if _is_bare(state.get(value))}
     if bare:
         lost = bare & {name for each in _but_init(others) for name in each.facts.changed}
-        state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+        state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 
 def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code]) -> None:
@@ -46,7 +46,7 @@ def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
     lost = {name for method in _but_init(others) for name in method.facts.cleared}
     lost.update(name for loop in loops for name in loop.cleared)
     if lost & held.attrs.keys():
-        state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+        state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 
 def _reached(named: Mapping[str, Sequence[ir.Code]], names: set[str]) -> set[str]:
@@ -82,7 +82,7 @@ def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
         lost = {name for each in _but_init(others) for name in each.facts.bound}
         lost = {name for name in lost if isinstance(held.attrs.get(name), Const)}
         if lost:
-            state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+            state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 
 def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
@@ -91,7 +91,7 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
     if isinstance(held, Instance) and isinstance(receiver, Ref):
         lost = {name for each in _but_init([method]) for name in each.facts.bound}
         if lost & held.attrs.keys():
-            state.set(receiver, Instance(held.cls, {name: v for name, v in held.attrs.items() if name not in lost}))
+            state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 
 def _is_bare(held: object) -> bool:

@@ -6,10 +6,10 @@ Values are immutable. What can change lies on a state's heap, as an immutable re
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import field
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import field, fields
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from retainlint.autograd.graph import Edge
 from retainlint.ir import Code, Literal
@@ -202,6 +202,7 @@ class Imported:
 # -- on the heap --------------------------------------------------------------------------------------------------
 
 _EMPTY: Mapping[str, Value] = MappingProxyType({})
+_NOT_ASKED: Any = None
 
 
 class Held:
@@ -230,7 +231,80 @@ class TensorObj(Held):
 
 
 @record
-class UnknownObj(Held):
+class Notes:
+    """What the models note on an object, or on something unknown, beside the attributes that the program reads and sets.
+    None: nothing is noted. All are values, since paths are compared, and merged, by them as by attributes."""
+
+    weights: Value | None = None  # of a network that nobody sees: the stand-in for all of its weights
+    network: Value | None = None  # of such a stand-in: whose it is
+    owner: Value | None = None  # the network that it is a part of
+    since: Value | None = None  # of listed weights: how much the path had assumed then
+    filtered: Value | None = None  # of weights: from which those that require gradients were taken
+    chosen: Value | None = None  # and from which some others were
+    recurrent: Value | None = None  # whether a recurrent network returned it, beside its input given a state
+    given: Value | None = None  # what an `__init__` was given that nobody followed
+    content: Value | None = None  # the dict or list that an object is
+    layer: Value | None = None  # the layer that an object is, in a tuple: it is no part of it
+    before: Value | None = None  # hooks that run before each call of a module
+    behind: Value | None = None  # and behind it
+    total: Value | None = None  # of the sum of an unknown and a number: both, as a term, should the unknown be a number
+    zeroes: Value | None = None  # whether it zeroes gradients, and is no network
+    moves: Value | None = None  # of an engine: the optimiser that its step moves
+    callbacks: Value | None = None  # of a trainer
+    optimizers: Value | None = None  # what `configure_optimizers` made
+    update: Value | None = None  # of an Ignite engine: what it calls for each batch
+    handlers: Value | None = None  # and what else, at which events
+    fast: Value | None = None  # of a module or an optimiser of higher: the weights that it has now
+    first: Value | None = None  # and those that it had first
+    tracks: Value | None = None  # whether its steps have a graph
+    parametrized: Mapping[str, Value] = field(default_factory=lambda: _EMPTY)  # from what weights are computed anew
+
+    _named = _NOT_ASKED
+
+    @property
+    def named(self) -> Mapping[str, Value]:
+        """All that is noted, under names that no attribute has."""
+        found: Mapping[str, Value] | None = self._named
+        if found is None:
+            noted = {f"({name})": getattr(self, name) for name in _NOTES if getattr(self, name) is not None}
+            found = self._named = noted | {
+                f"({name}'s parametrization)": made for name, made in self.parametrized.items()
+            }
+        return found
+
+    def only(self, kept: Callable[[Value], bool]) -> Notes:
+        """The same without some values."""
+        if all(map(kept, self.named.values())):
+            return self
+        noted = {name: value for name in _NOTES if (value := getattr(self, name)) is not None and kept(value)}
+        return Notes(**noted, parametrized={name: each for name, each in self.parametrized.items() if kept(each)})
+
+    def mapped(self, change: Callable[[Value], Value]) -> Notes:
+        """The same of other values."""
+        if not self.named:
+            return self
+        noted = {name: change(value) for name in _NOTES if (value := getattr(self, name)) is not None}
+        return Notes(**noted, parametrized={name: change(each) for name, each in self.parametrized.items()})
+
+
+_NOTES = tuple(each.name for each in fields(Notes) if each.name != "parametrized")
+NO_NOTES = Notes()
+
+
+class Attributed(Held):
+    """What has attributes, and may have notes."""
+
+    attrs: Mapping[str, Value]
+    notes: Notes
+
+    @property
+    def leading(self) -> Mapping[str, Value]:
+        """The attributes, and what is noted."""
+        return {**self.attrs, **self.notes.named} if self.notes.named else self.attrs
+
+
+@record
+class UnknownObj(Attributed):
     """Anything. `edge` is a graph that it may have; `level` how sure we are; None: not asked for so far.
 
     `hint` is what we learned that it is: "module", "optimizer", "loader", ...; `name` the text it was read from.
@@ -245,12 +319,11 @@ class UnknownObj(Held):
     plain: bool = False  # surely no tensor: a count, a text, a device
     fed: bool = False  # came out of a loop over something unknown: data, if it is given to a network
     called: bool = False  # came out of a call that was given something: if it has a graph, then no leaf's
+    notes: Notes = NO_NOTES
 
 
 COUNT = "count"
 """The hint of an unknown that a counter was divided by."""
-TOTAL = "(total)"
-"""Under this name the sum of an unknown and a number holds both, as a term: what it is, should the unknown be a number."""
 
 
 @record
@@ -289,21 +362,23 @@ class ClassObj(Held):
 
 
 @record
-class Instance(Held):
+class Instance(Attributed):
     """An object of a class of the program."""
 
     cls: Ref
     attrs: Mapping[str, Value]
+    notes: Notes = NO_NOTES
 
 
 @record
-class LayerObj(Held):
+class LayerObj(Attributed):
     """A module of torch.nn; `attrs` hold its parameters, children and options."""
 
     kind: str
     attrs: Mapping[str, Value]
     children: tuple[Value, ...] = ()
     training: bool = True
+    notes: Notes = NO_NOTES
 
 
 @record

@@ -10,6 +10,7 @@ from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
+    NO_NOTES,
     NONE,
     TRUE,
     Const,
@@ -18,6 +19,7 @@ from retainlint.symbolic.state.values import (
     Instance,
     LayerObj,
     ListObj,
+    Notes,
     OptimizerObj,
     Ref,
     TensorObj,
@@ -27,7 +29,7 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-_MODEL, _MOVED, _CALLBACKS = "module", "(moved)", "(callbacks)"
+_MODEL = "module"
 _COPIES = ("fp16", "bf16", "amp", "zero_optimization", "pipeline", "optimizer")
 """What has DeepSpeed step on copies of the weights, or by an optimiser of its own."""
 _KINDS = {
@@ -50,8 +52,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     name = path.rpartition(".")[2]
     if path in _KINDS:
         listed = args.get(-1, "callbacks")
-        kept = {_CALLBACKS: listed} if listed != NONE else {}
-        return [(state, state.new(UnknownObj(span, hint="trainer", name=_KINDS[path], attrs=kept)))]
+        notes = Notes(callbacks=listed) if listed != NONE else NO_NOTES
+        return [(state, state.new(UnknownObj(span, hint="trainer", name=_KINDS[path], notes=notes)))]
     if name.startswith("NativeScaler") or name == "ApexScaler":
         return [(state, objects.fresh(state, span, name="loss_scaler", hint="trainer"))]
     if path == "deepspeed.initialize":
@@ -71,10 +73,9 @@ def _deepspeed(state: State, args: Args, span: Span) -> Value:
     """An engine: calling it calls the model. Its step is the optimiser's if the configuration says nothing else."""
     model, optimizer = args.get(1, "model"), args.get(2, "optimizer")
     known = isinstance(state.get(model), Instance | LayerObj | UnknownObj)
-    attrs = {_MODEL: model} if known else {}
-    if isinstance(state.get(optimizer), OptimizerObj) and _is_plain(state.get(args.get(-1, "config"))):
-        attrs |= {_MOVED: optimizer}
-    engine = UnknownObj(span, hint="module", name="engine", attrs=attrs)
+    moves = isinstance(state.get(optimizer), OptimizerObj) and _is_plain(state.get(args.get(-1, "config")))
+    notes = Notes(moves=optimizer) if moves else NO_NOTES
+    engine = UnknownObj(span, hint="module", name="engine", attrs={_MODEL: model} if known else {}, notes=notes)
     moved = optimizer if optimizer != NONE else objects.fresh(state, span, hint="optimizer")
     others = (objects.fresh(state, span, hint=hint) for hint in ("loader", "scheduler"))
     return Tuple((state.new(engine), moved, *others))
@@ -108,7 +109,7 @@ def unknown_method(
     found = libraries.method(machine, state, held, name, args, span)
     if found is not None:
         return found
-    if name == "step" and isinstance(moved := held.attrs.get(_MOVED), Ref):
+    if name == "step" and isinstance(moved := held.notes.moves, Ref):
         optimizers.method(machine, state, moved, "step", Args(span=span), span)
         return optimizers.method(machine, state, moved, "zero_grad", Args(span=span), span)
     if not is_method(held, name):
@@ -130,7 +131,7 @@ def unknown_method(
 
 def _callbacks(state: State, held: UnknownObj) -> tuple[Value, ...]:
     """The callbacks of a trainer that are of the program."""
-    given = held.attrs.get(_CALLBACKS, NONE)
+    given = held.notes.callbacks or NONE
     kept = state.get(given)
     items = kept.items if isinstance(kept, ListObj) else (given,)
     return tuple(value for value in items if isinstance(state.get(value), Instance))

@@ -52,11 +52,11 @@ def unknown_method(
         return [(state, _scaled(machine, state, args, span))]
     if name == "zero_grad":
         if not unseen_calls.is_network(held):
-            state.set(obj, replace(held, attrs={**held.attrs, optimizers.ZEROES: TRUE}))
+            state.set(obj, replace(held, notes=replace(held.notes, zeroes=TRUE)))
         to_none = args.get(0, "set_to_none", TRUE) != FALSE
         gradient_events.zeroed(machine, state, obj, span, to_none=to_none)
         if to_none:
-            weights.clear(machine, state, [obj] if weights.WEIGHTS in held.attrs else None)
+            weights.clear(machine, state, [obj] if held.notes.weights is not None else None)
         return [(state, NONE)]
     moved = args.get(0, "optimizer", obj)
     if name == "step" and named and isinstance(moved, Ref) and isinstance(state.get(moved), OptimizerObj):

@@ -13,6 +13,7 @@ from retainlint.symbolic.state.values import (
     Bound,
     Closure,
     External,
+    Notes,
     OptimizerObj,
     Partial,
     Ref,
@@ -24,7 +25,6 @@ from retainlint.text.source import Span
 
 NAME = "ignite"
 METHODS = {"run", "on", "add_event_handler"}
-_UPDATE, _HANDLERS = "(update)", "(handlers)"
 _SUPERVISED = "ignite.engine.supervised_update"
 _REGISTER = "ignite.engine.registered"
 _EACH_BATCH, _AT_LAST = "ITERATION_COMPLETED", ("EPOCH_COMPLETED", "COMPLETED")
@@ -49,14 +49,15 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
 
 
 def _engine(state: State, update: Value, span: Span) -> Ref:
-    return state.new(UnknownObj(span, hint="trainer", name=NAME, attrs={_UPDATE: update, _HANDLERS: Tuple(())}))
+    return state.new(UnknownObj(span, hint="trainer", name=NAME, notes=Notes(update=update, handlers=Tuple(()))))
 
 
 def method(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span) -> Results:
     """`engine.run(...)`, `engine.on(event)`, `engine.add_event_handler(event, handler, ...)`."""
     match name:
         case "run":
-            return _run(machine, state, obj, held.attrs[_UPDATE], span)
+            assert held.notes.update is not None
+            return _run(machine, state, obj, held.notes.update, span)
         case "on":
             register = Partial(External(_REGISTER), (obj, args.get(0, "event_name")), ())
             return [(state, Partial(register, (), ()))]  # a function of the program, as decorators go: it is called
@@ -69,10 +70,10 @@ def method(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str
 def _keep(state: State, engine: Value, event: Value, handler: Value) -> None:
     held = state.get(engine)
     if isinstance(held, UnknownObj) and isinstance(engine, Ref):
-        kept = held.attrs.get(_HANDLERS)
+        kept = held.notes.handlers
         items = kept.items if isinstance(kept, Tuple) else ()
         grown = Tuple((*items, Tuple((event, handler))))
-        state.set(engine, replace(held, attrs={**held.attrs, _HANDLERS: grown}))
+        state.set(engine, replace(held, notes=replace(held.notes, handlers=grown)))
 
 
 def _run(machine: Machine, state: State, engine: Ref, update: Value, span: Span) -> Results:
@@ -108,7 +109,7 @@ def _put_out(machine: Machine, state: State, engine: Ref, output: Value, span: S
 def _handled(machine: Machine, state: State, engine: Ref, events: tuple[str, ...], span: Span) -> list[State]:
     """Run the handlers of some events; one that listens to an event with a condition isn't followed."""
     held = state.get(engine)
-    kept = held.attrs.get(_HANDLERS) if isinstance(held, UnknownObj) else None
+    kept = held.notes.handlers if isinstance(held, UnknownObj) else None
     states = [state]
     for pair in kept.items if isinstance(kept, Tuple) else ():
         assert isinstance(pair, Tuple)

@@ -17,6 +17,7 @@ from retainlint.symbolic.state.values import (
     External,
     LayerObj,
     ListObj,
+    Notes,
     Ref,
     TensorObj,
     Tuple,
@@ -68,9 +69,6 @@ def _product(machine: Machine, state: State, args: Args, span: Span) -> Value:
     return operate(machine, state, "bmm" if len(tensors) > 1 else "sum", tensors, span, spans=args.spans)
 
 
-_FAST, _FIRST, _TRACKS = "(fast)", "(first)", "(tracks)"
-
-
 def higher_function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
     """`higher.innerloop_ctx(model, optimizer)`; None for any other path."""
     if path not in ("higher.innerloop_ctx", "higher.patch.innerloop_ctx"):
@@ -78,8 +76,8 @@ def higher_function(machine: Machine, state: State, path: str, args: Args, span:
     fast = _leaf(machine, state, span)
     tracks = FALSE if args.get(-1, "track_higher_grads") == FALSE else TRUE
     first = state.new(state.heap[fast.id])
-    module = UnknownObj(span, hint="module", name="fmodel", attrs={_FAST: fast, _FIRST: first})
-    optimizer = UnknownObj(span, hint="trainer", name="diffopt", attrs={_FAST: fast, _TRACKS: tracks})
+    module = UnknownObj(span, hint="module", name="fmodel", notes=Notes(fast=fast, first=first))
+    optimizer = UnknownObj(span, hint="trainer", name="diffopt", notes=Notes(fast=fast, tracks=tracks))
     return [(state, Tuple((state.new(module), state.new(optimizer))))]
 
 
@@ -90,23 +88,24 @@ def _leaf(machine: Machine, state: State, span: Span) -> Ref:
 
 def is_method(held: UnknownObj, name: str) -> bool:
     """Whether the module or the optimiser has such a method."""
-    return _FAST in held.attrs and name == ("step" if _TRACKS in held.attrs else "parameters")
+    return held.notes.fast is not None and name == ("parameters" if held.notes.tracks is None else "step")
 
 
 def method(machine: Machine, state: State, held: UnknownObj, name: str, args: Args, span: Span) -> Results | None:
     """`diffopt.step(loss)`, `fmodel.parameters(time=...)`."""
-    if name == "step" and _TRACKS in held.attrs and args.pos:
+    if name == "step" and held.notes.tracks is not None and args.pos:
         return _step(machine, state, held, args, span)
-    if name == "parameters" and _FIRST in held.attrs and args.get(0, "time") in (NONE, Const(0)):
-        asked = held.attrs[_FIRST if args.has(0, "time") else _FAST]
-        return [(state, state.new(ListObj((asked,))))]
+    if name == "parameters" and held.notes.first is not None and args.get(0, "time") in (NONE, Const(0)):
+        asked = held.notes.first if args.has(0, "time") else held.notes.fast
+        return [(state, state.new(ListObj((asked or NONE,))))]
     return None
 
 
 def _step(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Results:
     """The loss is walked to the weights; the new ones have a graph over them, if it is tracked."""
-    fast, tracks = held.attrs[_FAST], held.attrs[_TRACKS]
+    fast, tracks = held.notes.fast, held.notes.tracks
     assert isinstance(fast, Ref)
+    assert tracks is not None
     asked = Args((args.pos[0], Tuple((fast,))), (("create_graph", tracks),), span=span)
     edges = objects.edges_in(machine, state, (args.pos[0], fast))
     results = backward_calls.grad(machine, state, asked, span)
@@ -122,9 +121,9 @@ def _step(machine: Machine, state: State, held: UnknownObj, args: Args, span: Sp
 
 def called(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Value | None:
     """A call of the module with weights of its own; None for anything else."""
-    if _FAST not in held.attrs or _TRACKS in held.attrs:
+    if held.notes.fast is None or held.notes.tracks is not None:
         return None
-    edges = objects.edges_in(machine, state, (*args.all, held.attrs[_FAST]))
+    edges = objects.edges_in(machine, state, (*args.all, held.notes.fast))
     if not state.grad:
         return objects.fresh(state, span, plain=True)
     assumed = "calling the patched module saves tensors for its backward"

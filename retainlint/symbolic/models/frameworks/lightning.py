@@ -68,17 +68,16 @@ def optimizers(machine: Machine, state: State, receiver: Value, span: Span) -> R
     configure = find(state, receiver, "configure_optimizers")
     if configure is None:
         return [(state, objects.fresh(state, span, hint="optimizer"))]
-    key = "(optimizers)"
     held = state.get(receiver)
-    if isinstance(held, Instance) and key in held.attrs:
-        return [(state, held.attrs[key])]
+    if isinstance(held, Instance) and held.notes.optimizers is not None:
+        return [(state, held.notes.optimizers)]
     found: Results = []
     for each, value in machine.call(state, Bound(configure, receiver), Args(), span):
         made = list(_made(each, value, 0))
         one = made[0] if len(made) == 1 else Tuple(tuple(made)) if made else objects.fresh(each, span)
         now = each.get(receiver)
         if isinstance(now, Instance):
-            each.set(receiver, Instance(now.cls, {**now.attrs, key: one}))  # type: ignore[arg-type]
+            each.set(receiver, replace(now, notes=replace(now.notes, optimizers=one)))  # type: ignore[arg-type]
         found.append((each, one))
     return found
 

@@ -27,6 +27,7 @@ from retainlint.symbolic.state.values import (
     IteratorObj,
     ListObj,
     Method,
+    Notes,
     Ref,
     Super,
     TensorObj,
@@ -90,7 +91,6 @@ _CASTS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": st
 _COPIES = {"list", "tuple", "set", "frozenset", "sorted"}
 
 
-FILTERED, CHOSEN = "(filtered)", "(chosen)"
 """Under these a filter holds what it is given: one for what requires a gradient, and any other."""
 
 
@@ -262,8 +262,9 @@ def lazy(state: State, name: str, args: Args, span: Span) -> Value:
             return state.new(IteratorObj("map", args.pos[1:], args.get(0, "func")))
         case "filter":
             asks = isinstance(func := args.get(0, "func"), Closure) and _asks_for_gradients(func.code)
-            key = FILTERED if asks else CHOSEN
-            return state.new(UnknownObj(span, hint="iterator", attrs={key: args.get(1, "iterable")}))
+            given = args.get(1, "iterable")
+            notes = Notes(filtered=given) if asks else Notes(chosen=given)
+            return state.new(UnknownObj(span, hint="iterator", notes=notes))
         case "iter":
             return args.get(0, "iterable")
     return state.new(IteratorObj(name, args.pos))
@@ -288,8 +289,8 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
     known = iteration.known_items(machine, state, given, span)
     if known is None:
         if isinstance(held, UnknownObj) and held.hint in ("", "iterator"):
-            attrs = {key: held.attrs[key] for key in (FILTERED, CHOSEN) if key in held.attrs}
-            return state.new(UnknownObj(span, name=held.name, attrs=attrs))
+            notes = Notes(filtered=held.notes.filtered, chosen=held.notes.chosen)
+            return state.new(UnknownObj(span, name=held.name, notes=notes))
         item = iteration.any_item(machine, state, given, span)
         return state.new(ListObj((item,), True, kind))
     return Tuple(tuple(known)) if name == "tuple" else state.new(ListObj(tuple(known), kind=kind))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import dataclasses, dict_views
 from retainlint.symbolic.models.torch import data, operations
-from retainlint.symbolic.models.unknown import objects, weights
+from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import STUMBLES, NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, limits
@@ -229,7 +229,7 @@ def _is_part(state: State, item: Value) -> bool:
         return any(_is_part(state, each) for each in item.items)
     held = state.get(item)
     if isinstance(held, UnknownObj):
-        return weights.NETWORK in held.attrs
+        return held.notes.network is not None
     return isinstance(held, LayerObj | Instance) or (isinstance(held, TensorObj) and held.parameter)
 
 

@@ -386,6 +386,6 @@ def _twinned(held: ListObj | DictObj | LayerObj | Instance, twin: Callable[[Valu
             return replace(held, items=kept, rest=tuple(map(twin, rest)))
         case LayerObj(kind=kind, attrs=attrs, children=children, training=training):
             named = {key: twin(attr) for key, attr in attrs.items()}
-            return LayerObj(kind, named, tuple(map(twin, children)), training)
+            return LayerObj(kind, named, tuple(map(twin, children)), training, held.notes.mapped(twin))
         case Instance(cls=cls, attrs=attrs):
-            return Instance(cls, {key: twin(attr) for key, attr in attrs.items()})
+            return Instance(cls, {key: twin(attr) for key, attr in attrs.items()}, held.notes.mapped(twin))

@@ -147,7 +147,7 @@ def _has_graph(machine: Machine, state: State, dataset: Value) -> bool:
         case IteratorObj(kind="tensors" | "subset"):
             return True
         case Instance() if find(state, dataset, "__getitem__") is not None:
-            return _have_graphs(machine, state, held.attrs.values())
+            return _have_graphs(machine, state, held.leading.values())
         case ListObj() | TensorObj():
             return _have_graphs(machine, state, (dataset,))
     return False

@@ -29,8 +29,8 @@ from retainlint.text.source import Span
 
 V = TypeVar("V", bound=Value)
 
-BEFORE, BEHIND = "(before)", "(hooks)"
-"""Under these a module holds its hooks."""
+BEFORE, BEHIND = "before", "behind"
+"""The fields of a module's notes that hold its hooks."""
 METHODS = {"register_forward_pre_hook": BEFORE, "register_forward_hook": BEHIND}
 REMOVE = "torch.nn.(remove a hook)"
 OF_TENSORS = ("register_hook", "register_post_accumulate_grad_hook")
@@ -51,7 +51,7 @@ def add(state: State, obj: Ref, where: str, hook: Value) -> None:
     """Have a hook run around each call of a module."""
     held = state.heap[obj.id]
     if isinstance(held, Instance | LayerObj):
-        state.set(obj, replace(held, attrs={**held.attrs, where: Tuple((*registered(state, obj, where), hook))}))
+        state.set(obj, _with(held, where, (*registered(state, obj, where), hook)))
 
 
 def drop(state: State, obj: Value, where: str, hook: Value) -> None:
@@ -59,7 +59,11 @@ def drop(state: State, obj: Value, where: str, hook: Value) -> None:
     held = state.get(obj)
     if isinstance(held, Instance | LayerObj) and isinstance(obj, Ref):
         kept = tuple(each for each in registered(state, obj, where) if each != hook)
-        state.set(obj, replace(held, attrs={**held.attrs, where: Tuple(kept)}))
+        state.set(obj, _with(held, where, kept))
+
+
+def _with(held: Instance | LayerObj, where: str, hooks: tuple[Value, ...]) -> Instance | LayerObj:
+    return replace(held, notes=replace(held.notes, **{where: Tuple(hooks)}))
 
 
 def removed(state: State, args: Args) -> None:
@@ -83,7 +87,7 @@ def around(
 ) -> Results:
     """Run a module's call, `inner` of `target`, with the module's hooks."""
     held = state.heap[obj.id]
-    if not isinstance(held, Instance | LayerObj) or BEFORE not in held.attrs:
+    if not isinstance(held, Instance | LayerObj) or held.notes.before is None:
         return _behind(machine, inner(machine, state, target, args, span), obj, args, span)
     found: Results = []
     for each, given in _before(machine, state, obj, args, span):
@@ -153,7 +157,7 @@ def _told(machine: Machine, state: State, given: Value, func: Value, creates: bo
 def registered(state: State, obj: Value, where: str) -> tuple[Value, ...]:
     """The hooks of a module."""
     held = state.get(obj)
-    hooks = held.attrs.get(where) if isinstance(held, LayerObj | Instance) else None
+    hooks = getattr(held.notes, where) if isinstance(held, LayerObj | Instance) else None
     return hooks.items if isinstance(hooks, Tuple) else ()
 
 

@@ -39,7 +39,6 @@ METHODS = {
     "__init__", "append", "extend", "insert", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
     "_modules",
 }  # fmt: skip
-PARAMETRIZED = "(parametrized) "
 PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
 """Methods that prove that their object is a module."""
 _SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
@@ -56,7 +55,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             items = tuple(found.values())
             if name == "named_parameters":
                 items = tuple(Tuple((Const(key), value)) for key, value in found.items())
-            return [(state, state.new(ListObj(items, not sure and weights.WEIGHTS not in found)))]
+            return [(state, state.new(ListObj(items, not sure and weights.UNSEEN not in found)))]
         case "apply":
             return _apply(machine, state, obj, args.get(0, "fn"), span)
         case "register_forward_hook" | "register_forward_pre_hook":
@@ -126,8 +125,8 @@ def parametrize(state: State, args: Args) -> Value:
     held = state.get(module)
     if isinstance(held, LayerObj) and isinstance(module, Ref) and isinstance(name, Const):
         made = Tuple((held.attrs.get(str(name.value), NONE), args.get(2, "parametrization")))
-        kept = {**held.attrs, PARAMETRIZED + str(name.value): made}
-        state.set(module, replace(held, attrs=kept))
+        kept = {**held.notes.parametrized, str(name.value): made}
+        state.set(module, replace(held, notes=replace(held.notes, parametrized=kept)))
     return module
 
 
@@ -135,8 +134,8 @@ def unparametrized(state: State, module: Value, name: Value) -> Value:
     """`remove_parametrizations(module, name)`: what the weight was computed from is the weight."""
     held = state.get(module)
     if isinstance(held, LayerObj) and isinstance(module, Ref) and isinstance(name, Const):
-        kept = {key: value for key, value in held.attrs.items() if key != PARAMETRIZED + str(name.value)}
-        state.set(module, replace(held, attrs=kept))
+        kept = {key: value for key, value in held.notes.parametrized.items() if key != str(name.value)}
+        state.set(module, replace(held, notes=replace(held.notes, parametrized=kept)))
     return module
 
 
@@ -144,7 +143,7 @@ def weight(machine: Machine, state: State, module: Ref, name: str, span: Span) -
     """A layer's weight: what its parametrization makes of the original, once inside `parametrize.cached()`."""
     held = state.heap[module.id]
     assert isinstance(held, LayerObj)
-    made = held.attrs.get(f"{PARAMETRIZED}{name}")
+    made = held.notes.parametrized.get(name)
     if not isinstance(made, Tuple):
         return held.attrs.get(name, NONE)
     key = Tuple((module, Const(name)))

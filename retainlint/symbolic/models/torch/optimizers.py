@@ -10,7 +10,6 @@ from retainlint.incident import Iteration
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
-from retainlint.symbolic.models.python.builtins import CHOSEN, FILTERED
 from retainlint.symbolic.models.torch import modules
 from retainlint.symbolic.models.torch.operations import bump
 from retainlint.symbolic.models.unknown import conventions, objects, weights
@@ -35,10 +34,6 @@ from retainlint.symbolic.state.values import (
     Value,
 )
 from retainlint.text.source import Span
-
-ZEROES = "(zeroes)"
-"""Under this, something that nobody sees says that it zeroes gradients, and is no network."""
-
 
 REPEATS = {"LBFGS"}
 """Optimisers whose step calls its closure again and again."""
@@ -80,7 +75,7 @@ def _gather(machine: Machine, state: State, value: Value, span: Span, found: dic
         return _gather(machine, state, held.items.get(Const("params"), NONE), span, found, depth + 1)
     parts: Sequence[Value] | None
     if isinstance(held, UnknownObj):
-        parts = [held.attrs[key] for key in (FILTERED, CHOSEN) if key in held.attrs]
+        parts = [each for each in (held.notes.filtered, held.notes.chosen) if each is not None]
     elif isinstance(value, Tuple) and len(value.items) == 2 and not _is_parameter(state, value.items[0]):
         return _gather(machine, state, value.items[1], span, found, depth + 1)
     elif isinstance(held, IteratorObj) and held.kind == "chain":
@@ -92,7 +87,7 @@ def _gather(machine: Machine, state: State, value: Value, span: Span, found: dic
         return False
     before = len(found)
     known = [_gather(machine, state, part, span, found, depth + 1) for part in parts or ()]
-    if isinstance(held, UnknownObj) and CHOSEN in held.attrs:
+    if isinstance(held, UnknownObj) and held.notes.chosen is not None:
         found.update(dict.fromkeys(list(found)[before:], False))
     return sure and all(known)
 
@@ -171,7 +166,7 @@ def stepped(machine: Machine, state: State, owner: Value, span: Span) -> None:
 
 def _own_step(machine: Machine, state: State, held: UnknownObj, span: Span) -> None:
     """What a network calls its optimiser moves its weights, as far as anybody knows."""
-    network = held.attrs.get(weights.OWNER)
+    network = held.notes.owner
     own = weights.of(machine, state, network) if network is not None else None
     for node, level in list(weights.moved(machine, state, (own,) if own is not None else ())):
         name = machine.graphs.networks[node][1]
@@ -181,7 +176,7 @@ def _own_step(machine: Machine, state: State, held: UnknownObj, span: Span) -> N
 
 def _is_optimizer(held: UnknownObj) -> bool:
     """Whether what steps is one, by its name, or since it zeroes gradients too."""
-    return held.hint == "optimizer" or conventions.OPTIMIZER.takes(held.name) or ZEROES in held.attrs
+    return held.hint == "optimizer" or conventions.OPTIMIZER.takes(held.name) or held.notes.zeroes is not None
 
 
 def _unseen_step(machine: Machine, state: State, span: Span, *, seen: bool = False) -> None:

@@ -279,6 +279,6 @@ def _plain(state: State, span: Span) -> Value:
 
 def weight(machine: Machine, state: State, obj: Value, held: LayerObj, name: str, span: Span) -> Value | None:
     """A parametrized weight that the program itself reads."""
-    if f"{modules.PARAMETRIZED}{name}" in held.attrs and isinstance(obj, Ref):
+    if name in held.notes.parametrized and isinstance(obj, Ref):
         return modules.weight(machine, state, obj, name, span)
     return None

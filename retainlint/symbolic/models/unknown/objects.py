@@ -21,8 +21,8 @@ from retainlint.symbolic.state.values import (
     CONVENTIONAL,
     COUNT,
     GUESS,
+    NO_NOTES,
     PROVEN,
-    TOTAL,
     TRUE,
     Bound,
     Closure,
@@ -32,6 +32,7 @@ from retainlint.symbolic.state.values import (
     Instance,
     ListObj,
     Method,
+    Notes,
     Partial,
     Ref,
     Slice,
@@ -43,12 +44,6 @@ from retainlint.symbolic.state.values import (
     Wrapped,
 )
 from retainlint.text.source import Span
-
-_RECURRENT = "(recurrent)"
-"""Under this, what a recurrent network returned says so, and each item of it: the first is its output, and one is named
-as the state is."""
-GIVEN = "(given)"
-"""Under this name an object holds what its `__init__` was given, where nobody followed that."""
 
 
 def fresh(state: State, span: Span, *, name: str = "", hint: str = "", plain: bool = False) -> Ref:
@@ -62,13 +57,13 @@ def named(machine: Machine, state: State, value: Value, name: str) -> None:
     if not isinstance(held, UnknownObj) or not isinstance(value, Ref):
         return
     if (
-        _RECURRENT in held.attrs
+        held.notes.recurrent is not None
         and held.edge is not None
         and held.edge.node.op == PROJECTION
         and conventions.RECURRENT_STATE.takes(name)
     ):
-        attrs = {key: each for key, each in held.attrs.items() if key != _RECURRENT}
-        held = replace(held, edge=_returned(machine, state, held.edge.node.next[0], held.made), attrs=attrs)
+        notes = replace(held.notes, recurrent=None)
+        held = replace(held, edge=_returned(machine, state, held.edge.node.next[0], held.made), notes=notes)
         state.set(value, held)
     if not held.name:
         state.set(value, replace(held, name=name))
@@ -82,11 +77,14 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
     if name in held.attrs:
         return held.attrs[name]
     edge = None if conventions.PLAIN_ATTRIBUTE.takes(name) else _part(machine, state, held, span, name)
-    attrs: dict[str, Value] = {}
-    if _RECURRENT in held.attrs and held.edge is not None and name.startswith("["):
+    notes = NO_NOTES
+    if held.notes.recurrent is not None and held.edge is not None and name.startswith("["):
         machine.opened.add(held.edge.node)
-        edge, attrs = (_returned(machine, state, held.edge, span), {}) if name == "[0]" else (edge, {_RECURRENT: TRUE})
-    made = UnknownObj(span, edge, name=name, attrs=attrs, plain=held.plain, fed=held.fed)
+        if name == "[0]":
+            edge = _returned(machine, state, held.edge, span)
+        else:
+            notes = Notes(recurrent=TRUE)
+    made = UnknownObj(span, edge, name=name, plain=held.plain, fed=held.fed, notes=notes)
     found = same(machine, state, obj, name, made) if edge is None else state.new(made)
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
     if unseen_calls.is_network(held) and not held.plain:
@@ -198,7 +196,7 @@ def cut(state: State, part: Ref) -> None:
     refs = [Ref(id) for id, each in state.heap.items() if isinstance(each, UnknownObj) and each.edge == whole]
     for ref in (part, *(refs if whole is not None else ())):
         each = state.heap[ref.id]
-        if isinstance(each, UnknownObj) and (ref == part or part not in each.attrs.values()):
+        if isinstance(each, UnknownObj) and (ref == part or part not in each.leading.values()):
             state.set(ref, UnknownObj(each.made, plain=True, name=each.name))
 
 
@@ -237,7 +235,7 @@ def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: b
         elif isinstance(held, DictObj):
             stack.extend(held.items.values())
         elif lazy and isinstance(held, Instance) and not is_module(state, value):
-            found |= dict.fromkeys(edges_in(machine, state, held.attrs.values()))
+            found |= dict.fromkeys(edges_in(machine, state, held.leading.values()))
     return list(found)
 
 
@@ -288,8 +286,9 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
         machine.graphs.returned.callees[edge.node] = func
         if isinstance(asked, UnknownObj) and level == CONVENTIONAL and unseen_calls.is_criterion(asked):
             machine.graphs.returned.criteria.add(edge.node)
-    attrs = {_RECURRENT: TRUE} if level == CONVENTIONAL and isinstance(asked, UnknownObj) and _carries(args) else {}
-    result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else "", attrs=attrs))
+    carries = level == CONVENTIONAL and isinstance(asked, UnknownObj) and _carries(args)
+    notes = Notes(recurrent=TRUE) if carries else NO_NOTES
+    result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else "", notes=notes))
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
         machine.events.emit(events.ModuleCalled(state, result, span))
     return result
@@ -418,7 +417,7 @@ def keep(state: State, made: Value, given: tuple[Value, ...]) -> None:
     """An object whose `__init__` nobody followed keeps what that was given, as far as it is no network."""
     held = state.get(made)
     if isinstance(held, Instance) and isinstance(made, Ref) and not is_module(state, made):
-        state.set(made, Instance(held.cls, {**held.attrs, GIVEN: Tuple(given)}))
+        state.set(made, replace(held, notes=replace(held.notes, given=Tuple(given))))
 
 
 def forget(machine: Machine, state: State, ref: Ref) -> None:
@@ -426,15 +425,20 @@ def forget(machine: Machine, state: State, ref: Ref) -> None:
     held = state.heap[ref.id]
     if not isinstance(held, Instance):
         return
-    kept: dict[str, Value] = {}
-    for name, value in held.attrs.items():
-        obj = state.get(value)
-        inert = obj is None and not isinstance(value, Tuple)
-        parameter = isinstance(obj, TensorObj) and obj.edge is not None and obj.edge.node.is_leaf
-        if inert or parameter or name == weights.WEIGHTS or not edges_in(machine, state, [value]):
-            kept[name] = value
-    if len(kept) < len(held.attrs):
-        state.set(ref, Instance(held.cls, kept))
+    kept = {name: value for name, value in held.attrs.items() if not _has_graph(machine, state, value)}
+    own = held.notes.weights
+    notes = held.notes.only(lambda value: value is own or not _has_graph(machine, state, value))
+    if len(kept) < len(held.attrs) or notes is not held.notes:
+        state.set(ref, Instance(held.cls, kept, notes))
+
+
+def _has_graph(machine: Machine, state: State, value: Value) -> bool:
+    """Whether a graph that was built is in a value."""
+    held = state.get(value)
+    if held is None and not isinstance(value, Tuple):
+        return False
+    parameter = isinstance(held, TensorObj) and held.edge is not None and held.edge.node.is_leaf
+    return not parameter and bool(edges_in(machine, state, [value]))
 
 
 def counted(state: State, value: Value) -> Value:
@@ -442,14 +446,14 @@ def counted(state: State, value: Value) -> Value:
     held = state.get(value)
     if not isinstance(held, UnknownObj) or not isinstance(value, Ref):
         return value
-    total = held.attrs.get(TOTAL)
+    total = held.notes.total
     if isinstance(total, Term):
         for part in total.args:
             summed = state.get(part)
-            if isinstance(part, Ref) and isinstance(summed, UnknownObj) and not (summed.hint or summed.attrs):
+            if isinstance(part, Ref) and isinstance(summed, UnknownObj) and not (summed.hint or summed.leading):
                 state.set(part, replace(summed, hint=COUNT, plain=True, edge=None))
         return total
-    if not (held.hint or held.edge or held.attrs):
+    if not (held.hint or held.edge or held.leading):
         state.set(value, replace(held, hint=COUNT, plain=True))
     return value
 
@@ -457,7 +461,7 @@ def counted(state: State, value: Value) -> Value:
 def number(state: State, value: Value) -> Value:
     """The number that an unknown sum is; any other value is itself."""
     held = state.get(value)
-    return held.attrs.get(TOTAL, value) if isinstance(held, UnknownObj) else value
+    return held.notes.total or value if isinstance(held, UnknownObj) else value
 
 
 def totalled(state: State, total: Value, op: str, left: Value, right: Value) -> None:
@@ -468,15 +472,15 @@ def totalled(state: State, total: Value, op: str, left: Value, right: Value) -> 
         if first is None or second is None or not any(map(terms.is_scalar, (left, right))):
             return
         if op != "*":
-            state.set(total, replace(held, attrs={**held.attrs, TOTAL: terms.sum_of(op, first, second)}))
+            state.set(total, replace(held, notes=replace(held.notes, total=terms.sum_of(op, first, second))))
         elif decisions.loops_of(first) or decisions.loops_of(second):  # what counts turns, as `epoch * batches`
-            state.set(total, replace(held, attrs={**held.attrs, TOTAL: terms.product(first, second)}))
+            state.set(total, replace(held, notes=replace(held.notes, total=terms.product(first, second))))
 
 
 def _number(state: State, value: Value) -> Value | None:
     """What number a value is, should it be one; None if it is another thing."""
     held = state.get(value)
     if isinstance(held, UnknownObj):
-        return held.attrs.get(TOTAL) or (value if held.hint in ("", COUNT) and not held.attrs else None)
+        return held.notes.total or (value if held.hint in ("", COUNT) and not held.leading else None)
     is_text = isinstance(value, Const) and type(value.value) is not int
     return value if terms.is_scalar(value) and not is_text else None

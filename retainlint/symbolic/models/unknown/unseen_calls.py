@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TypeGuard
 
-from retainlint.symbolic.models.unknown import conventions, weights
+from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.state import known_libraries, limits
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
@@ -30,7 +30,7 @@ def level(machine: Machine, state: State, func: Value, args: Args) -> tuple[int,
         return GUESS, ""
     if isinstance(held, UnknownObj) and (is_network(held) or _is_called_loss(held)):
         return CONVENTIONAL, conventions.NETWORK.says.format(name=held.name or "the module")
-    if isinstance(held, UnknownObj) and conventions.FORWARD.takes(held.name) and weights.OWNER in held.attrs:
+    if isinstance(held, UnknownObj) and conventions.FORWARD.takes(held.name) and held.notes.owner is not None:
         return CONVENTIONAL, conventions.FORWARD.says.format(name=held.name)
     if isinstance(func, External) and func.path in machine.graphs.modules:
         return CONVENTIONAL, conventions.NETWORK.says.format(name=name_of(state, func))

@@ -25,6 +25,7 @@ from retainlint.symbolic.state.values import (
     Instance,
     LayerObj,
     ListObj,
+    Notes,
     Ref,
     TensorObj,
     Tuple,
@@ -32,10 +33,8 @@ from retainlint.symbolic.state.values import (
     Value,
 )
 
-WEIGHTS, NETWORK, OWNER, _SINCE = "(weights)", "(network)", "(owner)", "(since)"
-"""Under the first a network holds its stand-in, under the second a stand-in its network, under the third a part of a
-network the whole, and under the last an item of a list of parameters how much its path had assumed when it was listed."""
-
+UNSEEN = "(weights)"
+"""The name under which a list of named parameters holds the stand-in for those that nobody sees."""
 _NONE_FROZEN = {True: (TRUE, NONE), False: (FALSE, NONE)}
 """What such an option is where nothing is frozen: by whether it says what learns."""
 _SOME = Const(-1)
@@ -50,7 +49,7 @@ def of(machine: Machine, state: State, network: Value) -> Ref | None:
     held = state.get(network)
     if not isinstance(network, Ref) or not isinstance(held, UnknownObj | Instance):
         return None
-    known = held.attrs.get(WEIGHTS)
+    known = held.notes.weights
     if isinstance(known, Ref):
         return known
     if isinstance(held, UnknownObj) and (held.plain or held.edge is not None or held.hint not in _HINTS):
@@ -58,8 +57,8 @@ def of(machine: Machine, state: State, network: Value) -> Ref | None:
     name = held.name if isinstance(held, UnknownObj) else ""
     made = held.made if isinstance(held, UnknownObj) else state.frame.code.span
     edge = machine.graphs.weights(state.moment(made), network, name)
-    ref = state.new(UnknownObj(made, edge, "tensor", attrs={NETWORK: network}))
-    state.set(network, replace(held, attrs={**held.attrs, WEIGHTS: ref}))
+    ref = state.new(UnknownObj(made, edge, "tensor", notes=Notes(network=network)))
+    state.set(network, replace(held, notes=replace(held.notes, weights=ref)))
     return ref
 
 
@@ -69,32 +68,35 @@ def listed(machine: Machine, state: State, network: Value) -> Ref | None:
     held = state.get(own) if own is not None else None
     if not isinstance(held, UnknownObj):
         return None
-    kept = {name: value for name, value in held.attrs.items() if name in (NETWORK, "requires_grad")}
-    return state.new(replace(held, attrs={**kept, _SINCE: Const(len(state.choices))}))
+    kept = {name: value for name, value in held.attrs.items() if name == "requires_grad"}
+    notes = Notes(network=held.notes.network, since=Const(len(state.choices)))
+    return state.new(replace(held, attrs=kept, notes=notes))
 
 
 def some(state: State, item: Value) -> Value:
     """A slice or an item of a list of a network's parameters: nobody knows which."""
     held = state.get(item)
-    return state.new(replace(held, attrs={**held.attrs, _SINCE: _SOME})) if isinstance(held, UnknownObj) else item
+    if not isinstance(held, UnknownObj):
+        return item
+    return state.new(replace(held, notes=replace(held.notes, since=_SOME)))
 
 
 def is_some(state: State, value: Value) -> bool:
     """Whether a value stands for some of a network's weights."""
     held = state.get(value)
-    return isinstance(held, UnknownObj) and held.attrs.get(_SINCE) == _SOME
+    return isinstance(held, UnknownObj) and held.notes.since == _SOME
 
 
 def network_of(state: State, value: Value) -> Value | None:
     """The network for whose weights a value stands, if it does."""
     held = state.get(value)
-    return held.attrs.get(NETWORK) if isinstance(held, UnknownObj) else None
+    return held.notes.network if isinstance(held, UnknownObj) else None
 
 
 def is_chosen(state: State, value: Value) -> bool:
     """Whether the path has taken something for granted since these weights were listed: it may be about some of them."""
     held = state.get(value)
-    since = held.attrs.get(_SINCE) if isinstance(held, UnknownObj) else None
+    since = held.notes.since if isinstance(held, UnknownObj) else None
     return isinstance(since, Const) and len(state.choices) > (since.value if isinstance(since.value, int) else 0)
 
 
@@ -110,11 +112,12 @@ def family(state: State, value: Value) -> Iterator[Ref]:
         if isinstance(held, (ListObj, LayerObj)):
             stack.extend(held.items if isinstance(held, ListObj) else (*held.children, *held.attrs.values()))
         elif isinstance(held, (UnknownObj, Instance)):
-            if isinstance(held, UnknownObj) and (NETWORK in held.attrs or held.edge is not None):
+            if isinstance(held, UnknownObj) and (held.notes.network is not None or held.edge is not None):
                 continue
-            if isinstance(own := held.attrs.get(WEIGHTS), Ref):
+            if isinstance(own := held.notes.weights, Ref):
                 yield own
-            stack.extend(value for name, value in held.attrs.items() if name != OWNER)
+            notes = held.notes if held.notes.owner is None else replace(held.notes, owner=None)
+            stack.extend((*held.attrs.values(), *notes.named.values()))
 
 
 def unseen(state: State, module: Value) -> list[Value]:
@@ -155,9 +158,9 @@ def given(machine: Machine, state: State, values: Iterable[Value]) -> list[Edge]
     found: list[Edge] = []
     for value in values:
         held = state.get(value)
-        if isinstance(held, UnknownObj) and (WEIGHTS in held.attrs or held.hint == "module"):
+        if isinstance(held, UnknownObj) and (held.notes.weights is not None or held.hint == "module"):
             found += saved_by(machine, state, value, ())
-        elif isinstance(held, UnknownObj) and (whole := held.attrs.get(OWNER)) is not None:
+        elif isinstance(held, UnknownObj) and (whole := held.notes.owner) is not None:
             found += saved_by(machine, state, whole, ())
     return found
 
@@ -174,7 +177,7 @@ def note(machine: Machine, state: State, module: Ref, named: dict[str, Value], *
     if not named:
         _prove(state, module)
     if not (named and sure) and (item := listed(machine, state, module)) is not None:
-        named[WEIGHTS] = item
+        named[UNSEEN] = item
 
 
 def _prove(state: State, module: Ref) -> None:
@@ -259,7 +262,7 @@ def require(machine: Machine, state: State, network: Value, wanted: Value, item:
             state.set(ref, replace(held, edge=None, plain=True, attrs={**held.attrs, "requires_grad": FALSE}))
         elif held.edge is None:
             kept = {name: value for name, value in held.attrs.items() if name != "requires_grad"}
-            edge = machine.graphs.weights(state.moment(held.made), held.attrs[NETWORK], "")
+            edge = machine.graphs.weights(state.moment(held.made), held.notes.network or ref, "")
             state.set(ref, replace(held, edge=edge, plain=False, attrs=kept))
 
 
@@ -275,7 +278,8 @@ def made(machine: Machine, state: State, network: Value, options: Iterable[tuple
 def is_frozen(state: State, network: Value) -> bool:
     """Whether a network was frozen, so that parts of it that are asked for later are as well."""
     held = state.get(network)
-    own = state.get(held.attrs[WEIGHTS]) if isinstance(held, UnknownObj | Instance) and WEIGHTS in held.attrs else None
+    known = held.notes.weights if isinstance(held, UnknownObj | Instance) else None
+    own = state.get(known) if known is not None else None
     return isinstance(own, UnknownObj) and own.plain
 
 
@@ -283,11 +287,13 @@ def part(state: State, whole: Ref, found: Ref) -> None:
     """Note that something is a part of a network, as frozen as that is."""
     held = state.heap[found.id]
     assert isinstance(held, UnknownObj)
-    attrs: dict[str, Value] = {OWNER: whole}
+    notes = replace(held.notes, owner=whole)
     if is_frozen(state, whole):
-        own: dict[str, Value] = {NETWORK: found, "requires_grad": FALSE}
-        attrs[WEIGHTS] = state.new(UnknownObj(held.made, None, "tensor", attrs=own, plain=True))
-    state.set(found, replace(held, attrs={**held.attrs, **attrs}))
+        own = UnknownObj(
+            held.made, None, "tensor", attrs={"requires_grad": FALSE}, plain=True, notes=Notes(network=found)
+        )
+        notes = replace(notes, weights=state.new(own))
+    state.set(found, replace(held, notes=notes))
 
 
 def clear(machine: Machine, state: State, networks: Iterable[Value] | None = None) -> None:
@@ -323,5 +329,5 @@ def handed(machine: Machine, state: State, name: str, values: Iterable[Value]) -
         elif (network := network_of(state, value)) is not None:
             stack.append(network)
         elif isinstance(held, UnknownObj | Instance):
-            owner = held.attrs.get(OWNER)
+            owner = held.notes.owner
             require(machine, state, value if owner is None else owner, FALSE)
