@@ -147,7 +147,7 @@ class Interpreter:
 
     def begin_entry(self) -> None:
         """Let what runs next take an entry's steps; few, if the file has taken too much by now."""
-        self.budget = self.full if self.graphs.effort.begin(self.steps) else min(self.full, limits.LATE_ENTRY_STEPS)
+        self.budget = self.graphs.effort.begin(self.steps, self.full)
         self.steps = 0
 
     # -- running --------------------------------------------------------------------------------------------------

@@ -252,6 +252,7 @@ class Comparison(Shapes):
             self.hint(True, id, name)
             return False
         records = _records(a, b)
+        self.effort += 2 * len(records)
         for id in records:
             if self.records_apart(id):
                 self.hint(False, id, "")
@@ -387,6 +388,7 @@ class Comparison(Shapes):
 
     def items(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
         """What stands under the keys that both have."""
+        self.effort += len(a)
         for key in a.keys() & b.keys():
             left, right = a[key], b[key]
             if not (left is right and self.as_kept(left)) and not self.value(left, right):

@@ -26,11 +26,14 @@ class Effort:
         if self.units > limits.ENTRY_EFFORT:
             raise OutOfSteps
 
-    def begin(self, steps: int) -> bool:
-        """Begin another entry, behind one that took so many steps; False if the file's have taken too much by now."""
+    def begin(self, steps: int, budget: int) -> int:
+        """Begin another entry, behind one that took so many steps: its budget, which is little where those before it have
+        taken much."""
         self.before += self.units + steps * limits.STEP_EFFORT
         self.units = 0
-        return self.before <= limits.FILE_EFFORT
+        if self.before <= limits.FILE_EFFORT:
+            return budget
+        return min(budget, limits.LATE_ENTRY_STEPS) if self.before <= limits.FILE_EFFORT_LATE else 0
 
     @property
     def is_spent(self) -> bool:

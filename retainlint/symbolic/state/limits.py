@@ -50,8 +50,11 @@ STEP_EFFORT = 25
 FILE_EFFORT = 8_000_000
 """What all entries of a file may take, their steps included; beyond, those that are left have few steps each."""
 
-LATE_ENTRY_STEPS = 1_000
+LATE_ENTRY_STEPS = 300
 """So many."""
+
+FILE_EFFORT_LATE = 10_000_000
+"""What all entries may take with these; beyond, those that are left are not followed."""
 
 # Functions and modules around the program
 

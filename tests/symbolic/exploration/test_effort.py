@@ -126,9 +126,10 @@ def test_effort_is_counted_by_entry_and_by_file() -> None:
     with pytest.raises(OutOfSteps):
         effort.add(1)
     assert effort.is_spent
-    assert effort.begin(0)
+    assert effort.begin(0, 9_000) == 9_000
     assert not effort.is_spent
-    assert not effort.begin(limits.FILE_EFFORT)
+    assert effort.begin(limits.FILE_EFFORT // limits.STEP_EFFORT, 9_000) == limits.LATE_ENTRY_STEPS
+    assert effort.begin(limits.FILE_EFFORT // limits.STEP_EFFORT, 9_000) == 0
 
 
 def test_pairs_of_answers_count_up_to_a_number(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
