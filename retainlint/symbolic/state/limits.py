@@ -47,13 +47,13 @@ gap says so."""
 STEP_EFFORT = 25
 """As much as a step takes."""
 
-FILE_EFFORT = 8_000_000
+FILE_EFFORT = 6_000_000
 """What all entries of a file may take, their steps included; beyond, those that are left have few steps each."""
 
 LATE_ENTRY_STEPS = 300
 """So many."""
 
-FILE_EFFORT_LATE = 10_000_000
+FILE_EFFORT_LATE = 8_000_000
 """What all entries may take with these; beyond, those that are left are not followed."""
 
 # Functions and modules around the program

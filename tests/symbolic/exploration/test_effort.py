@@ -128,8 +128,10 @@ def test_effort_is_counted_by_entry_and_by_file() -> None:
     assert effort.is_spent
     assert effort.begin(0, 9_000) == 9_000
     assert not effort.is_spent
-    assert effort.begin(limits.FILE_EFFORT // limits.STEP_EFFORT, 9_000) == limits.LATE_ENTRY_STEPS
-    assert effort.begin(limits.FILE_EFFORT // limits.STEP_EFFORT, 9_000) == 0
+    file = Effort()
+    assert file.begin(limits.FILE_EFFORT // limits.STEP_EFFORT, 9_000) == 9_000
+    assert file.begin(1, 9_000) == limits.LATE_ENTRY_STEPS
+    assert file.begin(limits.FILE_EFFORT_LATE // limits.STEP_EFFORT, 9_000) == 0
 
 
 def test_pairs_of_answers_count_up_to_a_number(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
