@@ -156,7 +156,7 @@ def _no_graph(
     """The root has no graph: an error if we saw it being made."""
     bare = (state.get(root) for root, edge in zip(request.roots, edges, strict=True) if edge is None)
     held = next((obj for obj in bare if isinstance(obj, TensorObj)), None)
-    if held is None:
+    if held is None or held.unsure:
         return
     if state.guards:
         state.flow = Flow("raise", Failure("RuntimeError"))

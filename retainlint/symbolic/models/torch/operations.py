@@ -18,6 +18,8 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Change, Flow, State, ticket
 from retainlint.symbolic.state.values import (
+    COUNT,
+    CUT,
     GUESS,
     NONE,
     PROVEN,
@@ -124,10 +126,19 @@ def operate(
         if odd or any(isinstance(obj, UnknownObj) and not obj.plain for obj in held):
             return objects.fresh(state, span, plain=not (odd and state.grad))
     keeps = row in _KEEP_SIGN and isinstance(first, TensorObj) and first.positive
-    made = state.new(TensorObj(edge, storage, base, cut, positive=keeps or row in _POSITIVE, ndim=ndim))
+    unsure = edge is None and any(_is_unsure(state, value) for value in operands)
+    made = state.new(TensorObj(edge, storage, base, cut, positive=keeps or row in _POSITIVE, ndim=ndim, unsure=unsure))
     if edge is not None and row in SUMS:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
+
+
+def _is_unsure(state: State, value: Value) -> bool:
+    """Whether an operand that has no graph, as it seems, may have one after all."""
+    held = state.get(value)
+    if isinstance(held, TensorObj):
+        return held.unsure
+    return isinstance(held, UnknownObj) and held.hint not in (CUT, COUNT)
 
 
 def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int | None]:
@@ -427,7 +438,8 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
     elif name in SEVERAL and (args.has(1, "dim") or name not in ("max", "min", "median")):
         row = row if row not in ("max", "min", "median") else "max_dim"
         result = operate(machine, state, row, values[:1], span, spans=spans)
-        return [(state, Tuple((result, objects.fresh(state, span, plain=True)), ("values", "indices")))]
+        indices = objects.fresh(state, span, hint=CUT, plain=True)
+        return [(state, Tuple((result, indices), ("values", "indices")))]
     if name in LISTS:
         return [(state, _pieces(machine, state, name, row, values, args, span, spans))]
     if all(not isinstance(state.get(value), TensorObj) for value in values):

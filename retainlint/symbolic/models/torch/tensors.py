@@ -14,6 +14,7 @@ from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
+    CUT,
     GUESS,
     NONE,
     PROVEN,
@@ -193,7 +194,7 @@ def unknown_method(
     if name == "detach":
         machine.events.emit(events.Detached(state, obj, span))
     if name == "detach" or name in CUTS or name in NUMBERS:
-        return [(state, state.new(UnknownObj(span, plain=True, name=name)))]
+        return [(state, state.new(UnknownObj(span, hint=CUT, plain=True, name=name)))]
     if name in KEEPS:
         return [(state, obj)]
     if name in _NO_TENSOR and held.hint != "tensor":

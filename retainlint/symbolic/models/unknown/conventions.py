@@ -124,6 +124,17 @@ RECURRENT_STATE = Convention(
     ("hidden", "self.hx", "lstm_state", "h_n"),
     ("state", "hidden_size", "hidden_layer"),
 )
+DATA_SOURCE = Convention(
+    pattern(
+        r"(^|_)(replay|(data_?|replay_?)?buf(fer)?s?|memory|queue|[qQ]|(\w*_)?sampler|(data)?loader|dataset|rollouts?|storage|registry"
+        r"|checkpoint|ckpt)(_[a-z\d]{1,2}|\d+)?$|[a-z](Buffer|Queue|Sampler|Loader|Dataset)$",
+    ),
+    "what holds data: what its methods return, given no graph, has none where a network is given it",
+    None,
+    "",
+    ("replay_buffer", "self_queue", "train_loader", "buf", "adv_buf", "sampler"),
+    ("model", "buffered", "memory_net"),
+)
 OUTPUT = Convention(
     pattern(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$"),
     "a field of what an unseen call returned, rather than a method of it",

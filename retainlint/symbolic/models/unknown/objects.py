@@ -20,6 +20,8 @@ from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
     COUNT,
+    CUT,
+    FALSE,
     GUESS,
     NO_NOTES,
     PROVEN,
@@ -269,8 +271,10 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
             (*args.all, func.obj if isinstance(func, Method) else func),
         )
     receiver = state.get(func.obj) if isinstance(func, Method) else None
+    if state.grad and level == GUESS and not edges and unseen_calls.gives_data(state, func):
+        return state.new(UnknownObj(span, fed=True))
     if not state.grad or (isinstance(receiver, UnknownObj) and receiver.plain):
-        return fresh(state, span, plain=True)
+        return fresh(state, span, hint="" if state.grad else CUT, plain=True)
     if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
         edges.append(receiver.edge)
     if level == CONVENTIONAL and (
@@ -368,6 +372,8 @@ def _computes(func: Value, args: Args) -> bool:
     if isinstance(func, Method) and func.name in OPERATIONS:
         row = rows().get(OPERATIONS[func.name])
         return row is None or bool(row.saved([each == 0 for each in range(len(row.inputs))]))
+    if dict(args.named).get("requires_grad", FALSE) != FALSE:
+        return False  # it may make a leaf of what it is given
     return any(not isinstance(value, Const) for value in args.all) and not isinstance(func, External)
 
 
@@ -407,6 +413,9 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
             forget(machine, state, value)
     elif isinstance(held, UnknownObj) and level == GUESS and held.edge is None and not held.plain:
         may_be_leaf(machine, state, value)
+    elif isinstance(held, TensorObj) and isinstance(value, Ref) and level == GUESS and held.edge is None:
+        if not (held.unsure or unseen_calls.keeps_nothing(state, func)):
+            state.set(value, replace(held, unsure=True))  # it may be made to require gradients
     elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and edges_in(machine, state, [value]):
         state.set(value, UnknownObj(state.frame.code.span, name="items"))
     elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and level == GUESS and not held.items:

@@ -64,6 +64,18 @@ def is_criterion(held: UnknownObj) -> bool:
     return conventions.CRITERION.takes(held.name)
 
 
+def gives_data(state: State, func: Value) -> bool:
+    """Whether a callee is a method of what holds data, by its name."""
+    if isinstance(func, Method):
+        receiver = state.get(func.obj)
+        return isinstance(receiver, UnknownObj) and conventions.DATA_SOURCE.takes(receiver.name)
+    held = state.get(func)
+    if not isinstance(held, UnknownObj):
+        return False
+    whole, dot, name = held.made.text.rpartition(".")
+    return bool(dot) and name == held.name and conventions.DATA_SOURCE.takes(whole.rpartition(".")[2])
+
+
 def is_operation(func: Value) -> TypeGuard[External]:
     """Whether a callee is a function of torch's."""
     return isinstance(func, External) and func.path.startswith("torch.")

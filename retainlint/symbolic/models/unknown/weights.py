@@ -8,6 +8,7 @@ from functools import lru_cache
 from retainlint.autograd.graph import Edge, Node
 from retainlint.ir.facts import NO_FACTS
 from retainlint.startup.records import replace
+from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import is_open
@@ -207,9 +208,14 @@ def _prove(state: State, module: Ref) -> None:
 
 
 def completed(machine: Machine, state: State, params: Iterable[Value]) -> tuple[Value, ...]:
-    """Some parameters, with the stand-ins of the modules all of whose known ones are among them."""
+    """Some parameters, with the stand-ins of the modules all of whose known ones are among them. Where no more is known of
+    a module than of one of its parts, it is the part that was given."""
     params = tuple(dict.fromkeys(params))
-    whole = [m for m, known in machine.graphs.listed.items() if known and known <= set(params)]
+    lists = machine.graphs.listed
+    given = [m for m, known in lists.items() if known and known <= set(params)]
+    whole = [
+        m for m in given if not any(lists[m] == lists[each] for each in submodules.below(state, m) if each in given)
+    ]
     return params + tuple(own for module in whole if (own := of(machine, state, module)) is not None)
 
 

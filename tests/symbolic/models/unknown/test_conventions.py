@@ -253,6 +253,19 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
         loss.backward()
         """,
     ),
+    "DATA_SOURCE": (
+        "replay_buffer",
+        "memory_net",
+        """
+        import build
+        def train(world_loss, actor_loss, {0}):
+            {0}.extend(build(1))
+            model_loss, state = world_loss({0}.sample(4).reshape(-1, 3))
+            model_loss["kl"].backward()
+            loss, state = actor_loss(state.reshape(-1))
+            loss["actor"].backward()
+        """,
+    ),
     "TRANSFORMERS_OUTPUT": (
         "transformers.modeling_outputs.CausalLMOutput",
         "transformers.AutoModel",
