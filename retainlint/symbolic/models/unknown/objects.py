@@ -86,12 +86,17 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
             edge = _returned(machine, state, held.edge, span)
         else:
             notes = Notes(recurrent=TRUE)
-    made = UnknownObj(span, edge, name=name, plain=held.plain, fed=held.fed, notes=notes)
+    made = UnknownObj(span, edge, cut_hint(held), name, plain=held.plain, fed=held.fed, notes=notes)
     found = same(machine, state, obj, name, made) if edge is None else state.new(made)
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
     if unseen_calls.is_network(held) and not held.plain:
         weights.part(state, obj, found)
     return found
+
+
+def cut_hint(held: UnknownObj) -> str:
+    """The hint of what is taken from something: of what surely has no graph that has none either."""
+    return CUT if held.hint == CUT else ""
 
 
 def same(machine: Machine, state: State, obj: Ref, name: str, made: UnknownObj) -> Ref:
@@ -178,7 +183,7 @@ def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | 
             machine.opened.add(held.edge.node)
             at = None if _may_move(state, index) else index
             edge = machine.graphs.item(state, held.edge, state.moment(span), at, "slice" if rows else "part")
-        return state.new(UnknownObj(span, edge, plain=held.plain, fed=held.fed))
+        return state.new(UnknownObj(span, edge, cut_hint(held), plain=held.plain, fed=held.fed))
     if isinstance(held, ListObj) and held.items:
         return held.items[-1]
     return fresh(state, span)
