@@ -143,8 +143,3 @@ def result(dimensioned: Iterable[dtype], zero_dim: Iterable[dtype], numbers: Ite
             found = within if found is None else promote(found, within)
     assert found is not None
     return found
-
-
-def floating(kind: dtype) -> dtype:
-    """The kind of a function that is only defined on real numbers."""
-    return kind if kind.is_floating_point else default()

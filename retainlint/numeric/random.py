@@ -217,7 +217,7 @@ def _flipped(chances: Array, source: Generator) -> Array:
     return (drawn.reshape(chances.shape) < chances).astype(chances.dtype)
 
 
-_bernoulli = define("bernoulli", _flipped, casts="same", self=nothing)
+_bernoulli = define("bernoulli", _flipped, self=nothing)
 
 
 @method()

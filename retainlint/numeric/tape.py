@@ -74,10 +74,6 @@ class Saved:
             return self.params[name]
         raise AttributeError(f"a backward formula wants {name!r}, which its row in saves.py doesn't save")
 
-    def get(self, name: str, default: Any) -> Any:
-        """A parameter that may not have been given."""
-        return self.params.get(name, default)
-
     def release(self) -> None:
         """Let go of all tensors."""
         self.held.clear()

@@ -342,15 +342,28 @@ class Tensor:
         def __setitem__(self, item: Any, value: Any) -> None: ...
 
 
-def method(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Put a function in place as a tensor's method, under its own name and `names`."""
+def method(*names: str, changes: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Put a function in place as a tensor's method, under its own name and `names`; its in-place form under `changes`
+    (names, with blanks between)."""
 
     def put(function: Callable[..., Any]) -> Callable[..., Any]:
-        for name in (function.__name__, *names):
-            setattr(Tensor, name, function)
+        put_there(function, " ".join((function.__name__, *names)), changes)
         return function
 
     return put
+
+
+def put_there(function: Callable[..., Any], methods: str, changes: str) -> None:
+    """Let tensors have a function as `methods`, and, with the tensor itself as `into`, as `changes`."""
+
+    def change(self: Tensor, *operands: Any, **params: Any) -> Tensor:
+        function(self, *operands, into=self, **params)
+        return self
+
+    for name in methods.split():
+        setattr(Tensor, name, function)
+    for name in changes.split():
+        setattr(Tensor, name, change)
 
 
 def array_of(data: Any, kind: Any = None) -> Array:

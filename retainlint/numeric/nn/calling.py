@@ -9,6 +9,7 @@ from retainlint.numeric.arguments import REQUIRED, bound, row
 from retainlint.numeric.nn import functional as F
 from retainlint.numeric.nn.module import Module
 from retainlint.numeric.operations import losses, pooling
+from retainlint.numeric.operations.elementwise import sigmoid, tanh
 from retainlint.numeric.operations.shapes import flatten
 from retainlint.numeric.tensor import Tensor
 
@@ -64,8 +65,8 @@ SELU = _calling("SELU", F.selu, inplace=False)
 GELU = _calling("GELU", F.gelu, "approximate", approximate="none")
 SiLU = _calling("SiLU", F.silu, inplace=False)
 Mish = _calling("Mish", F.mish, inplace=False)
-Sigmoid = _calling("Sigmoid", F.sigmoid)
-Tanh = _calling("Tanh", F.tanh)
+Sigmoid = _calling("Sigmoid", sigmoid)
+Tanh = _calling("Tanh", tanh)
 Softplus = _calling("Softplus", F.softplus, "beta threshold", beta=1.0, threshold=20.0)
 Softsign = _calling("Softsign", F.softsign)
 LogSigmoid = _calling("LogSigmoid", F.logsigmoid)

@@ -2,59 +2,125 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from retainlint.numeric.lacking import LackingUse
-from retainlint.numeric.operations import elementwise as _f
+from retainlint.numeric.operations.elementwise import (
+    erf_array,
+    log_sigmoid,
+    mask,
+    passed,
+    quiet,
+    sigmoid,
+    sigmoid_array,
+    tanh,
+)
 from retainlint.numeric.operations.layers import dropout_, embedding_, layer_norm
+from retainlint.numeric.operations.registry import Operation, promoted
 from retainlint.numeric.random import DEFAULT, exponential
 from retainlint.numeric.tensor import Tensor
 
 
+def _elu(x: Any, alpha: float, scale: float) -> Any:
+    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)) * alpha) * scale
+
+
+def _elu_back(g: Any, x: Tensor, alpha: float, scale: float) -> Any:
+    return g * (mask(x, x.array > 0) + mask(x, x.array <= 0) * (x.clamp(max=0).exp() * alpha)) * scale
+
+
+def _gelu(x: Any, approximate: str = "none") -> Any:
+    if approximate == "tanh":
+        return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+    return x * 0.5 * (1 + erf_array(x / math.sqrt(2)))
+
+
+def _gelu_back(g: Any, s: Any) -> Any:
+    x = s.self
+    if s.approximate == "tanh":
+        t = tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi))
+        return g * ((t + 1) * 0.5 + x * 0.5 * (1 - t * t) * (x * x * (3 * 0.044715) + 1) * math.sqrt(2 / math.pi))
+    return g * (((x / math.sqrt(2)).erf() + 1) * 0.5 + x * ((x * x * -0.5).exp() * (1 / math.sqrt(2 * math.pi))))
+
+
+def _silu_back(g: Any, s: Any) -> Any:
+    p = sigmoid(s.self)
+    return g * (p * (s.self * (1 - p) + 1))
+
+
+def _softplus(x: Any, beta: float = 1, threshold: float = 20) -> Any:
+    """log(1 + exp(beta x)) / beta; x itself beyond the threshold."""
+    scaled = x * beta
+    return np.where(scaled > threshold, x, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta)
+
+
+def _softplus_slope(g: Any, x: Any, beta: float, threshold: float) -> Any:
+    return g * np.where(x * beta > threshold, 1, sigmoid_array(x * beta)).astype(x.dtype)
+
+
+def _softplus_bend(g: Any, s: Any) -> Any:
+    p = sigmoid(s.self * s.beta)
+    return g * s.grad * (p * (1 - p)) * mask(s.self, s.self.array * s.beta <= s.threshold) * s.beta
+
+
+_SELU = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946}
+hardtanh = promoted(
+    "hardtanh",
+    lambda x, min_val=-1.0, max_val=1.0: np.clip(x, min_val, max_val),
+    extra="inplace",
+    self=lambda g, s: passed(g, s.self, s.min_val, s.max_val),
+)
+leaky_relu = promoted(
+    "leaky_relu",
+    lambda x, negative_slope=0.01: np.where(x > 0, x, x * negative_slope).astype(x.dtype),
+    extra="inplace",
+    self=lambda g, s: passed(g, s.self) * (1 - s.negative_slope) + g * s.negative_slope,
+)
+elu = promoted(
+    "elu",
+    quiet(lambda x, alpha=1.0: _elu(x, float(alpha), 1.0)),
+    extra="inplace",
+    self=lambda g, s: _elu_back(g, s.self, float(s.alpha), 1.0),
+)
+selu = promoted(
+    "selu", quiet(lambda x: _elu(x, **_SELU)), extra="inplace", self=lambda g, s: _elu_back(g, s.self, **_SELU)
+)
+gelu = promoted("gelu", quiet(_gelu), self=_gelu_back)
+silu = promoted("silu", quiet(lambda x: x * sigmoid_array(x)), extra="inplace", self=_silu_back)
+softplus = promoted(
+    "softplus", quiet(_softplus), self=lambda g, s: softplus_slope_(g, s.self, beta=s.beta, threshold=s.threshold)
+)
+softplus_slope_: Operation = promoted(
+    "softplus_backward",
+    _softplus_slope,
+    grad=lambda g, s: softplus_slope_(g, s.self, beta=s.beta, threshold=s.threshold),
+    self=_softplus_bend,
+)
+prelu_ = promoted(
+    "prelu",
+    lambda x, w: np.where(x > 0, x, x * w).astype(x.dtype),
+    self=lambda g, s: g * mask(g, s.self.array > 0) + g * mask(g, s.self.array <= 0) * s.weight,
+    weight=lambda g, s: g * (mask(g, s.self.array <= 0) * s.self),
+)
+
+
 def relu(input: Tensor, inplace: bool = False) -> Any:
-    return input.relu_() if inplace else _f.relu(input)
+    return input.relu_() if inplace else input.relu()
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Any:
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    return _f.hardtanh_(input, into=input if inplace else None, low=min_val, high=max_val)
-
-
-def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    return _f.leaky_relu_(input, into=input if inplace else None, slope=negative_slope)
-
-
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:
-    return _f.elu_(input, into=input if inplace else None, alpha=float(alpha), scale=1.0)
-
-
-def selu(input: Tensor, inplace: bool = False) -> Any:
-    return _f.selu_(input, into=input if inplace else None, alpha=_f.SELU_ALPHA, scale=_f.SELU_SCALE)
-
-
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:
-    return _f.elu_(input / alpha, alpha=1.0, scale=1.0) * alpha
-
-
-def gelu(input: Tensor, approximate: str = "none") -> Any:
-    return _f.gelu_(input, approximate=approximate)
-
-
-def silu(input: Tensor, inplace: bool = False) -> Any:
-    return _f.silu_(input, into=input if inplace else None)
+    return elu(input / alpha) * alpha
 
 
 def mish(input: Tensor, inplace: bool = False) -> Any:
-    return input * _f.tanh(softplus(input))
-
-
-def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Any:
-    return _f.softplus_(input, beta=beta, threshold=threshold)
+    return input * softplus(input).tanh()
 
 
 def softsign(input: Tensor) -> Any:
@@ -62,11 +128,11 @@ def softsign(input: Tensor) -> Any:
 
 
 def logsigmoid(input: Tensor) -> Any:
-    return _f.log_sigmoid(input)
+    return log_sigmoid(input)
 
 
 def tanhshrink(input: Tensor) -> Any:
-    return input - input.tanh()
+    return input - tanh(input)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Any:
@@ -80,15 +146,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Any:
 def prelu(input: Tensor, weight: Tensor) -> Any:
     if weight.array.size > 1:
         weight = weight.reshape([-1 if i == 1 else 1 for i in range(input.array.ndim)])
-    return _f.prelu_(input, weight)
-
-
-def sigmoid(input: Tensor) -> Any:
-    return _f.sigmoid(input)
-
-
-def tanh(input: Tensor) -> Any:
-    return _f.tanh(input)
+    return prelu_(input, weight)
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
@@ -131,8 +189,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         return input
     kept = _in_memory_order(input.array, DEFAULT.uniform(input.array.size, np.float64)) < 1 - p
     noise = (kept / (1 - p if p < 1 else 1)).astype(input.array.dtype)
-    found = dropout_(input, into=input if inplace else None, noise=noise)
-    return input if inplace else found
+    return dropout_(input, noise, inplace)
 
 
 def _in_memory_order(like: Any, drawn: Any) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 
 from retainlint.numeric.layout import check_broadcast
-from retainlint.numeric.operations.registry import Operation, as_operand, define, result_dtype
+from retainlint.numeric.operations.registry import Operation, as_operand, define, promoted, result_dtype
 from retainlint.numeric.tensor import Tensor, method
 
 
@@ -30,6 +31,7 @@ def nothing(g: Any, s: Any) -> Any:
 def paired(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` of two arrays, with torch's words where their shapes don't go together."""
 
+    @wraps(function)
     def forward(left: Any, right: Any, **params: Any) -> Any:
         check_broadcast(left.shape, right.shape)
         with np.errstate(all="ignore"):
@@ -69,29 +71,29 @@ def _of_exponent(g: Any, s: Any) -> Any:
     return g * (s.result * s.self.log()).masked_fill((s.self == 0) & (s.exponent >= 0), 0.0)
 
 
-def _by_quotient(g: Any, s: Any) -> Any:
-    return -g * div(s.self, s.other, rounding_mode=s.rounding)
+def _by_quotient(rounding: str, g: Any, s: Any) -> Any:
+    return -g * div(s.self, s.other, rounding_mode=rounding)
 
 
-add: Operation = define(
+add: Operation = promoted(
     "add",
     paired(lambda x, y, alpha=1: x + y if alpha == 1 else x + alpha * y),
     self=same,
-    other=lambda g, s: g if s.get("alpha", 1) == 1 else g * s.alpha,
+    other=lambda g, s: g if s.alpha == 1 else g * s.alpha,
     methods="add __add__ __radd__",
     changes="add_ __iadd__",
 )
-sub: Operation = define(
+sub: Operation = promoted(
     "sub",
     paired(_subtract),
     self=same,
-    other=lambda g, s: -g if s.get("alpha", 1) == 1 else -g * s.alpha,
+    other=lambda g, s: -g if s.alpha == 1 else -g * s.alpha,
     methods="sub subtract __sub__",
     changes="sub_ __isub__",
 )
-rsub: Operation = define("rsub", paired(lambda x, y: y - x), self=minus, other=same, methods="rsub __rsub__")
-neg: Operation = define("neg", np.negative, self=minus, methods="neg negative __neg__", changes="neg_")
-mul: Operation = define(
+rsub: Operation = promoted("rsub", paired(lambda x, y: y - x), self=minus, other=same, methods="rsub __rsub__")
+neg: Operation = promoted("neg", np.negative, self=minus, methods="neg negative __neg__", changes="neg_")
+mul: Operation = promoted(
     "mul",
     paired(np.multiply),
     self=lambda g, s: g * s.other,
@@ -99,7 +101,7 @@ mul: Operation = define(
     methods="mul multiply __mul__ __rmul__",
     changes="mul_ __imul__",
 )
-true_divide: Operation = define(
+true_divide: Operation = promoted(
     "div",
     paired(np.divide),
     casts="float",
@@ -108,7 +110,7 @@ true_divide: Operation = define(
     methods="true_divide __truediv__",
     changes="__itruediv__",
 )
-reciprocal: Operation = define(
+reciprocal: Operation = promoted(
     "reciprocal",
     lambda x: np.divide(1, x).astype(x.dtype),
     casts="float",
@@ -119,63 +121,64 @@ reciprocal: Operation = define(
 pow_number: Operation = define(
     "pow",
     lambda x, _, power: _power(x, power),
-    casts="same",
     self=lambda g, s: nothing(g, s) if s.power == 0 else g * (s.power * s.self ** (s.power - 1)),
 )
-pow_tensor: Operation = define("pow_tensor", paired(_power), self=_of_base, exponent=_of_exponent)
-pow_of_number: Operation = define(
+pow_tensor: Operation = promoted("pow_tensor", paired(_power), self=_of_base, exponent=_of_exponent)
+pow_of_number: Operation = promoted(
     "rpow",
     lambda x, base: _power(np.asarray(base, x.dtype), x),
     exponent=lambda g, s: g * (s.result * float(np.log(s.base))) if s.base != 0 else nothing(g, s),
 )
-remainder_: Operation = define("remainder", paired(lambda x, y, rounding: np.mod(x, y)), self=same, other=_by_quotient)
-fmod_: Operation = define("fmod", paired(lambda x, y, rounding: np.fmod(x, y)), self=same, other=_by_quotient)
-lerp_number: Operation = define(
+remainder = promoted(  # with the sign of `other`
+    "remainder", paired(np.mod), self=same, other=partial(_by_quotient, "floor"), methods="remainder __mod__"
+)
+fmod = promoted("fmod", paired(np.fmod), self=same, other=partial(_by_quotient, "trunc"), methods="fmod")
+lerp_number: Operation = promoted(
     "lerp",
     lambda x, end, weight: x + weight * (end - x),
     self=lambda g, s: g * (1 - s.weight),
     end=lambda g, s: g * s.weight,
 )
-lerp_tensor: Operation = define(
+lerp_tensor: Operation = promoted(
     "lerp_tensor",
     lambda x, end, weight: x + weight * (end - x),
     self=lambda g, s: g * (1 - s.weight),
     end=lambda g, s: g * s.weight,
     weight=lambda g, s: g * (s.end - s.self),
 )
-addcmul: Operation = define(
+addcmul: Operation = promoted(
     "addcmul",
     lambda x, a, b, value=1: x + value * a * b,
     self=same,
-    tensor1=lambda g, s: g * (s.tensor2 * s.get("value", 1)),
-    tensor2=lambda g, s: g * (s.tensor1 * s.get("value", 1)),
+    tensor1=lambda g, s: g * (s.tensor2 * s.value),
+    tensor2=lambda g, s: g * (s.tensor1 * s.value),
     methods="addcmul",
     changes="addcmul_",
 )
-addcdiv: Operation = define(
+addcdiv: Operation = promoted(
     "addcdiv",
     lambda x, a, b, value=1: x + value * (a / b),
     self=same,
-    tensor1=lambda g, s: g * (s.get("value", 1) / s.tensor2),
-    tensor2=lambda g, s: -g * (s.get("value", 1) * s.tensor1 / (s.tensor2 * s.tensor2)),
+    tensor1=lambda g, s: g * (s.value / s.tensor2),
+    tensor2=lambda g, s: -g * (s.value * s.tensor1 / (s.tensor2 * s.tensor2)),
     methods="addcdiv",
     changes="addcdiv_",
 )
-maximum: Operation = define(
+maximum: Operation = promoted(
     "maximum",
     paired(np.maximum),
     self=lambda g, s: g * _share(s.self, s.other, np.greater),
     other=lambda g, s: g * _share(s.other, s.self, np.greater),
     methods="maximum",
 )
-minimum: Operation = define(
+minimum: Operation = promoted(
     "minimum",
     paired(np.minimum),
     self=lambda g, s: g * _share(s.self, s.other, np.less),
     other=lambda g, s: g * _share(s.other, s.self, np.less),
     methods="minimum",
 )
-atan2: Operation = define(
+atan2: Operation = promoted(
     "atan2",
     paired(np.arctan2),
     casts="float",
@@ -185,22 +188,15 @@ atan2: Operation = define(
 )
 
 
-@method("divide")
-def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+@method("divide", changes="div_")
+def div(self: Any, other: Any, *, rounding_mode: str | None = None, into: Tensor | None = None) -> Any:
     """self / other; rounded by "floor" or "trunc" if asked."""
     if rounding_mode is None:
-        return true_divide(self, other)
+        return true_divide(self, other, into=into)
     kind = result_dtype([t for t in (as_operand(self), as_operand(other)) if t is not None])
     rounded = getattr(true_divide(self, other), rounding_mode)()
-    return rounded if kind.is_floating_point else rounded.to(kind)
-
-
-@method()
-def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    if rounding_mode is None:
-        true_divide(self, other, into=self)
-        return self
-    return self.copy_(div(self, other, rounding_mode=rounding_mode))  # type: ignore[no-any-return]
+    found = rounded if kind.is_floating_point else rounded.to(kind)
+    return found if into is None else into.copy_(found)
 
 
 @method("__floordiv__")
@@ -208,34 +204,9 @@ def floor_divide(self: Any, other: Any) -> Any:
     return div(self, other, rounding_mode="floor")
 
 
-@method("__rtruediv__")
-def _divided_by(self: Tensor, other: Any) -> Any:
-    return reciprocal(self) * other
-
-
-@method("__rfloordiv__")
-def _floored_by(self: Tensor, other: Any) -> Any:
-    return floor_divide(other, self)
-
-
-@method("__pow__")
-def pow(self: Any, exponent: Any) -> Any:
+@method("__pow__", changes="pow_ __ipow__")
+def pow(self: Any, exponent: Any, into: Tensor | None = None) -> Any:
     """self ** exponent; at least one of them is a tensor."""
-    return _pow(self, exponent, None)
-
-
-@method("__ipow__")
-def pow_(self: Tensor, exponent: Any) -> Tensor:
-    _pow(self, exponent, self)
-    return self
-
-
-@method("__rpow__")
-def _power_of(self: Tensor, base: Any) -> Any:
-    return pow_of_number(self, base=base)
-
-
-def _pow(self: Any, exponent: Any, into: Tensor | None) -> Any:
     if not isinstance(self, Tensor):
         return pow_of_number(exponent, base=self)
     if isinstance(exponent, Tensor):
@@ -244,32 +215,19 @@ def _pow(self: Any, exponent: Any, into: Tensor | None) -> Any:
     return pow_number(self if self.dtype is kind else self.to(kind), power=exponent, into=into)
 
 
-@method("__mod__")
-def remainder(self: Any, other: Any) -> Any:
-    """The remainder, with the sign of `other`."""
-    return remainder_(self, other, rounding="floor")
-
-
-@method()
-def fmod(self: Any, other: Any) -> Any:
-    """The remainder, with the sign of `self`."""
-    return fmod_(self, other, rounding="trunc")
-
-
-@method()
-def lerp(self: Tensor, end: Tensor, weight: Any) -> Any:
-    return lerp_tensor(self, end, weight) if isinstance(weight, Tensor) else lerp_number(self, end, weight=weight)
-
-
-@method()
-def lerp_(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    if isinstance(weight, Tensor):
-        lerp_tensor(self, end, weight, into=self)
-    else:
-        lerp_number(self, end, into=self, weight=weight)
-    return self
+@method(changes="lerp_")
+def lerp(self: Tensor, end: Tensor, weight: Any, into: Tensor | None = None) -> Any:
+    return (lerp_tensor if isinstance(weight, Tensor) else lerp_number)(self, end, weight, into=into)
 
 
 @method("__pos__")
 def positive(self: Tensor) -> Tensor:
     return self
+
+
+for _name, _reflected in {
+    "__rtruediv__": lambda self, other: reciprocal(self) * other,
+    "__rfloordiv__": lambda self, other: floor_divide(other, self),
+    "__rpow__": lambda self, other: pow(other, self),
+}.items():
+    setattr(Tensor, _name, _reflected)

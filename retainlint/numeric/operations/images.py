@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from retainlint.numeric.lacking import LackingUse
-from retainlint.numeric.operations.indexing import index_select
 from retainlint.numeric.operations.places import spread_at
 from retainlint.numeric.operations.products import matmul
 from retainlint.numeric.operations.registry import Operation, define
@@ -32,18 +31,17 @@ def _unshuffled(x: Any, by: int) -> Any:
     return apart.transpose(order).reshape(*lead, channels * by**2, height // by, width // by)
 
 
-shuffle_: Operation = define("pixel_shuffle", _shuffled, casts="same", self=lambda g, s: unshuffle_(g, by=s.by))
-unshuffle_: Operation = define("pixel_shuffle", _unshuffled, casts="same", self=lambda g, s: shuffle_(g, by=s.by))
+shuffle_: Operation = define("pixel_shuffle", _shuffled, self=lambda g, s: unshuffle_(g, by=s.by))
+unshuffle_: Operation = define("pixel_shuffle", _unshuffled, self=lambda g, s: shuffle_(g, by=s.by))
 nearest_: Operation = define(
     "interpolate",
-    lambda x, rows, columns: x[..., rows[:, None], columns],
-    casts="same",
+    lambda x, rows, across: x[..., rows[:, None], across],
     self=lambda g, s: _nearest_back(g, s),
 )
 
 
 def _nearest_back(g: Any, s: Any) -> Any:
-    return spread_at(g, s.shapes["self"], (..., s.rows[:, None], s.columns))
+    return spread_at(g, s.shapes["self"], (..., s.rows[:, None], s.across))
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:
@@ -67,8 +65,8 @@ def interpolate(
     wanted = list(size) if isinstance(size, (tuple, list)) else [size] * len(shape)
     places = [np.minimum(np.arange(want) * have // want, have - 1) for have, want in zip(shape, wanted)]
     if len(shape) == 1:
-        return index_select(input, 2, Tensor.of(places[0]))
-    return nearest_(input, rows=places[0], columns=places[1])
+        return input.index_select(2, Tensor.of(places[0]))
+    return nearest_(input, rows=places[0], across=places[1])
 
 
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Any:
@@ -85,7 +83,6 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
 affine_grid_: Operation = define(
     "affine_grid",
     lambda theta, base, shape: (base @ np.swapaxes(theta, 1, 2)).reshape(shape),
-    casts="same",
     theta=lambda g, s: matmul(reshape(g, len(g.array), -1, 2).transpose(1, 2), Tensor.of(s.base)),
 )
 
@@ -153,4 +150,4 @@ def _sample_back_grid(g: Any, s: Any) -> Any:
     return Tensor.of(made * np.array([(width - off) / 2, (height - off) / 2], made.dtype))
 
 
-sample_: Operation = define("grid_sample", _sample, casts="same", input=_sample_back_input, grid=_sample_back_grid)
+sample_: Operation = define("grid_sample", _sample, input=_sample_back_input, grid=_sample_back_grid)

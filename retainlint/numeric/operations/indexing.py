@@ -6,72 +6,70 @@ from typing import Any
 
 import numpy as np
 
+from retainlint.numeric import dtypes
 from retainlint.numeric.layout import wrap_dim
 from retainlint.numeric.operations.arithmetic import nothing
 from retainlint.numeric.operations.pieces import select_, slice_
 from retainlint.numeric.operations.places import added, index_, index_put, replaced, spread_at, without
-from retainlint.numeric.operations.registry import Operation, define
-from retainlint.numeric.tensor import Tensor, method
+from retainlint.numeric.operations.registry import Operation, define, promoted
+from retainlint.numeric.tensor import Tensor, method, put_there
 
-index_select_: Operation = define(
+
+def _mask_values(x: Any, mask: Any, value: Any) -> Any:
+    if mask.dtype.kind != "b":
+        kind = dtypes.of_array(mask).name
+        raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {kind}")
+    return np.where(mask, np.asarray(value, x.dtype), x)
+
+
+index_select = define(
     "index_select",
     lambda x, dim, index: np.take(x, index, dim),
-    casts="same",
+    methods="index_select",
     self=lambda g, s: spread_at(g, s.shapes["self"], (slice(None),) * s.dim + (s.index,)),
 )
-where_: Operation = define(
+where_: Operation = promoted(
     "where",
     lambda x, y, condition: np.where(condition, x, y),
     self=lambda g, s: where_(g, 0.0, condition=s.condition),
     other=lambda g, s: where_(0.0, g, condition=s.condition),
 )
-masked_fill_: Operation = define(
+masked_fill: Operation = define(
     "masked_fill",
-    lambda x, mask, value: np.where(mask, np.asarray(value, x.dtype), x),
-    casts="same",
+    _mask_values,
     in_memory=lambda x, mask, value: np.copyto(x, value, where=mask),
-    self=lambda g, s: masked_fill_(g, mask=s.mask, value=0),
+    methods="masked_fill",
+    changes="masked_fill_",
+    self=lambda g, s: masked_fill(g, s.mask, 0),
 )
-masked_select_: Operation = define(
+masked_select = define(  # the elements where the mask holds, in one dimension
     "masked_select",
-    lambda x, mask: x[mask],
-    casts="same",
-    self=lambda g, s: spread_at(g, s.shapes["self"], (s.mask,)),
+    lambda x, mask: x[np.broadcast_to(mask, x.shape)],
+    methods="masked_select",
+    self=lambda g, s: spread_at(g, s.shapes["self"], (np.broadcast_to(s.mask, s.shapes["self"]),)),
 )
-copy_back: Operation = define(
-    "copy_",
-    lambda x, src: np.broadcast_to(src, x.shape).astype(x.dtype),
-    casts="same",
-    self=nothing,
-    src=lambda g, s: g,
+copy_back = define(
+    "copy_", lambda x, src: np.broadcast_to(src, x.shape).astype(x.dtype), self=nothing, src=lambda g, s: g
 )
-fill_number: Operation = define("fill_", lambda x, value: np.full_like(x, value), casts="same", self=nothing)
-zero_back: Operation = define("zero_", np.zeros_like, casts="same", self=nothing, changes="zero_")
+fill_number = define("fill_", lambda x, value: np.full_like(x, value), self=nothing)
+zero_back = define("zero_", np.zeros_like, self=nothing, changes="zero_")
 
 
 @method()
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Take over the values of `src`; gradients flow to it from now on."""
-    try:
-        np.broadcast_shapes(src.array.shape, self.array.shape)
-        fits = np.broadcast_shapes(src.array.shape, self.array.shape) == self.array.shape
-    except ValueError:
-        fits = False
-    if not fits:
-        for back in range(1, max(self.array.ndim, src.array.ndim) + 1):
-            have = self.array.shape[-back] if back <= self.array.ndim else None
-            give = src.array.shape[-back] if back <= src.array.ndim else 1
-            if have is None or give not in (1, have):
-                if have is None:
-                    raise RuntimeError(
-                        f"output with shape {list(self.array.shape)} doesn't match the broadcast shape "
-                        f"{list(np.broadcast_shapes(src.array.shape, self.array.shape))}"
-                    )
-                raise RuntimeError(
-                    f"The expanded size of the tensor ({have}) must match the existing size ({give}) at non-singleton "
-                    f"dimension {self.array.ndim - back}.  Target sizes: {list(self.array.shape)}.  Tensor sizes: "
-                    f"{list(src.array.shape)}"
-                )
+    want, have = self.array.shape, src.array.shape
+    for back in range(1, max(len(want), len(have)) + 1):
+        size, give = (shape[-back] if back <= len(shape) else None for shape in (want, have))
+        if give is not None and size is None:
+            raise RuntimeError(
+                f"output with shape {list(want)} doesn't match the broadcast shape {list(np.broadcast_shapes(want, have))}"
+            )
+        if give not in (None, 1, size):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size}) must match the existing size ({give}) at non-singleton "
+                f"dimension {len(want) - back}.  Target sizes: {list(want)}.  Tensor sizes: {list(have)}"
+            )
     copy_back(self, src, into=self)
     return self
 
@@ -98,30 +96,6 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Any:
 
 
 @method()
-def masked_fill(self: Tensor, mask: Any, value: Any) -> Any:
-    return masked_fill_(self, mask=_mask(mask), value=value.item() if isinstance(value, Tensor) else value)
-
-
-def _mask(mask: Any) -> Any:
-    if mask.array.dtype.kind != "b":
-        raise RuntimeError("masked_fill only supports boolean masks, but got mask with dtype " + repr(mask.dtype)[6:])
-    return mask.array
-
-
-@method("masked_fill_")
-def _masked_fill_in_place(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    value = value.item() if isinstance(value, Tensor) else value
-    masked_fill_(self, into=self, mask=_mask(mask), value=value)
-    return self
-
-
-@method()
-def masked_select(self: Tensor, mask: Tensor) -> Any:
-    """The elements where the mask holds, in one dimension."""
-    return masked_select_(self, mask=np.broadcast_to(mask.array, self.array.shape))
-
-
-@method()
 def take(self: Tensor, index: Tensor) -> Any:
     """The elements with these numbers, counted through all dimensions."""
     size, numbers = self.array.size, index.array
@@ -131,11 +105,6 @@ def take(self: Tensor, index: Tensor) -> Any:
     if not self.array.ndim:
         return take(self.reshape(1), index)
     return index_(self, indices=np.unravel_index(numbers % max(size, 1), self.array.shape), node="TakeBackward0")
-
-
-@method()
-def index_select(self: Tensor, dim: int, index: Tensor) -> Any:
-    return index_select_(self, dim=wrap_dim(dim, self.array.ndim), index=index.array)
 
 
 @method()
@@ -253,26 +222,9 @@ def setitem(self: Tensor, item: Any, value: Any) -> None:
     index_put(self, source.to(self.dtype), into=self, indices=items, accumulate=False)
 
 
-gather_: Operation = define(
-    "gather",
-    lambda x, key: x[key],
-    casts="same",
-    self=lambda g, s: spread_at(g, s.shapes["self"], s.key),
-)
-scatter_: Operation = define(
-    "scatter",
-    replaced,
-    casts="same",
-    self=lambda g, s: without(g, s.index),
-    src=lambda g, s: gather_(g, key=s.index),
-)
-scatter_add_: Operation = define(
-    "scatter_add",
-    added,
-    casts="same",
-    self=lambda g, s: g,
-    src=lambda g, s: gather_(g, key=s.index),
-)
+gather_: Operation = define("gather", lambda x, key: x[key], self=lambda g, s: spread_at(g, s.shapes["self"], s.key))
+scatter_ = define("scatter", replaced, self=lambda g, s: without(g, s.index), src=lambda g, s: gather_(g, s.index))
+scatter_add_ = define("scatter_add", added, self=lambda g, s: g, src=lambda g, s: gather_(g, s.index))
 
 
 def _along(index: Any, dim: int) -> tuple[Any, ...]:
@@ -293,24 +245,23 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
     return gather_(self, key=_along(index.array, dim))
 
 
-def _scattering(operation: Operation, in_place: bool) -> Any:
-    def scattered(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None) -> Any:
+def _scattering(operation: Operation) -> Any:
+    def scattered(
+        self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, into: Tensor | None = None
+    ) -> Any:
         src = value if src is None else src
         key = _along(index.array, wrap_dim(dim, self.array.ndim))
         if isinstance(src, Tensor):
             source = src if src.array.shape == index.array.shape else src[tuple(slice(n) for n in index.array.shape)]
         else:
             source = Tensor.of(np.full(index.array.shape, src, self.array.dtype))
-        result = operation(self, source, into=self if in_place else None, index=key)
-        return self if in_place else result
+        return operation(self, source, key, into=into)
 
+    put_there(scattered, operation.name, f"{operation.name}_")
     return scattered
 
 
-scatter, scatter_add = (_scattering(operation, in_place=False) for operation in (scatter_, scatter_add_))
-Tensor.scatter, Tensor.scatter_add = scatter, scatter_add  # type: ignore[attr-defined]
-Tensor.scatter_ = _scattering(scatter_, in_place=True)  # type: ignore[attr-defined]
-Tensor.scatter_add_ = _scattering(scatter_add_, in_place=True)  # type: ignore[attr-defined]
+scatter, scatter_add = map(_scattering, (scatter_, scatter_add_))
 
 
 @method("index_add_")

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from retainlint.numeric import grad_mode
-from retainlint.numeric.layout import wrap_dim
 from retainlint.numeric.operations.elementwise import keeping, quiet
 from retainlint.numeric.operations.places import spread_at
-from retainlint.numeric.operations.registry import Operation, define
-from retainlint.numeric.tensor import Tensor, method
+from retainlint.numeric.operations.registry import define
+from retainlint.numeric.tensor import Tensor
 
 
 def _softmax(x: Any, dim: int) -> Any:
@@ -33,22 +32,17 @@ def _softmax_back(g: Any, s: Any) -> Any:
     return scaled - s.result * scaled.sum(s.dim, keepdim=True)
 
 
-softmax_: Operation = define("softmax", quiet(_softmax), casts="float", self=_softmax_back)
-log_softmax_: Operation = define(
+softmax = define("softmax", quiet(_softmax), casts="float", extra="dtype", methods="softmax", self=_softmax_back)
+log_softmax = define(
     "log_softmax",
     quiet(_log_softmax),
     casts="float",
+    extra="dtype",
+    methods="log_softmax",
     self=lambda g, s: g - s.result.exp() * g.sum(s.dim, keepdim=True),
 )
-dropout_: Operation = define(
-    "dropout", lambda x, noise: x * noise, casts="same", self=lambda g, s: g * Tensor.of(s.noise)
-)
-embedding_: Operation = define(
-    "embedding",
-    lambda weight, _, at, skip: weight[at],
-    casts="same",
-    weight=lambda g, s: _embedding_back(g, s),
-)
+dropout_ = define("dropout", lambda x, noise: x * noise, extra="inplace", self=lambda g, s: g * Tensor.of(s.noise))
+embedding_ = define("embedding", lambda weight, _, at, skip: weight[at], weight=lambda g, s: _embedding_back(g, s))
 
 
 def _embedding_back(g: Any, s: Any) -> Any:
@@ -56,16 +50,6 @@ def _embedding_back(g: Any, s: Any) -> Any:
     if s.skip is not None:
         g = g * Tensor.of((places != s.skip).astype(g.array.dtype)[..., None])
     return spread_at(g, s.shapes["weight"], (places,))
-
-
-@method()
-def softmax(self: Tensor, dim: int, dtype: Any = None) -> Any:
-    return softmax_(self if dtype is None else self.to(dtype), dim=wrap_dim(dim, self.array.ndim))
-
-
-@method()
-def log_softmax(self: Tensor, dim: int, dtype: Any = None) -> Any:
-    return log_softmax_(self if dtype is None else self.to(dtype), dim=wrap_dim(dim, self.array.ndim))
 
 
 def _axes(x: Any, count: int) -> tuple[int, ...]:
@@ -115,10 +99,9 @@ def _statistics(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:
     return mean, 1 / np.sqrt(np.square(x - mean).mean(axis=axes, keepdims=True) + eps)
 
 
-layer_norm_: Operation = define(
+layer_norm_ = define(
     "layer_norm",
     _layer_norm,
-    casts="same",
     input=_layer_norm_back,
     weight=lambda g, s: (
         g * _unit(s.input, list(range(len(s.shapes["input"]) - s.count, len(s.shapes["input"]))), s)
@@ -156,10 +139,9 @@ def _batch_norm_weight(g: Any, s: Any) -> Any:
     return (g * ((s.input - Tensor.of(mean)) * Tensor.of(1 / np.sqrt(var + s.eps)))).sum(dims)
 
 
-batch_norm_: Operation = define(
+batch_norm_ = define(
     "batch_norm",
     lambda x, weight, bias, _, __, mean, var, training, eps, stats: _batch_norm(x, weight, bias, mean, var, eps),
-    casts="same",
     input=_batch_norm_back,
     weight=_batch_norm_weight,
     bias=lambda g, s: g.sum(_others(s.shapes["input"])),

@@ -10,10 +10,9 @@ import numpy as np
 from retainlint.numeric.operations.arithmetic import paired
 from retainlint.numeric.operations.elementwise import keeping, log_sigmoid, mask, sigmoid
 from retainlint.numeric.operations.indexing import where
-from retainlint.numeric.operations.layers import log_softmax
 from retainlint.numeric.operations.pieces import broadcast_tensors
 from retainlint.numeric.operations.places import spread_at
-from retainlint.numeric.operations.registry import Formula, Operation, define
+from retainlint.numeric.operations.registry import Formula, Operation, define, promoted
 from retainlint.numeric.tensor import Tensor
 
 
@@ -40,10 +39,8 @@ def pairwise(name: str, loss: Any, self: Formula, target: Formula | None = None)
 
         return back
 
-    vjps = {"self": scaled(self)} | ({"target": scaled(target)} if target is not None else {})
-    made = define(name, forward)
-    made.vjps.update(vjps)
-    return made
+    vjps: dict[str, Any] = {"self": scaled(self)} | ({"target": scaled(target)} if target is not None else {})
+    return promoted(name, forward, **vjps)
 
 
 def _smooth(x: Any, y: Any, beta: float) -> Any:
@@ -246,7 +243,6 @@ def poisson_nll_loss(
 nll_: Operation = define(
     "nll_loss",
     lambda x, _, picked, weights, reduction, total: _nll(x, picked, weights, reduction, total),
-    casts="same",
     self=lambda g, s: _nll_back(g, s),
 )
 
@@ -317,7 +313,7 @@ def cross_entropy(
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, axis)
     if target.dtype.is_floating_point:
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.legacy}")
-    logs = log_softmax(input, axis)
+    logs = input.log_softmax(axis)
     hard = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
     if not label_smoothing:
         return hard
@@ -336,7 +332,7 @@ def cross_entropy(
 
 
 def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Any, reduction: str, smoothing: float, axis: int) -> Any:
-    logs = log_softmax(input, axis)
+    logs = input.log_softmax(axis)
     if smoothing:
         target = target * (1 - smoothing) + smoothing / input.array.shape[axis]
     values = -(logs * target)

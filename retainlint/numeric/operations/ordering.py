@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from retainlint.numeric.layout import dims_of, wrap_dim
+from retainlint.numeric.layout import wrap_dim
 from retainlint.numeric.operations.arithmetic import maximum, minimum
 from retainlint.numeric.operations.places import spread_at
 from retainlint.numeric.operations.reductions import chosen, reduced, spread
-from retainlint.numeric.operations.registry import Operation, define
+from retainlint.numeric.operations.registry import define
 from retainlint.numeric.operations.shapes import expand, reshape
 from retainlint.numeric.tensor import Tensor, method
 
@@ -66,28 +66,23 @@ def _pick(x: Any, indices: Any, dim: int, keepdim: bool) -> Any:
     return found if keepdim or not x.ndim else found.squeeze(dim)
 
 
-max_all: Operation = define(
-    "max", reduced(lambda x, dims, keep: x.max(axis=dims, keepdims=keep)), casts="same", self=_one_back
-)
-min_all: Operation = define(
-    "min", reduced(lambda x, dims, keep: x.min(axis=dims, keepdims=keep)), casts="same", self=_one_back
-)
-amax_: Operation = define(
-    "amax", reduced(lambda x, dims, keep: x.max(axis=dims, keepdims=keep)), casts="same", self=_extreme_back
-)
-amin_: Operation = define(
-    "amin", reduced(lambda x, dims, keep: x.min(axis=dims, keepdims=keep)), casts="same", self=_extreme_back
-)
-median_all: Operation = define(
-    "median",
-    reduced(lambda x, dims, keep: np.sort(x, None)[(x.size - 1) // 2]),
-    casts="same",
-    self=_one_back,
-)
-max_dim: Operation = define("max_dim", _pick, casts="same", self=_kept_back)
-min_dim: Operation = define("min_dim", _pick, casts="same", self=_kept_back)
-sort_: Operation = define("sort", _pick, casts="same", self=_kept_back)
-topk_: Operation = define("topk", _pick, casts="same", self=_kept_back)
+def _largest(x: Any, dims: Any = None, keepdim: bool = False) -> Any:
+    return x.max(axis=dims, keepdims=keepdim)
+
+
+def _smallest(x: Any, dims: Any = None, keepdim: bool = False) -> Any:
+    return x.min(axis=dims, keepdims=keepdim)
+
+
+max_all = define("max", reduced(_largest), self=_one_back)
+min_all = define("min", reduced(_smallest), self=_one_back)
+amax = define("amax", reduced(_largest), methods="amax", self=_extreme_back)
+amin = define("amin", reduced(_smallest), methods="amin", self=_extreme_back)
+median_all = define("median", reduced(lambda x, dims=None: np.sort(x, None)[(x.size - 1) // 2]), self=_one_back)
+max_dim = define("max_dim", _pick, self=_kept_back)
+min_dim = define("min_dim", _pick, self=_kept_back)
+sort_ = define("sort", _pick, self=_kept_back)
+topk_ = define("topk", _pick, self=_kept_back)
 
 
 def _argextreme(self: Tensor, find: Any, dim: int | None, keepdim: bool) -> Tensor:
@@ -125,7 +120,7 @@ def _extreme(self: Tensor, other: Any, dim: Any, keepdim: bool, largest: bool) -
                 f"{'max' if largest else 'min'}(): Expected reduction dim to be specified for input.numel() == 0. "
                 "Specify the reduction dim with the 'dim' argument."
             )
-        return (max_all if largest else min_all)(self, dims=tuple(range(self.array.ndim)), keepdim=False)
+        return (max_all if largest else min_all)(self)
     if largest:
         return _along_dim(max_dim, MaxResult, self, np.argmax, dim, keepdim)
     return _along_dim(min_dim, MinResult, self, np.argmin, dim, keepdim)
@@ -144,21 +139,10 @@ def min(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = No
 
 
 @method()
-def amax(self: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
-    """The largest elements over some dimensions; equal ones share the gradient."""
-    return amax_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
-
-
-@method()
-def amin(self: Tensor, dim: Any = (), keepdim: bool = False) -> Any:
-    return amin_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
-
-
-@method()
 def median(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower median; or along a dimension, with its place."""
     if dim is None:
-        return median_all(self, dims=tuple(range(self.array.ndim)), keepdim=False)
+        return median_all(self)
 
     def find(x: Any, axis: int, keepdims: bool) -> Any:
         return np.take(np.argsort(x, axis, kind="stable"), [(x.shape[axis] - 1) // 2], axis)

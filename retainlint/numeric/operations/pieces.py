@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from retainlint.numeric.layout import dims_of, sizes, wrap_dim
+from retainlint.numeric.layout import sizes, wrap_dim
 from retainlint.numeric.operations.places import put, zeros_of
-from retainlint.numeric.operations.registry import Operation, define
-from retainlint.numeric.operations.shapes import clone_, expand, reshape
+from retainlint.numeric.operations.registry import Operation, define, promoted
+from retainlint.numeric.operations.shapes import clone, expand, reshape
 from retainlint.numeric.tensor import Tensor, method
 
 
-def _diagonal(x: Any, offset: int, one: int, other: int) -> Any:
-    planes = np.moveaxis(x, (one, other), (-2, -1))
+def _diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    planes = np.moveaxis(x, (dim1, dim2), (-2, -1))
     planes = planes[..., :, offset:] if offset >= 0 else planes[..., -offset:, :]
     shape = (*planes.shape[:-2], min(planes.shape[-2:]))
     steps = (*planes.strides[:-2], planes.strides[-2] + planes.strides[-1])
@@ -29,29 +29,16 @@ def _slice_back(g: Any, s: Any) -> Any:
     return put(zeros_of(shape, g), g, places=where)
 
 
-select_: Operation = define("select", lambda x, key: x[key], casts="same", view=True, self=_slice_back)
-slice_: Operation = define("slice", lambda x, key: x[key], casts="same", view=True, self=_slice_back)
-unbind_: Operation = define(
+select_ = define("select", lambda x, key: x[key], view=True, self=_slice_back)
+slice_ = define("slice", lambda x, key: x[key], view=True, self=_slice_back)
+unbind_ = define(
     "unbind",
-    lambda x, dim: [x[(slice(None),) * dim + (i, ...)] for i in range(x.shape[dim])],
-    casts="same",
+    lambda x, dim=0: [x[(slice(None),) * dim + (i, ...)] for i in range(x.shape[dim])],
     view=True,
     self=lambda g, s: _unbind_back(g, s),
 )
-split_: Operation = define(
-    "split",
-    lambda x, keys, dim: [x[key] for key in keys],
-    casts="same",
-    view=True,
-    self=lambda g, s: _split_back(g, s),
-)
-diagonal_: Operation = define(
-    "diag",
-    lambda x, offset=0, one=0, other=1: _diagonal(x, offset, one, other),
-    casts="same",
-    view=True,
-    self=lambda g, s: _diagonal_back(g, s),
-)
+split_ = define("split", lambda x, keys, dim: [x[key] for key in keys], view=True, self=lambda g, s: _split_back(g, s))
+diagonal = define("diag", _diagonal, view=True, methods="diagonal", self=lambda g, s: _diagonal_back(g, s))
 
 
 def _unbind_back(g: Any, s: Any) -> Any:
@@ -73,7 +60,7 @@ def _split_back(g: Any, s: Any) -> Any:
 def _diagonal_back(g: Any, s: Any) -> Any:
     shape = s.shapes["self"]
     numbers = np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
-    where = np.diagonal(numbers, s.get("offset", 0), s.get("one", 0), s.get("other", 1))
+    where = np.diagonal(numbers, s.offset, s.dim1, s.dim2)
     return put(zeros_of(shape, g), g, places=where)
 
 
@@ -98,7 +85,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Any:
 
 @method()
 def unbind(self: Tensor, dim: int = 0) -> tuple[Any, ...]:
-    found = unbind_(self, dim=wrap_dim(dim, self.array.ndim))
+    found = unbind_(self, dim)
     return tuple(found) if isinstance(found, tuple) else (found,)
 
 
@@ -132,16 +119,10 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Any, ...]:
 
 
 @method()
-def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    ndim = self.array.ndim
-    return diagonal_(self, offset=offset, one=wrap_dim(dim1, ndim), other=wrap_dim(dim2, ndim))
-
-
-@method()
 def diag(self: Tensor, diagonal: int = 0) -> Any:
     """The diagonal of a matrix, copied; or the matrix with this diagonal."""
     if self.array.ndim == 2:
-        return clone_(diagonal_(self, offset=diagonal))
+        return clone(self.diagonal(diagonal))
     side = self.array.size + abs(diagonal)
     numbers = np.arange(side * side).reshape(side, side)
     return put(zeros_of((side, side), self), self, places=np.diagonal(numbers, diagonal))
@@ -152,26 +133,21 @@ def _cat_back(g: Any, s: Any) -> Any:
     return [g.narrow(s.dim, a, b - a) if s.real[i] else None for i, (a, b) in enumerate(zip(ends, ends[1:]))]
 
 
-cat_: Operation = define("cat", lambda arrays, dim, lengths, real: _joined(arrays, dim, real), tensors=_cat_back)
-stack_: Operation = define("stack", lambda arrays, dim: np.stack(arrays, dim), tensors=lambda g, s: g.unbind(s.dim))
-flip_: Operation = define(
-    "flip", lambda x, dims: np.flip(x, dims).copy(), casts="same", self=lambda g, s: flip(g, s.dims)
-)
-roll_: Operation = define(
+cat_ = promoted("cat", lambda arrays, dim, lengths, real: _joined(arrays, dim, real), tensors=_cat_back)
+stack_ = promoted("stack", lambda arrays, dim: np.stack(arrays, dim), tensors=lambda g, s: g.unbind(s.dim))
+flip_ = define("flip", lambda x, dims: np.flip(x, dims).copy(), self=lambda g, s: flip(g, s.dims))
+roll_ = define(
     "roll",
     lambda x, shifts, dims: np.roll(x, shifts, dims),
-    casts="same",
     self=lambda g, s: roll(g, [-shift for shift in s.shifts], s.dims),
 )
-triu_: Operation = define(
-    "triu", lambda x, diagonal: np.triu(x, diagonal), casts="same", self=lambda g, s: triu(g, s.diagonal)
+triu: Operation = define(
+    "triu", lambda x, diagonal=0: np.triu(x, diagonal), methods="triu", self=lambda g, s: triu(g, s.diagonal)
 )
-tril_: Operation = define(
-    "tril", lambda x, diagonal: np.tril(x, diagonal), casts="same", self=lambda g, s: tril(g, s.diagonal)
+tril: Operation = define(
+    "tril", lambda x, diagonal=0: np.tril(x, diagonal), methods="tril", self=lambda g, s: tril(g, s.diagonal)
 )
-repeat_: Operation = define(
-    "repeat", lambda x, times: np.tile(x, times), casts="same", self=lambda g, s: _repeat_back(g, s)
-)
+repeat_ = define("repeat", lambda x, times: np.tile(x, times), self=lambda g, s: _repeat_back(g, s))
 
 
 def _joined(arrays: list[Any], dim: int, real: list[bool]) -> Any:
@@ -241,7 +217,7 @@ def vstack(tensors: Sequence[Tensor]) -> Any:
 
 @method()
 def flip(self: Tensor, *dims: Any) -> Any:
-    return flip_(self, dims=dims_of(sizes(dims), self.array.ndim))
+    return flip_(self, sizes(dims))
 
 
 @method()
@@ -252,22 +228,12 @@ def roll(self: Tensor, shifts: Any, dims: Any = None) -> Any:
     if not self.array.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     shift = list(shifts) if isinstance(shifts, (tuple, list)) else [shifts]
-    return roll_(self, shifts=shift, dims=dims_of(dims, self.array.ndim))
-
-
-@method()
-def triu(self: Tensor, diagonal: int = 0) -> Any:
-    return triu_(self, diagonal=diagonal)
-
-
-@method()
-def tril(self: Tensor, diagonal: int = 0) -> Any:
-    return tril_(self, diagonal=diagonal)
+    return roll_(self, shift, dims)
 
 
 @method()
 def repeat(self: Tensor, *times: Any) -> Any:
-    return repeat_(self, times=sizes(times))
+    return repeat_(self, sizes(times))
 
 
 @method()

@@ -43,29 +43,24 @@ def _index_put(x: Any, values: Any, indices: Any, accumulate: bool) -> Any:
 take: Operation = define(
     "as_strided",
     lambda x, places: x.reshape(-1)[places],
-    casts="same",
     self=lambda g, s: g._at_numbers(s.shapes["self"], s.places),
 )
 put: Operation = define(
     "as_strided_scatter",
     _put,
-    casts="same",
     self=lambda g, s: put(g, zeros_of(s.places.shape, g), places=s.places),
     src=lambda g, s: take(g, places=s.places),
 )
 
 # Indices as numpy has them.
 
-add_at: Operation = define(
-    "index_put", added, casts="same", self=lambda g, s: g, values=lambda g, s: index_(g, indices=s.index)
-)
+add_at: Operation = define("index_put", added, self=lambda g, s: g, values=lambda g, s: index_(g, indices=s.index))
 index_: Operation = define(
-    "index", lambda x, indices: x[indices], casts="same", self=lambda g, s: spread_at(g, s.shapes["self"], s.indices)
+    "index", lambda x, indices: x[indices], self=lambda g, s: spread_at(g, s.shapes["self"], s.indices)
 )
 index_put: Operation = define(
     "index_put",
     _index_put,
-    casts="same",
     in_memory=lambda x, values, indices, accumulate: x.__setitem__(indices, values),
     self=lambda g, s: g if s.accumulate else without(g, s.indices),
     values=lambda g, s: index_(g, indices=s.indices),

@@ -53,13 +53,10 @@ def over_windows(row: str) -> Operation:
     def backward(g: Any, s: Any) -> Any:
         return back(g, s.self, windows=s.windows, scale=s.scale, name=s.name, node=f"{s.name}BackwardBackward0")
 
-    forward = define(
-        row, lambda x, windows, scale, name: _scaled(_summed(x, windows), scale), casts="same", self=backward
-    )
+    forward = define(row, lambda x, windows, scale, name: _scaled(_summed(x, windows), scale), self=backward)
     back = define(
         f"{row}_backward",
         lambda g, x, windows, scale, name: _spread(_scaled(g, scale), windows, x.shape),
-        casts="same",
         grad=lambda g, s: forward(g, windows=s.windows, scale=s.scale, name=s.name, node=f"{s.name}Backward0"),
         self=lambda g, s: Tensor.of(np.zeros_like(g.array)),
     )
@@ -70,7 +67,6 @@ pad_reflect_: Operation = over_windows("pad_reflect")
 constant_: Operation = define(
     "pad",
     lambda x, widths, value: _constant(x, widths, value),
-    casts="same",
     self=lambda g, s: constant_(g, widths=[(-before, -after) for before, after in s.widths], value=0),
 )
 

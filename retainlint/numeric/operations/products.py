@@ -76,15 +76,13 @@ def _bmm(left: Any, right: Any) -> Any:
 mm: Operation = define(
     "mm",
     _mm,
-    casts="same",
-    self=lambda g, s: t(mm(s.mat2, t(g))) if "self" in s.get("columns", ()) else mm(g, t(s.mat2)),
-    mat2=lambda g, s: t(mm(t(g), s.self)) if "mat2" in s.get("columns", ()) else mm(t(s.self), g),
+    self=lambda g, s: t(mm(s.mat2, t(g))) if "self" in s.columns else mm(g, t(s.mat2)),
+    mat2=lambda g, s: t(mm(t(g), s.self)) if "mat2" in s.columns else mm(t(s.self), g),
     methods="mm",
 )
 mv: Operation = define(
     "mv",
     _mv,
-    casts="same",
     self=lambda g, s: outer(g, s.vec),
     vec=lambda g, s: mv(t(s.self), g),
     methods="mv",
@@ -92,7 +90,6 @@ mv: Operation = define(
 dot: Operation = define(
     "dot",
     _dot,
-    casts="same",
     self=lambda g, s: g * s.tensor,
     tensor=lambda g, s: g * s.self,
     methods="dot",
@@ -100,7 +97,6 @@ dot: Operation = define(
 bmm: Operation = define(
     "bmm",
     _bmm,
-    casts="same",
     self=lambda g, s: bmm(g, _t(s.mat2)),
     mat2=lambda g, s: bmm(_t(s.self), g),
     methods="bmm",
@@ -110,17 +106,16 @@ addmm: Operation = define(
     lambda bias, left, right, beta=1, alpha=1: (
         bias * beta + _mm(left, right) * alpha if (beta, alpha) != (1, 1) else _mm(left, right) + bias
     ),
-    casts="same",
-    self=lambda g, s: g if s.get("beta", 1) == 1 else g * s.beta,
-    mat1=lambda g, s: _times(t(mm(s.mat2, t(g))) if "mat1" in s.get("columns", ()) else mm(g, t(s.mat2)), s),
-    mat2=lambda g, s: _times(t(mm(t(g), s.mat1)) if "mat2" in s.get("columns", ()) else mm(t(s.mat1), g), s),
+    self=lambda g, s: g if s.beta == 1 else g * s.beta,
+    mat1=lambda g, s: _times(t(mm(s.mat2, t(g))) if "mat1" in s.columns else mm(g, t(s.mat2)), s),
+    mat2=lambda g, s: _times(t(mm(t(g), s.mat1)) if "mat2" in s.columns else mm(t(s.mat1), g), s),
     methods="addmm",
     changes="addmm_",
 )
 
 
 def _times(product: Any, s: Any) -> Any:
-    return product if s.get("alpha", 1) == 1 else product * s.alpha
+    return product if s.alpha == 1 else product * s.alpha
 
 
 @method("ger")
@@ -316,25 +311,22 @@ def _solve_self(g: Any, s: Any) -> Any:
     return -matmul(other, _t(result))
 
 
-cholesky_: Operation = define("cholesky", _cholesky, casts="same", self=_cholesky_back)
+cholesky_: Operation = define("cholesky", _cholesky, self=_cholesky_back)
 inverse: Operation = define(
     "inverse",
     _inverse,
-    casts="same",
     self=lambda g, s: -matmul(_t(s.result), matmul(g, _t(s.result))),
     methods="inverse",
 )
 solve_: Operation = define(
     "solve",
     lambda a, b, vector: np.linalg.solve(a, b[..., None])[..., 0] if vector else np.linalg.solve(a, b),
-    casts="same",
     self=_solve_self,
     other=_solve_other,
 )
 logdet: Operation = define(
     "logdet",
     lambda x: np.asarray(np.linalg.slogdet(x)[1]),
-    casts="same",
     self=lambda g, s: unsqueeze(unsqueeze(g, -1), -1) * _t(inverse(s.self)),
     methods="logdet",
 )

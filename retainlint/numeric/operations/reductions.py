@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from retainlint.numeric import dtypes
-from retainlint.numeric.layout import dims_of, wrap_dim
+from retainlint.numeric.layout import wrap_dim
 from retainlint.numeric.operations.elementwise import keeping, mask, quiet
 from retainlint.numeric.operations.pieces import cat, flip
 from retainlint.numeric.operations.registry import Operation, define
@@ -63,7 +64,7 @@ def _std_back(g: Any, s: Any) -> Any:
     return _var_back(half, s)
 
 
-def _logsumexp(x: Any, dims: Any, keepdim: bool) -> Any:
+def _logsumexp(x: Any, dims: Any, keepdim: bool = False) -> Any:
     top = x.max(axis=dims, keepdims=True)
     top = np.where(np.isfinite(top), top, 0)
     found = np.log(np.exp(x - top).sum(dims, keepdims=True)) + top
@@ -79,84 +80,67 @@ def chosen(x: Any, result: Any, dims: tuple[int, ...]) -> Any:
 
 def reduced(function: Any) -> Any:
     """A reduction that always gives an array."""
-    return quiet(lambda x, dims, keepdim, **params: np.asarray(function(x, dims, keepdim, **params)))
+    return quiet(wraps(function)(lambda *args, **params: np.asarray(function(*args, **params))))
 
 
-sum_: Operation = define("sum", reduced(lambda x, dims, keep: x.sum(dims, keepdims=keep)), casts="same", self=_back)
-mean_: Operation = define(
+def _mean(x: Any, dims: Any = None, keepdim: bool = False) -> Any:
+    if x.dtype.kind != "f":
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            + dtypes.of_array(x).legacy
+        )
+    return x.mean(dims, keepdims=keepdim)
+
+
+sum: Operation = define(
+    "sum",
+    reduced(lambda x, dims=None, keepdim=False: x.sum(dims, keepdims=keepdim)),
+    casts="wide",
+    numbered=True,
+    extra="dtype",
+    methods="sum",
+    self=_back,
+)
+mean: Operation = define(
     "mean",
-    reduced(lambda x, dims, keep: x.mean(dims, keepdims=keep)),
-    casts="same",
+    reduced(_mean),
+    numbered=True,
+    extra="dtype",
+    methods="mean",
     self=lambda g, s: _back(g, s) / _count(s.shapes["self"], s.dims),
 )
-prod_: Operation = define(
-    "prod", reduced(lambda x, dims, keep: x.prod(dims, keepdims=keep)), casts="same", self=_prod_back
+prod: Operation = define(
+    "prod",
+    reduced(lambda x, dims=None, keepdim=False: x.prod(dims, keepdims=keepdim)),
+    casts="wide",
+    numbered=True,
+    extra="dtype",
+    methods="prod",
+    self=_prod_back,
 )
-var_: Operation = define(
-    "var",
-    reduced(lambda x, dims, keep, correction: x.var(axis=dims, keepdims=keep, ddof=correction)),
-    casts="same",
-    self=_var_back,
+var_ = define(
+    "var", reduced(lambda x, dims, keepdim, correction: x.var(dims, keepdims=keepdim, ddof=correction)), self=_var_back
 )
-std_: Operation = define(
-    "std",
-    reduced(lambda x, dims, keep, correction: x.std(axis=dims, keepdims=keep, ddof=correction)),
-    casts="same",
-    self=_std_back,
+std_ = define(
+    "std", reduced(lambda x, dims, keepdim, correction: x.std(dims, keepdims=keepdim, ddof=correction)), self=_std_back
 )
-logsumexp_: Operation = define(
+logsumexp: Operation = define(
     "logsumexp",
     reduced(_logsumexp),
     casts="float",
+    methods="logsumexp",
     self=lambda g, s: _back(g, s) * (s.self - spread(s.result, s.shapes["self"], s.dims, s.keepdim)).exp(),
 )
-nansum_: Operation = define(
+nansum = define(
     "nansum",
-    reduced(lambda x, dims, keep: np.nansum(x, dims, keepdims=keep)),
-    casts="same",
+    reduced(lambda x, dims=None, keepdim=False: np.nansum(x, dims, keepdims=keepdim)),
+    extra="dtype",
+    methods="nansum",
     self=lambda g, s: _back(g, s) * mask(g, ~np.isnan(s.self.array)),
 )
-trace_: Operation = define(
-    "trace", np.trace, casts="same", self=lambda g, s: g * Tensor.of(np.eye(*s.shapes["self"], dtype=g.array.dtype))
+trace = define(
+    "trace", np.trace, methods="trace", self=lambda g, s: g * Tensor.of(np.eye(*s.shapes["self"], dtype=g.array.dtype))
 )
-
-
-def summable(self: Tensor, kind: Any) -> Tensor:
-    if kind is not None:
-        made: Tensor = self.to(kind)
-        return made
-    return self if self.dtype.is_floating_point else self.to(dtypes.int64)
-
-
-@method()
-def sum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:
-    dim = axis if dim is None else dim
-    node = "SumBackward0" if dim is None else "SumBackward1"
-    return sum_(summable(self, dtype), dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
-
-
-@method()
-def mean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:
-    dim = axis if dim is None else dim
-    start = self if dtype is None else self.to(dtype)
-    if not start.dtype.is_floating_point:
-        raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
-            + start.dtype.legacy
-        )
-    node = "MeanBackward0" if dim is None else "MeanBackward1"
-    return mean_(start, dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
-
-
-@method()
-def nansum(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    return nansum_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
-
-
-@method()
-def prod(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    node = "ProdBackward0" if dim is None else "ProdBackward1"
-    return prod_(summable(self, dtype), dims=dims_of(dim, self.array.ndim), keepdim=keepdim, node=node)
 
 
 def _spread_call(operation: Any, self: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
@@ -165,7 +149,7 @@ def _spread_call(operation: Any, self: Tensor, dim: Any, unbiased: Any, correcti
     if not self.dtype.is_floating_point:
         raise RuntimeError(f"{operation.name} only support floating-point and complex dtypes")
     by = (1 if correction is None else correction) if unbiased is None else int(unbiased)
-    return operation(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim, correction=by)
+    return operation(self, dim, keepdim, by)
 
 
 @method()
@@ -177,16 +161,6 @@ def var(self: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = Fal
 @method()
 def std(self: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
     return _spread_call(std_, self, dim, unbiased, correction, keepdim)
-
-
-@method()
-def logsumexp(self: Tensor, dim: Any, keepdim: bool = False) -> Any:
-    return logsumexp_(self, dims=dims_of(dim, self.array.ndim), keepdim=keepdim)
-
-
-@method()
-def trace(self: Tensor) -> Any:
-    return trace_(self)
 
 
 def _truth(self: Tensor, find: Any, dim: Any, keepdim: bool) -> Tensor:
@@ -226,7 +200,7 @@ def unique(self: Tensor, sorted: bool = True, return_inverse: bool = False, retu
 
 
 def _norm_back(g: Any, s: Any) -> Any:
-    shape, p, x = s.shapes["self"], s.order, s.self
+    shape, p, x = s.shapes["self"], _order(s.p), s.self
     norm = spread(s.result, shape, s.dims, s.keepdim)
     grad = spread(g, shape, s.dims, s.keepdim)
     if p == 2:
@@ -239,8 +213,12 @@ def _norm_back(g: Any, s: Any) -> Any:
     return grad * (x * x.abs() ** (p - 2) / norm ** (p - 1)).masked_fill(norm == 0, 0)
 
 
-def _norm(x: Any, dims: Any, keepdim: bool, order: float) -> Any:
-    size = np.abs(x)
+def _order(p: Any) -> float:
+    return 2.0 if p in ("fro", None) else float(p)
+
+
+def _norm(x: Any, p: Any = "fro", dims: Any = None, keepdim: bool = False) -> Any:
+    size, order = np.abs(x), _order(p)
     if order == 2:
         return np.sqrt((x * x).sum(dims, keepdims=keepdim))
     if math.isinf(order):
@@ -250,15 +228,7 @@ def _norm(x: Any, dims: Any, keepdim: bool, order: float) -> Any:
     return (size**order).sum(dims, keepdims=keepdim) ** (1 / order)
 
 
-norm_: Operation = define("norm", reduced(_norm), casts="float", self=_norm_back)
-
-
-@method()
-def norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """The p-norm over some dimensions, or of all elements."""
-    order = 2.0 if p in ("fro", None) else float(p)
-    start = self if dtype is None else self.to(dtype)
-    return norm_(start, dims=dims_of(dim, self.array.ndim), keepdim=keepdim, order=order)
+norm: Operation = define("norm", reduced(_norm), casts="float", extra="dtype", methods="norm", self=_norm_back)
 
 
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -271,7 +241,7 @@ def dist(self: Tensor, other: Tensor, p: float = 2) -> Any:
 
 
 def _cumprod_back(g: Any, s: Any) -> Any:
-    (dim,) = s.dims
+    dim = s.dim
     if s.self.array.size <= 1 or s.shapes["self"][dim] == 1:
         return g
     if not (s.self.array == 0).any():
@@ -292,22 +262,19 @@ def _reverse_cumsum(g: Any, dim: int) -> Any:
     return flip(cumsum(flip(g, dim), dim), dim)
 
 
-cumsum_: Operation = define(
+cumsum: Operation = define(
     "cumsum",
     lambda x, dim: np.cumsum(x, dim) if x.ndim else x.copy(),
-    casts="same",
+    casts="wide",
+    extra="dtype",
+    methods="cumsum",
     self=lambda g, s: _reverse_cumsum(g, s.dim),
 )
-cumprod_: Operation = define(
-    "cumprod", lambda x, dims: np.cumprod(x, dims[0]) if x.ndim else x.copy(), casts="same", self=_cumprod_back
+cumprod: Operation = define(
+    "cumprod",
+    lambda x, dim: np.cumprod(x, dim) if x.ndim else x.copy(),
+    casts="wide",
+    extra="dtype",
+    methods="cumprod",
+    self=_cumprod_back,
 )
-
-
-@method()
-def cumsum(self: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    return cumsum_(summable(self, dtype), dim=wrap_dim(dim, self.array.ndim))
-
-
-@method()
-def cumprod(self: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    return cumprod_(summable(self, dtype), dims=(wrap_dim(dim, self.array.ndim),))

@@ -5,12 +5,21 @@
 `g` is the gradient of the result, `s` what was saved: tensors by the names that saves.py gives them (a formula can't
 see what its row doesn't save), the operation's parameters, `s.shapes`, and `columns`, the matrices among its inputs that
 lie column by column.
+
+The parameters are those that the forward takes behind the arrays, and are given as torch's functions have them: by place
+or by name. The forward sees dimensions counted from 0 (`dim`, `dim0`..., and `dims` for several, all if none are given),
+and the arrays of tensors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,9 +29,9 @@ from retainlint.autograd.saves import rows
 from retainlint.numeric import dtypes
 from retainlint.numeric.dtypes import Array, dtype
 from retainlint.numeric.lacking import LackingUse
-from retainlint.numeric.layout import by_columns, overlaps, partly_shared, same_data
+from retainlint.numeric.layout import by_columns, dims_of, overlaps, partly_shared, same_data, wrap_dim
 from retainlint.numeric.tape import Grads, Recording, Saved, changed, needing
-from retainlint.numeric.tensor import Tensor
+from retainlint.numeric.tensor import Tensor, put_there
 from retainlint.numeric.views import as_view, check_change, rebase
 
 Formula = Callable[..., Any]
@@ -37,21 +46,34 @@ DEFINED: set[str] = set()
 """The rows of saves.py that have numbers."""
 
 
+@dataclass(eq=False)
 class Operation:
     """One differentiable operation. `casts` tells what its inputs become first: "same" leaves them, "promote" makes
-    them one dtype, "float" one floating dtype. The result of a `view` shares the first input's memory."""
+    them one dtype, "float" one floating dtype; "wide" makes integers have 64 bits. The result of a `view` shares the first input's
+    memory. The node of a `numbered` one ends in 1 where dimensions are named. `extra` is what it takes behind the forward's
+    parameters: `inplace`; `dtype`, which the first input gets first. `in_memory` writes where elements share memory."""
 
-    def __init__(
-        self, name: str, forward: Callable[..., Any], casts: str, view: bool, vjps: dict[str, Formula]
-    ) -> None:
-        self.name, self.forward, self.casts, self.view, self.vjps = name, forward, casts, view, vjps
-        self.row = rows()[name]
-        self.in_memory: Callable[..., Any] | None = None  # how it writes where elements share memory
+    name: str
+    forward: Callable[..., Any]
+    vjps: dict[str, Formula]
+    casts: str = "same"
+    view: bool = False
+    numbered: bool = False
+    extra: str = ""
+    in_memory: Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        self.row = rows()[self.name]
         self.variadic = len(self.row.inputs) == 1 and self.row.inputs[0].endswith("*")
         self.names = tuple(entry.rstrip("*") for entry in self.row.inputs)
-        unknown = set(vjps) - set(self.names)
+        behind = dict(islice(_parameters(self.forward), len(self.names), None))
+        self.params = behind | dict.fromkeys(self.extra.split())
+        self.dims = [name for name in self.params if re.fullmatch(r"dim\d?", name)]
+        self.defaults = {name: value for name, value in self.params.items() if value is not inspect.Parameter.empty}
+        self.__doc__ = None
+        unknown = set(self.vjps) - set(self.names)
         if unknown:
-            raise TypeError(f"{name} has no input {unknown}")
+            raise TypeError(f"{self.name} has no input {unknown}")
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind as a method, as functions do."""
@@ -59,11 +81,15 @@ class Operation:
 
     def __call__(self, *operands: Any, into: Tensor | None = None, node: str = "", **params: Any) -> Any:
         """Run; `into` is the first operand where it is to be changed in place; `node` overrides the node's name."""
-        if params:
+        if params or len(operands) > len(self.names):
             operands, params = self._by_name(operands, params)
         tensors = [as_operand(operand) for operand in (operands[0] if self.variadic else operands)]
         if not self.variadic:
             tensors += [None] * (len(self.names) - len(tensors))
+        if self.params and not self.variadic:
+            node = node or (self.row.node[:-1] + "1" if self.numbered and params.get("dims") is not None else "")
+            params = self._read(tensors, params)
+            into = tensors[0] if params.pop("inplace", False) else into
         needs = needing(tensors)
         if into is not None:
             check_change(into, any(needs))
@@ -86,10 +112,10 @@ class Operation:
             outputs = [self._output(tensors[0], array, several) for array in (result if several else (result,))]
         if recording is not None and outputs[0].dtype.is_floating_point:
             shapes = {name: t.array.shape for name, t in zip(self.names, tensors) if t is not None}
-            if (columns := by_columns(self.names, arrays)) and not self.variadic:
-                params = {**params, "columns": columns}
             if self.variadic:
                 shapes = {str(i): t.array.shape for i, t in enumerate(tensors) if t is not None}
+            else:
+                params["columns"] = by_columns(self.names, arrays)
             step = recording.finish(node or self.row.node, self._pullback(recording.reached), outputs, params, shapes)
             if into is not None:
                 rebase(into, step)
@@ -100,19 +126,50 @@ class Operation:
         return tuple(outputs) if several else outputs[0]
 
     def _by_name(self, operands: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Inputs may be given by name; the first is also called `input`, as torch's functions have it."""
-        named = {self.names[0]: params.pop("input")} if "input" in params and "input" not in self.names else {}
-        named |= {name: params.pop(name) for name in self.names if name in params}
-        if params.pop("out", None) is not None:
-            raise LackingUse(f"the argument `out` of torch.{self.name}")
-        return operands + tuple(named[name] for name in self.names[len(operands) :] if name in named), params
+        """Inputs and parameters, which may be given by place or by name; the first is also called `input`, as torch's
+        functions have it."""
+        given, beyond = operands[: len(self.names)], operands[len(self.names) :]
+        named: dict[str, Any] = {}
+        if not params.keys() <= self.params.keys():
+            named = {self.names[0]: params.pop("input")} if "input" in params and "input" not in self.names else {}
+            named |= {name: params.pop(name) for name in self.names if name in params}
+            if params.pop("out", None) is not None:
+                raise LackingUse(f"the argument `out` of torch.{self.name}")
+            for word, name in (("dim", "dims"), ("axis", "dims"), ("axis", "dim"), ("keepdims", "keepdim")):
+                if word in params and word not in self.params and name in self.params:
+                    params[name] = params.pop(word)
+        if beyond:
+            placed = dict(zip(self.params, beyond))
+            if len(placed) < len(beyond) or placed.keys() & params.keys():
+                raise TypeError(f"{self.name}() takes {len(self.names) + len(self.params)} arguments, each once")
+            params |= placed
+        return given + tuple(named[name] for name in self.names[len(given) :] if name in named), params
+
+    def _read(self, tensors: list[Tensor | None], params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters as the forward takes them; the first operand in the dtype that is asked for."""
+        params = {**self.defaults, **params}
+        if len(params) < len(self.params) and (missing := self.params.keys() - params.keys()):
+            raise TypeError(f"{self.name}() missing required arguments: {', '.join(sorted(missing))}")
+        first = tensors[0]
+        assert first is not None
+        if "dtype" in self.params and (kind := params.pop("dtype")) is not None:
+            if not isinstance(kind, dtype):
+                raise TypeError(f"{self.name}(): argument 'dtype' must be torch.dtype, not {type(kind).__name__}")
+            first = tensors[0] = first.to(kind)
+        elif self.casts == "wide" and not first.dtype.is_floating_point:
+            first = tensors[0] = first.to(dtypes.int64)
+        if "dims" in self.params:
+            params["dims"] = dims_of(params["dims"], first.array.ndim)
+        for name in self.dims:
+            params[name] = wrap_dim(params[name], first.array.ndim)
+        return {name: value.array if isinstance(value, Tensor) else value for name, value in params.items()}
 
     def _arrays(self, tensors: Sequence[Tensor | None], into: Tensor | None) -> list[Array | None]:
-        if self.casts == "same":
+        if self.casts in ("same", "wide"):
             return [None if t is None else t.array for t in tensors]
         kind = result_dtype([t for t in tensors if t is not None])
-        if self.casts == "float":
-            kind = dtypes.floating(kind)
+        if self.casts == "float" and not kind.is_floating_point:
+            kind = dtypes.default()
         if into is not None and kind.category > into.dtype.category:
             raise RuntimeError(
                 f"result type {kind.legacy} can't be cast to the desired output type {into.dtype.legacy}"
@@ -143,12 +200,22 @@ class Operation:
         return pull
 
 
+def _parameters(forward: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """What a forward takes, with what it takes by default; nothing is told of numpy's own functions."""
+    forward = inspect.unwrap(forward)
+    for each in inspect.signature(forward).parameters.values() if isinstance(forward, FunctionType) else ():
+        if each.kind is not each.VAR_KEYWORD:
+            yield each.name, each.default
+
+
 def define(
     name: str,
     forward: Callable[..., Any],
     *,
-    casts: str = "promote",
+    casts: str = "same",
     view: bool = False,
+    numbered: bool = False,
+    extra: str = "",
     in_memory: Callable[..., Any] | None = None,
     methods: str = "",
     changes: str = "",
@@ -158,14 +225,13 @@ def define(
 
     It becomes the tensors' `methods`, and its in-place form their `changes` (names, with blanks between).
     """
-    made = Operation(name, forward, casts, view, vjps)
-    made.in_memory = in_memory
+    made = Operation(name, forward, vjps, casts, view, numbered, extra, in_memory)
     DEFINED.add(name)
-    for attribute in methods.split():
-        setattr(Tensor, attribute, made)
-    for attribute in changes.split():
-        setattr(Tensor, attribute, in_place(made))
+    put_there(made, methods, changes)
     return made
+
+
+promoted = partial(define, casts="promote")
 
 
 class Number(Tensor):
@@ -201,13 +267,3 @@ def written(into: Tensor, result: Any, repeatable: bool = False) -> Tensor:
     into.array[...] = result
     changed(into)
     return into
-
-
-def in_place(operation: Operation) -> Callable[..., Tensor]:
-    """The in-place form of an operation whose result has its first operand's shape."""
-
-    def change(self: Tensor, *operands: Any, **params: Any) -> Tensor:
-        operation(self, *operands, into=self, **params)
-        return self
-
-    return change

@@ -10,7 +10,7 @@ import numpy as np
 
 from retainlint.numeric import grad_mode, tape
 from retainlint.numeric.dtypes import dtype
-from retainlint.numeric.layout import dims_of, infer, sizes, wrap_dim
+from retainlint.numeric.layout import infer, sizes, wrap_dim
 from retainlint.numeric.operations.arithmetic import same
 from retainlint.numeric.operations.registry import Operation, define
 from retainlint.numeric.tensor import Tensor, method
@@ -35,43 +35,35 @@ def _expanded(x: Any, shape: tuple[int, ...]) -> Any:
     return np.lib.stride_tricks.as_strided(x, shape, steps)  # torch lets some changes through
 
 
-view_: Operation = define("view", _viewed, casts="same", view=True, self=_reshape_shape)
-unsafe_view: Operation = define("view", _viewed, casts="same", self=_reshape_shape)  # of what nobody else can reach
-transpose_: Operation = define(
+view_ = define("view", _viewed, view=True, self=_reshape_shape)
+unsafe_view = define("view", _viewed, self=_reshape_shape)  # of what nobody else can reach
+transpose: Operation = define(
     "transpose",
-    lambda x, one, other: np.swapaxes(x, one, other),
-    casts="same",
+    lambda x, dim0, dim1: np.swapaxes(x, dim0, dim1),
     view=True,
-    self=lambda g, s: transpose(g, s.one, s.other),
+    methods="transpose swapaxes swapdims",
+    self=lambda g, s: transpose(g, s.dim0, s.dim1),
 )
-t_: Operation = define("t", np.transpose, casts="same", view=True, self=lambda g, s: t(g))
-permute_: Operation = define(
+t_ = define("t", np.transpose, view=True, self=lambda g, s: t(g))
+permute_ = define(
     "permute",
     lambda x, order: np.transpose(x, order),
-    casts="same",
     view=True,
     self=lambda g, s: permute(g, [int(i) for i in np.argsort(s.order)]),
 )
-expand_: Operation = define(
-    "expand", _expanded, casts="same", view=True, self=lambda g, s: _sum_to(g, s.shapes["self"], "ExpandBackward0")
-)
-squeeze_: Operation = define(
+expand_ = define("expand", _expanded, view=True, self=lambda g, s: _sum_to(g, s.shapes["self"], "ExpandBackward0"))
+squeeze = define(  # the dimensions of size 1: all, or those named
     "squeeze",
-    lambda x, dims: np.squeeze(x, dims),
-    casts="same",
+    lambda x, dims=None: np.squeeze(x, tuple(d for d in dims if x.shape[d] == 1)),
     view=True,
+    numbered=True,
+    methods="squeeze",
     self=_reshape_shape,
 )
-unsqueeze_: Operation = define(
-    "unsqueeze",
-    lambda x, dim: np.expand_dims(x, dim),
-    casts="same",
-    view=True,
-    self=lambda g, s: squeeze(g, s.dim),
-)
-alias_: Operation = define("alias", lambda x: x[...], casts="same", view=True, self=same)
-clone_: Operation = define("clone", lambda x: x.copy(), casts="same", self=same)
-to_: Operation = define("to", lambda x, kind: x.astype(kind), casts="same", self=same)
+unsqueeze_ = define("unsqueeze", lambda x, at: np.expand_dims(x, at), view=True, self=lambda g, s: squeeze(g, s.at))
+alias = define("alias", lambda x: x[...], view=True, methods="alias", self=same)
+clone = define("clone", lambda x, memory_format=None: x.copy(), methods="clone", self=same)
+to_ = define("to", lambda x, kind: x.astype(kind), self=same)
 
 
 @method()
@@ -106,7 +98,7 @@ def reshape(self: Tensor, *shape: Any) -> Any:
     try:
         _viewed(self.array, wanted)
     except RuntimeError:
-        return unsafe_view(clone_(self), node="UnsafeViewBackward0", shape=wanted)
+        return unsafe_view(clone(self), node="UnsafeViewBackward0", shape=wanted)
     return view_(self, shape=wanted, node="" if self.array.flags.c_contiguous else "ReshapeAliasBackward0")
 
 
@@ -140,11 +132,6 @@ def t(self: Tensor) -> Any:
     if self.array.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.array.ndim}D")
     return t_(self)
-
-
-@method("swapaxes", "swapdims")
-def transpose(self: Tensor, dim0: int, dim1: int) -> Any:
-    return transpose_(self, one=wrap_dim(dim0, self.array.ndim), other=wrap_dim(dim1, self.array.ndim))
 
 
 @method()
@@ -186,32 +173,14 @@ def broadcast_to(self: Tensor, shape: Any) -> Any:
 
 
 @method()
-def squeeze(self: Tensor, dim: Any = None) -> Any:
-    """Without the dimensions of size 1: all, or those named."""
-    dims = tuple(d for d in dims_of(dim, self.array.ndim) if self.array.shape[d] == 1)
-    return squeeze_(self, dims=dims, node="SqueezeBackward0" if dim is None else "SqueezeBackward1")
-
-
-@method()
 def unsqueeze(self: Tensor, dim: int) -> Any:
-    return unsqueeze_(self, dim=wrap_dim(dim, self.array.ndim + 1))
-
-
-@method()
-def alias(self: Tensor) -> Any:
-    return alias_(self)
-
-
-@method()
-def clone(self: Tensor, *, memory_format: Any = None) -> Any:
-    """A copy, through which gradients pass."""
-    return clone_(self)
+    return unsqueeze_(self, wrap_dim(dim, self.array.ndim + 1))
 
 
 @method()
 def contiguous(self: Tensor, *, memory_format: Any = None) -> Any:
     """self if its memory is in order, else a copy."""
-    return self if self.array.flags.c_contiguous else clone_(self)
+    return self if self.array.flags.c_contiguous else clone(self)
 
 
 @method()
@@ -238,12 +207,8 @@ def detach_(self: Tensor) -> Tensor:
     return self
 
 
-def _matrix_transpose(self: Tensor) -> Any:
-    return transpose(self, -2, -1)
-
-
 Tensor.T = property(lambda self: permute(self, list(reversed(range(self.array.ndim)))))  # type: ignore[attr-defined]
-Tensor.mT = property(_matrix_transpose)  # type: ignore[attr-defined]
+Tensor.mT = property(lambda self: transpose(self, -2, -1))  # type: ignore[attr-defined]
 Tensor.view_as = lambda self, other: view(self, other.shape)  # type: ignore[attr-defined]
 Tensor.reshape_as = lambda self, other: reshape(self, other.shape)  # type: ignore[attr-defined]
 Tensor.expand_as = lambda self, other: expand(self, other.shape)  # type: ignore[attr-defined]
