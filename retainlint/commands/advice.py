@@ -99,7 +99,7 @@ FAILURES = (*_FREED.codes, *_MODIFIED.codes, *_NO_GRAPH.codes, *_LEAF.codes)
 """The rules that tell of a program that raises."""
 
 _RAISED = re.compile(
-    r"(?:(?P<type>[A-Za-z_][\w.]*):\s{1,2}|^[\W\d]*)(?P<message>(?:element \d+ of \w+ )?(?:"
+    r"(?:(?P<type>(?<![\w.])[A-Za-z_][\w.]*):\s{1,2}|^[\W\d]*)(?P<message>(?:element \d+ of \w+ )?(?:"
     + "|".join(re.escape(misuse.words) for misuse in MISUSES)
     + r").*)"
 )

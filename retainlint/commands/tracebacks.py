@@ -22,7 +22,7 @@ _OLD_CELL = re.compile(r"<?ipython-input-(?P<cell>\d+)-\w+(?:>|\.py)[^\n]*? in (
 _IPYTHON = re.compile(r"^\s*File (?P<file>[^\"]+?):(?P<row>\d+)(?:, in (?P<name>.+))?$")
 _OLD_IPYTHON = re.compile(r"^(?P<file>[~/\w][^\":]*\.py) in (?P<name>[\w<].*)$")
 _PYTEST = re.compile(r"^(?P<file>[^\s:\"][^:\"]*\.py):(?P<row>\d+): ?(?:in (?P<name>.+))?$")
-_RICH = re.compile(r"^\s*[│|] (?P<file>[~/\w.][^│\"]*?\.py):(?P<row>\d+) in (?P<name>[^│]+?)\s*[│|]?$")
+_RICH = re.compile(r"^\s*[│|] (?P<file>[~/\w.][^│\"]*?\.py):(?P<row>\d+) in (?P<name>[^│]*[^│\s])\s*[│|]?$")
 _FORMS = (_PYTHON, _CELL, _OLD_CELL, _IPYTHON, _OLD_IPYTHON, _PYTEST, _RICH)
 _ARROW = re.compile(r"^(?:-+>|[│|]? ?❱) ?(?P<row>\d+)(?: [│|]?(?P<text>.*?))?[│|]?$")
 

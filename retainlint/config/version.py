@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 from retainlint.config.words import ConfigError, shown
 
-_CONDITION = re.compile(r"\s*(?P<sign>==|!=|>=|<=|~=|>|<)?\s*v?(?P<numbers>\d{1,9}(?:\.\d{1,9}){0,9})(?P<any>\.\*)?\s*")
+_CONDITION = re.compile(
+    r"\s*(?:(?P<sign>==|!=|>=|<=|~=|>|<)\s*)?v?(?P<numbers>\d{1,9}(?:\.\d{1,9}){0,9})(?P<any>\.\*)?\s*"
+)
 _SIGNS: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,

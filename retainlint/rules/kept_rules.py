@@ -96,7 +96,8 @@ def _is_retained(incident: Kept) -> bool:
 
 def _is_many(text: str) -> bool:
     """Whether something holds many numbers: a slice, as `output[:, :1]`."""
-    return re.search(r"\[[^\]]*:[^\]]*\]$", text) is not None
+    inside = text[:-1].rpartition("]")[2].partition("[")[2]
+    return text.endswith("]") and ":" in inside
 
 
 def _grade(incident: Kept) -> str:

@@ -11,7 +11,7 @@ from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import statement
 from retainlint.rules.wording import code, core_note, named
 
-_TOTAL = re.compile(r"(?:\w+\.)*\w*(?:loss|total|cost|sum|acc)\w*", re.IGNORECASE)
+_TOTAL = re.compile(r"(?:\w+\.)*(?=\w*(?:loss|total|cost|sum|acc))\w+", re.IGNORECASE)
 
 
 class LeafModifiedInPlace(IncidentRule[LeafModified]):
@@ -37,7 +37,8 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
         help = f"do it under `with torch.no_grad():`; or change {copied}, if gradients are to flow through the change"
         cures: tuple[Cure, ...] = (UnderNoGrad(change),)
         if _TOTAL.fullmatch(held) and "+=" in text and ".grad" not in text:
-            new = code(re.sub(r"\s*\+=\s*", f" = {held} + ", text, count=1))
+            before, _, added = text.partition("+=")
+            new = code(f"{before.rstrip()} = {held} + {added.lstrip()}")
             cures = (OutOfPlace(change),)
             help = f"{new}, and no `requires_grad=True` for a total: it gets its graph from what is added"
         return self.diagnostic(

@@ -174,7 +174,7 @@ class FreedStory:
         assert self.again is not None
         loop = self.again.loop
         if self.again.is_call:
-            return f"the calls of {code(re.sub(r'^(async )?def | *[(:].*', '', short(loop.text, 200)))}"
+            return f"the calls of {code(re.sub(r'^(async )?def |(?<! ) *[(:].*', '', short(loop.text, 200)))}"
         called = any(_is_below(loop, frame) for frame in self.incident.reused.moment.frames)
         inside = self.second.source is loop.source and loop.start <= self.second.start and not called
         inside = inside and self.incident.reused.moment.iterations[-1].loop == loop
@@ -191,7 +191,7 @@ class FreedStory:
 
 def targets(loop: Span) -> frozenset[str]:
     """The names that a `for` loop binds."""
-    header = re.match(r"(?:async\s+)?for\s+(.+?)\s+in\s", loop.text, re.DOTALL)
+    header = re.match(r"(?:async\s+)?for\s+(\S.*?)\sin\s", loop.text, re.DOTALL)
     return frozenset(re.findall(r"\w+", header[1])) if header else frozenset()
 
 

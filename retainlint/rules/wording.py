@@ -31,7 +31,7 @@ _NOUNS = {
 
 def short(text: str, width: int = WIDTH) -> str:
     """Source text on one line: control characters escaped, the longest brackets emptied first, then cut."""
-    line = re.sub(r"\s*\\?\s*[\r\n\f]+\s*", " ", text).strip()
+    line = _joined(text)
     line = re.sub(r"(?<=[(\[{]) | (?=[)\]}])", "", line) if line != text else line
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
     while len(line) > width and (hole := _longest_bracket(line)):
@@ -39,6 +39,14 @@ def short(text: str, width: int = WIDTH) -> str:
         kept = max(width - (len(line) - (end - start)) - 1, 0) if start == 1 else 0  # nothing stands before it
         line = f"{line[: start + kept].rstrip()}…{line[end:]}"
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def _joined(text: str) -> str:
+    """The rows of a text on one, without their margins and the backslashes that join them."""
+    first, *others = re.split(r"[\r\n\f]+", text.strip())
+    rows = [first, *(row.lstrip() for row in others)]
+    joined = [row.rstrip().removesuffix("\\").rstrip() for row in rows[:-1]]
+    return " ".join(filter(None, [*joined, rows[-1]]))
 
 
 def code(text: str, width: int = WIDTH) -> str:

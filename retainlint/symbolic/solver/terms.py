@@ -80,7 +80,7 @@ def is_wide(text: str | bytes, *values: object) -> bool:
     """Whether a text may ask for columns too wide to be filled, where values are written into it."""
     shown = text if isinstance(text, str) else text.decode("latin-1")
     given = any(isinstance(value, int) and abs(value) > limits.FOLDED_TEXT for value in values)
-    return re.search(r"[0-9]{5}", shown) is not None or (given and re.search(r"\*|:[^{}]*\{", shown) is not None)
+    return re.search(r"[0-9]{5}", shown) is not None or (given and re.search(r"\*|:[^{}:]*\{", shown) is not None)
 
 
 def _term(op: str, *args: Value) -> Value:

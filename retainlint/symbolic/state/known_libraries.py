@@ -63,7 +63,7 @@ _ON_TORCH = pattern(
 )
 """Libraries built on torch."""
 _SETTINGS = re.compile(r"torch\.(backends\.\w+\.(?!is_)|version\.|_C\._?has_|has_)|sys\.flags\.")
-_CLASS = re.compile(r"_?[A-Z]\w*[a-z]\w*$")
+_CLASS = re.compile(r"_?[A-Z](?=\w*[a-z])\w*$")
 _NOTHING = frozenset[str]()
 
 

@@ -47,6 +47,9 @@ gap says so."""
 STEP_EFFORT = 25
 """As much as a step takes."""
 
+CONDITION_EFFORT = 100
+"""As much as a condition takes of which it is asked whether it can hold together with the others of its path."""
+
 FILE_EFFORT = 6_000_000
 """What all entries of a file may take, their steps included; beyond, those that are left have few steps each."""
 
@@ -247,6 +250,9 @@ POWER_BASE = 10_000
 
 SHIFT = 64
 """Exponents, and places that a number is shifted by, beyond which the result isn't worked out."""
+
+CONVENTIONAL_NAME = 200
+"""Characters of a name; a longer one is taken for nothing by convention."""
 
 FOLDED_TEXT = 10_000
 """Characters of a text that is added up, repeated, or filled to columns; beyond, the result isn't worked out."""

@@ -10,6 +10,7 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import BackwardPass
 from retainlint.startup.records import record
 from retainlint.symbolic.solver import congruences, feasibility, finite_domains, loop_periods
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.events import UNWRITTEN, Flags, Reused, SavedModified
 from retainlint.symbolic.state.graphs import OPAQUE_CALL
 from retainlint.symbolic.state.protocol import Machine
@@ -177,6 +178,7 @@ class BackwardObserver(engine.Observer):
     @cached_property
     def is_possible(self) -> bool:
         """Whether the program can come here at all, with one choice of the numbers that nobody knows."""
+        self.machine.graphs.effort.add(len(self.state.truths) * limits.CONDITION_EFFORT)
         return finite_domains.is_consistent(self.state) and feasibility.is_possible(self.state.truths)
 
     def record(self) -> BackwardRecord:

@@ -9,6 +9,7 @@ import re
 
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import record
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.known_libraries import NO_OPERATIONS
 from retainlint.symbolic.state.values import CONVENTIONAL
 
@@ -27,7 +28,7 @@ class Convention:
     """Names that look alike, and are not taken so."""
 
     def takes(self, name: str) -> bool:
-        return self.names.search(name) is not None
+        return len(name) <= limits.CONVENTIONAL_NAME and self.names.search(name) is not None
 
 
 def _words(text: str) -> re.Pattern[str]:

@@ -1,0 +1,52 @@
+"""Syntax that few programs use, of Python 3.8 to 3.14, around what a backward pass may depend on."""
+
+from __future__ import annotations
+
+EXPRESSIONS = (
+    "(y := x)", "[y := x, y]", "x[y := 0]", "f'{x!r:>{10}}'", "f'{x=}'", "f'{x=!s:^{w}.{p}}'", "rf'\\{x}'", "f'{{{x}}}'",
+    "f'{x:{y:{z}}}'", "f'{'a'}'", 'f"{f"{f"{x}"}"}"', "f'{x!r}' f'{y}' 'z'", "f'''{\nx\n}'''", "f'{lambda x: 1}'",
+    "t'{x}'", "t'{x!r:{y}}' t'{z}'", "b'\\xff' rb'\\n'", "'\\N{DIGIT ONE}'", "u'x'", "'\\ud800'", "0_1", "0o17", "0b1_0",
+    "1__0", "1_000.0_1e1_0j", "1if x else 2", "x if y else z if w else v", "lambda: (yield)", "lambda *, a=1, **k: a",
+    "lambda x, /, y=1, *a, z: x", "(yield)", "(yield from x)", "(await x)", "[await y async for y in x]",
+    "{**x, 'a': 1, **y}", "{*x, *y}", "[*x, *y]", "(*x, *y)", "*x,", "f(*x, *y, **z, **w)", "f(x for x in y)", "f(a, b=1, *c, **d)",
+    "x[1:2, ::3, ...]", "x[*y]", "x[*y, 1:2]", "x[()]", "x[a:=1]", "x[:, None]", "x[lambda: 1]", "x @ y", "x.__class__", "not not x",
+    "- - -x", "~x ** -y ** z", "x < y < z != w is not v not in u", "x or y and not z", "(((((x)))))", "x.y.z()()()[0][0].w", "...", "....real",
+    "[x for x in y if x if not x for z in x]", "{x: y for x, y in z}", "{x for (x, *y) in z}", "(lambda: x)()", "(x, y)[0]",
+    "type(x)(x)", "getattr(x, 'backward')()", "x.backward().backward()", "x if (yield) else y", "print(x, file=y)", "super().x",
+    "__debug__", "()", "[]", "{}", "(),", "x,", "1 .real", "1..real", "'a' 'b' \"c\"", "x.backward(retain_graph=not x)",
+    "x.backward(*y, **z)", "torch.autograd.grad(x, y, z, *w)", "x.grad.grad.grad", "del_", "print", "match", "case", "type", "_",
+    "match.case", "type[x]", "match(x)", "case[x]", "𝔵", "µ", "x\u0301", "x.𝐛ackward()", "[[[[[[[[x]]]]]]]]", "x" + ".x" * 50,
+    "-1 ** 10 ** 2", "10 ** 10 ** 2", "1 << 1000", "'x' * 10 ** 5", "[0] * 10 ** 9", "range(10 ** 30)", "float('nan')", "int('9' * 5000)",
+    "'%*d' % (10 ** 8, 1)", "format(1, '99999999d')", "f'{1:99999999}'", "[*range(10 ** 8)]", "sum(range(10 ** 12))", "max(())", "divmod(1, 0)",
+)  # fmt: skip
+
+STATEMENTS = (
+    "x: int", "x: int = 1", "(x): int = 1", "x.y: int = 1", "x[0]: int", "x: (yield) = 1", "*x, = y", "x, *y, z = w", "[x, [y, *z]] = w",
+    "(x, y), z = w = v", "x = y = z = w", "x = yield", "x = yield from y", "x = *y, *z", "x += yield", "x @= y", "x //= y", "x **= y", "x[0] += 1", "x.y.z |= 1",
+    "del x, (y, [z])", "del x[0], y.z", "del (x)", "pass; pass;", "global x", "nonlocal x", "assert x, y", "assert (x, y)", "raise", "raise x from None",
+    "return", "return *x, *y", "break", "continue", "import a.b.c as d, e", "from . import x", "from .... import x as y", "from .a import (b, c as d,)",
+    "from a import *", "from __future__ import annotations", "from __future__ import braces", "x = 1; y = 2; z.backward()",
+    "if x: pass", "if x: pass\nelif y: pass\nelse: pass", "while x: break\nelse: pass", "for x in y: continue\nelse: x.backward()",
+    "for x, in y: pass", "for x.y in z: pass", "for x[0] in z: pass", "for (x, *y), z in w: pass", "for x in *y, *z: pass", "for x in y, z: pass",
+    "async for x in y: pass", "async with x as y: pass", "async def f(): pass", "async def f():\n    async with x as y, z: await y\n    yield 1",
+    "with x: pass", "with x as y, z as w: pass", "with (x as y, z as w,): pass", "with (x, y): pass", "with (yield): pass", "with x as (y, *z): pass",
+    "with x as y.z: pass", "with x as y[0]: pass", "try: pass\nexcept: pass", "try: pass\nexcept (x, y) as z: pass\nelse: pass\nfinally: pass",
+    "try: pass\nexcept* x: pass", "try: pass\nexcept* (x, y) as z: raise\nfinally: pass", "try: pass\nexcept x, y: pass", "try:\n    try: pass\n    finally: x\nfinally: y",
+    "def f(): ...", "def f(x, /, y, *, z): pass", "def f(*, x=1, **k) -> x: pass", "def f(x=(yield)): pass", "def f(x: int = 1, *a: *t): pass",
+    "def f[T](x: T) -> T: pass", "def f[T: (int, str) = int, *Ts, **P](x): pass", "class C[T](x): pass", "class C(x, metaclass=y, **z): pass",
+    "class C(*x): y: int = 1; z = y", "class C: 'doc'", "class C(C): pass", "class C:\n    class C:\n        class C: x = C",
+    "type X = int", "type X[T] = list[T]", "type X[*T = *tuple[int]] = T", "type = type", "match = case = 1", "match x:\n    case 1: pass",
+    "match x:\n    case {'a': 1, **b}: pass\n    case [1, *_, 2] | (3, 4): pass\n    case C(a=1, b=2) as d if d: pass\n    case -1 + 2j: pass\n    case a.b.c: pass\n    case _: x.backward()",
+    "match x, y:\n    case *a, b: pass\n    case (a): pass\n    case []: pass\n    case {}: pass\n    case C(): pass\n    case 'a' 'b' | b'c' | None | True: pass",
+    "match (x := y):\n    case {1: {2: [3, *z]}}: pass", "@x\ndef f(): pass", "@x.y(z)[0]\n@(yield)\nclass C: pass", "@lambda f: f\ndef f(): pass", "@(x := y)\ndef f(): pass",
+    "def f():\n    global x, y\n    x = 1\n    def g():\n        nonlocal z\n        z = 1\n    z = 2", "lambda: (yield)", "print x", "exec 'x'", "x <> y", "`x`", "0777", "ur'x'",
+    "if 1:\n\tx\n        y", "if 1:\n  x\n    y", "x = (\n# c\n1\n# d\n)", "x = [\n\\\n1]", "x \\\n= \\\n1", "'''\nx\n'''.y", "# -*- coding: utf-16 -*-", "#!x", "\f", "x\f", "\\\n", "\\\nx",
+    "for _ in range(3): loss.backward()", "while True: loss.backward()", "loss.backward(), loss.backward()", "loss.backward() if x else loss.backward()",
+    "[loss.backward() for _ in range(2)]", "{loss.backward(): loss.backward()}", "lambda: loss.backward()", "assert loss.backward()", "with loss.backward(): pass",
+    "try: loss.backward()\nexcept RuntimeError: loss.backward()\nfinally: loss.backward()", "x = loss.backward; x(); x()", "del loss; loss.backward()", "loss = loss.backward()",
+    "loss.backward(retain_graph=True, retain_graph=False)", "loss.backward(**{'retain_graph': True})", "loss.backward(*[None, True])", "type(loss).backward(loss)", "map(lambda l: l.backward(), [loss, loss])",
+    "for loss in loss: loss.backward()", "def loss(): loss().backward()\nloss()", "class loss(loss):\n    def backward(self): super().backward()\nloss().backward()",
+    "try: return\nfinally: break", "for x in y:\n    try: continue\n    finally: break", "if (x := 1) and (y := x): pass", "while (x := f()) is not None: x.backward()",
+    "async def f():\n    return [x async for x in y if await z]", "def f():\n    try: yield\n    finally: yield\nfor x in f(): x.backward()", "def f(x): f(f)\nf(f)", "def f(x=[]): x.append(x); return f(x)\nf()",
+    "x = x", "x = [x]\nx.append(x)\nx.backward()", "x.x = x\nx.x.x.x.backward()", "import f\nf.f.f(f)", "from f import f as f\nf()", "exec('loss.backward()')", "eval('loss').backward()", "globals()['loss'].backward()", "__import__('os').system('x')",
+)  # fmt: skip
