@@ -64,10 +64,15 @@ def bug(name: str, error: Exception) -> Diagnostic:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].filename.rpartition('retainlint/')[2]}:{frames[-1].lineno}" if frames else ""
     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    return ended(name, f"internal error{where}: {what}")
+
+
+def ended(name: str, reason: str) -> Diagnostic:
+    """RTL900: a file whose check came to no end."""
     return Diagnostic(
         *_RULE,
         Severity.ERROR,
-        f"not checked: internal error{where}: {what}",
+        f"not checked: {reason}",
         (Label(Span(Source(name, ""), 0, 0), "", primary=True),),
         help="this is a bug in retainlint, not in your code: please report it, with the file if you can",
     )

@@ -45,6 +45,7 @@ def processes(jobs: int, work: Callable[..., Any] | None = None) -> Iterator[Exe
         for child in set(multiprocessing.active_children()) - before:
             child.terminate()
             child.join()
+        pool.shutdown()  # its thread ends now, without which no process can be forked
         raise
     pool.shutdown()
 
@@ -57,13 +58,19 @@ def _begin(work: Callable[..., Any] | None) -> None:
     global _given
     process.ours, _given = True, work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_with_parent()
 
 
-def _end_with_parent() -> None:
-    if (parent := multiprocessing.parent_process()) is not None:
-        parent.join()
-        os._exit(1)
+def end_with_parent() -> None:
+    """Have this process end when the one that started it does, however that is."""
+
+    def end() -> None:
+        if (parent := multiprocessing.parent_process()) is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
 
 
 def _work(piece: Any) -> Any:

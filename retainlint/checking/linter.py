@@ -165,6 +165,13 @@ def _check(name: str, data: bytes, settings: Settings, files: Files | None, *, h
         return FileResult(name, (bug(name, error),), "".join(traceback.format_exception(error, limit=-FRAMES)))
 
 
+def given_up(name: str, reason: str, settings: Settings) -> FileResult:
+    """The result of a file whose check had to be ended from outside: a bug of ours."""
+    from retainlint.checking.diagnostics import ended
+
+    return FileResult(name, _wanted([ended(name, reason)], settings), f"{reason}\n")
+
+
 def prepare() -> None:
     """Import what following a file needs: once, before a process is split in several that would each import it."""
     from retainlint.checking import pipeline

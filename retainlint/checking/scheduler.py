@@ -198,14 +198,21 @@ class Running:
         self, pending: list[tuple[str, int]], settings: Mapping[str, Settings], files: Disk, jobs: int
     ) -> Iterator[FileResult]:
         """By other processes."""
-        from retainlint.checking.executor import processes
         from retainlint.checking.worker import portioned
 
         if process.forks():
             linter.prepare()
-        with processes(min(jobs, len(pending))) as pool:
-            tasks = portioned(pending, settings)
-            yield from self._spread(pool, [task._replace(ir_store=files.ir_store) for task in tasks])
+        tasks = [task._replace(ir_store=files.ir_store) for task in portioned(pending, settings)]
+        yield from self._watched(tasks, min(jobs, len(pending)), files)
+
+    def _watched(self, tasks: Iterable[Task], jobs: int, files: Disk) -> Iterator[FileResult]:
+        from retainlint.checking.watched import watched
+
+        for name, settings, answer, lost in watched(tasks, jobs):
+            if lost:
+                yield linter.given_up(name, lost, settings)
+            else:
+                yield self._received(name, settings, answer) or self._checked(name, settings, files)
 
     def _ir_store(self) -> IrStore | None:
         return self.cache.ir_store() if self.cache is not None else None
@@ -240,7 +247,7 @@ class Running:
 
     def _spread(self, pool: Executor, tasks: Iterable[Task]) -> Iterator[FileResult]:
         from retainlint.checking.executor import spread
-        from retainlint.checking.worker import work
+        from retainlint.checking.worker import Task, work
 
         disk = Disk(self._ir_store())
         lost: list[tuple[str, Settings]] = []
@@ -265,7 +272,11 @@ class Running:
             tasks = again
             if not again:
                 break
-        for name, settings in [*lost, *(file for task in tasks for file in task.files)]:
+        lost += (file for task in tasks for file in task.files)
+        if process.ours and lost:  # one of them may have killed its worker, and would kill us
+            yield from self._watched([Task((file,), ir_store=disk.ir_store) for file in lost], 1, disk)
+            return
+        for name, settings in lost:
             yield self._checked(name, settings, disk)
 
     def _received(self, name: str, settings: Settings, answer: Answer | None) -> FileResult | None:

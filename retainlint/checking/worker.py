@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,6 +54,14 @@ class Answers(NamedTuple):
 
 class OtherVersion(Exception):
     """A worker isn't of our version."""
+
+
+def checked(task: Task) -> Iterator[Answer | None]:
+    """Do a task on our disk, file by file."""
+    files = Disk(task.ir_store)
+    for name, settings in task.files:
+        data = files.read(os.path.abspath(name))
+        yield None if data is None else answer_of(linter.check_source(name, data, settings, files), data, "")
 
 
 _one_at_a_time = threading.Lock()

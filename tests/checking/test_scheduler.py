@@ -20,7 +20,7 @@ import pytest
 from command_line import write
 
 from retainlint.cache.cache import Cache
-from retainlint.checking import executor, linter, worker
+from retainlint.checking import executor, linter, pipeline, watched, worker
 from retainlint.checking.executor import NoExecutor, named, processes, spread
 from retainlint.checking.scheduler import Running
 from retainlint.checking.worker import Task, work
@@ -119,7 +119,7 @@ def test_a_pipe_is_read_but_once(way: str, tmp_path: Path) -> None:
 
 
 def test_a_small_run_starts_no_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(executor, "processes", lambda _: pytest.fail("started"))
+    monkeypatch.setattr(watched, "watched", lambda *_: pytest.fail("started"))
     for name in "abc":
         write(str(tmp_path / f"{name}.py"), TWICE)
     assert len(json.loads(told(Running(), str(tmp_path)))[0]) == 3
@@ -217,21 +217,106 @@ def test_a_worker_of_another_version_takes_nothing() -> None:
         work(Task((), version="0.0.0"))
 
 
-def test_a_process_that_dies_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def forked() -> None:
     if not process.forks():
         pytest.skip("processes are not forked here")
-    for number in range(6):
-        write(str(tmp_path / f"m{number}.py"), TWICE + "#" * worker.CHUNK)
-    this = os.getpid()
-    check = linter.check_source
 
-    def deadly(name: str, *rest: object) -> linter.FileResult:
-        if os.getpid() != this and name.endswith("m3.py"):
+
+def large(folder: Path, count: int = 6) -> None:
+    """Files of which each is a task of its own."""
+    for number in range(count):
+        write(str(folder / f"m{number}.py"), TWICE + "#" * worker.CHUNK)
+
+
+def doing(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object], name: str = "m3.py") -> None:
+    """Have other processes do something when they come to a file."""
+    this, check = os.getpid(), linter.check_source
+
+    def odd(asked: str, *rest: object) -> linter.FileResult:
+        if os.getpid() != this and asked.endswith(name):
+            deed()
+        return check(asked, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(linter, "check_source", odd)
+
+
+def run_of(folder: Path) -> tuple[list[str], list[str]]:
+    """The codes of a run's findings, and why files were not checked."""
+    result = linter.check([str(folder)], CONFIGS, None, many())
+    assert result.files == 6
+    return [each.code for each in result.diagnostics], [one.crash for one in result.crashes]
+
+
+@pytest.mark.usefixtures("forked")
+def test_a_process_that_dies_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is tried again, alone."""
+    large(tmp_path)
+
+    def die_once() -> None:
+        if not (tmp_path / "died").exists():
+            (tmp_path / "died").touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return check(name, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(linter, "check_source", deadly)
-    assert len(json.loads(told(many(), str(tmp_path)))[0]) == 6
+    doing(monkeypatch, die_once)
+    assert run_of(tmp_path) == (["RTL102"] * 6, [])
+
+
+@pytest.mark.parametrize("deed", [lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: os._exit(3)])
+@pytest.mark.usefixtures("forked")
+def test_a_file_that_kills_twice_is_told_of(
+    deed: Callable[[], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large(tmp_path)
+    doing(monkeypatch, deed)
+    codes, (story,) = run_of(tmp_path)
+    assert sorted(codes) == ["RTL102"] * 5 + ["RTL900"]
+    assert "ended twice" in story and ("SIGKILL" in story or "exit code 3" in story)
+
+
+@pytest.mark.usefixtures("forked")
+def test_a_file_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    large(tmp_path)
+    monkeypatch.setattr(watched, "FILE_SECONDS", 0.5)
+    monkeypatch.setattr(watched, "BEAT", 0.1)
+
+    def spin() -> None:
+        while True:
+            pass
+
+    doing(monkeypatch, spin)
+    codes, (story,) = run_of(tmp_path)
+    assert sorted(codes) == ["RTL102"] * 5 + ["RTL900"]
+    assert "more than 0.5 seconds" in story
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.usefixtures("forked")
+def test_a_file_that_wants_all_memory_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    large(tmp_path)
+    monkeypatch.setattr(watched, "FILE_MEMORY", 300 * 2**20)
+
+    def grow(*_: object, hasty: bool) -> None:
+        if hasty:
+            raise pipeline.Costly
+        bytearray(10**9)
+
+    monkeypatch.setattr(pipeline, "diagnose", grow)
+    result = linter.check([str(tmp_path / "m1.py"), str(tmp_path / "m2.py")], CONFIGS, None, many())
+    assert [each.code for each in result.diagnostics] == ["RTL900"] * 2
+    assert "MemoryError" in result.crashes[0].crash
+
+
+@pytest.mark.usefixtures("forked")
+def test_what_a_pool_loses_is_tried_apart_from_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that killed its worker elsewhere would kill the command, too."""
+    large(tmp_path)
+    monkeypatch.setattr(process, "ours", True)
+    doing(monkeypatch, lambda: os._exit(1))
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    result = linter.check([str(tmp_path)], CONFIGS, None, Running(pool=pool))
+    assert sorted(each.code for each in result.diagnostics) == ["RTL102"] * 5 + ["RTL900"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
