@@ -10,10 +10,12 @@ from typing import TextIO
 
 from retainlint.checking import linter
 from retainlint.commands import CommandError
+from retainlint.commands.config import toml
 from retainlint.commands.configuring import command_errors, configured
 from retainlint.commands.known import entry, loaded, may_be_known, plural, stale_entries
 from retainlint.config import Configs, Requested
 from retainlint.config.reading import displayed_path
+from retainlint.report.terminal import safe, safe_start
 from retainlint.suppressions.baseline import FILE_NAME, Baseline, BaselineEntry
 from retainlint.text.writing import replace
 
@@ -48,8 +50,6 @@ def write(
 
 def show(requested: Requested, out: TextIO) -> int:
     """List what is in the baseline of the working directory. Raises CommandError if there is none."""
-    from retainlint.report.terminal import safe_start
-
     configs = configured(requested)
     with command_errors():
         baseline = loaded(_path(configs, os.getcwd()))
@@ -73,8 +73,6 @@ def _update(
     there: bool,
     out: TextIO,
 ) -> None:
-    from retainlint.report.terminal import safe_start
-
     new = sum(baseline.new(entries))
     stale = stale_entries(baseline, result, configs)
     name = safe_start(displayed_path(baseline.path))
@@ -99,8 +97,6 @@ def _update(
 
 
 def _tell_unchecked(result: linter.Result, out: TextIO) -> None:
-    from retainlint.report.terminal import safe_start
-
     for each in result.diagnostics:
         if not may_be_known(each):
             span = each.primary.span
@@ -113,9 +109,6 @@ def _tell_unchecked(result: linter.Result, out: TextIO) -> None:
 def _tell_how(path: str, configs: Configs, out: TextIO) -> None:
     config = configs.of_directory(os.path.dirname(path))
     if config.path("baseline") != path or config.stated("baseline").origin == "command line":
-        from retainlint.commands.config import toml
-        from retainlint.report.terminal import safe
-
         name = toml(os.path.relpath(path, config.root).replace(os.sep, "/"))
         given = safe(shlex.quote(displayed_path(path)))  # it is copied into a shell
         out.write(

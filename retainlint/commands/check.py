@@ -12,6 +12,8 @@ from retainlint.commands import fix as fixes
 from retainlint.commands.configuring import command_errors, configured, output_format
 from retainlint.commands.known import Knowing
 from retainlint.commands.working import working
+from retainlint.report import FORMATS, render, statistics
+from retainlint.report.terminal import Style, safe, safe_start
 from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
@@ -53,8 +55,6 @@ def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], Non
     A text that is given is checked instead of the paths; fixed, it goes to `out`, and the report to standard error.
     Raises CommandError for a missing path, an unknown rule, a wrong configuration.
     """
-    from retainlint.report import FORMATS
-
     configs = configured(options.requested)
     format = output_format(configs)
     if options.statistics and format != "json" and not FORMATS[format].for_people:
@@ -94,8 +94,6 @@ def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], Non
 
 
 def _print_crash(name: str, crash: str) -> None:
-    from retainlint.report.terminal import safe, safe_start
-
     lines = "\n".join(map(safe_start, crash.split("\n")))
     print(f"\nThe first internal error, in {safe(name)}:\n\n{lines}", file=sys.stderr)
 
@@ -136,7 +134,6 @@ def _after_fixes(options: CheckOptions, configs: Configs, done: fixes.Done) -> i
 def show_files(options: CheckOptions, out: TextIO) -> int:
     """The files that would be checked, a line each."""
     from retainlint.project.discovery import discover
-    from retainlint.report.terminal import safe_start
 
     configs = configured(options.requested)
     with command_errors():
@@ -149,9 +146,6 @@ def show_files(options: CheckOptions, out: TextIO) -> int:
 def _report(
     options: CheckOptions, configs: Configs, format: str, shown: list[Diagnostic], result: linter.Result, out: TextIO
 ) -> None:
-    from retainlint.report import FORMATS, render, statistics
-    from retainlint.report.terminal import Style
-
     style = Style(options.colour and not options.output_file, options.width)
     offered = fixes.offered(shown, configs) if options.show_fixes else {}
     if options.statistics:
@@ -167,8 +161,6 @@ def _report(
             out.write(piece)
     for_people = FORMATS[format].for_people
     if options.show_unknown:
-        from retainlint.report import statistics
-
         aside = out if for_people and not options.output_file else sys.stderr
         for piece in statistics.render_gaps(result.gaps, style):
             aside.write(piece)

@@ -14,6 +14,7 @@ from retainlint.config import Config, Requested
 from retainlint.config.reading import displayed_path
 from retainlint.config.schema import Json, plain, schema
 from retainlint.config.table import DEFAULT, SETTINGS, Setting, SettingKind
+from retainlint.report import FORMATS
 
 
 def config(path: str, requested: Requested, out: TextIO, *, as_json: bool = False, width: int = 80) -> int:
@@ -58,8 +59,6 @@ def settings(out: TextIO, *, as_json: bool = False, markdown: bool = False, widt
 
 
 def print_schema(out: TextIO) -> int:
-    from retainlint.report import FORMATS
-
     out.write(json.dumps(schema(known_rules(), tuple(FORMATS)), indent=2) + "\n")
     return 0
 

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from retainlint.catalogue import CATALOGUE, NOT_CHECKED
 from retainlint.commands import CommandError
 from retainlint.config import ConfigError, Configs, KnownRules, Requested, meant, shown
+from retainlint.config.table import setting
 from retainlint.project.discovery import MissingPath
+from retainlint.report import FORMATS
 from retainlint.startup.version import __version__
 
 
@@ -23,8 +25,6 @@ def requested(
 
     Raises CommandError for a value that isn't one of its setting's.
     """
-    from retainlint.config.table import setting
-
     with command_errors():
         read = {key: None if value is None else setting(key).read(value) for key, value in values.items()}
     return Requested(read, texts, isolated, suppressions)
@@ -47,8 +47,6 @@ def known_rules() -> KnownRules:
 
 def output_format(configs: Configs) -> str:
     """Raises CommandError, with the nearest, if there is no such format."""
-    from retainlint.report import FORMATS
-
     stated = configs.here.stated("output-format")
     if isinstance(stated.value, str) and stated.value in FORMATS:
         return stated.value
@@ -60,8 +58,6 @@ def output_format(configs: Configs) -> str:
 
 def format_names() -> list[str]:
     """For those who only want the names of the output formats."""
-    from retainlint.report import FORMATS
-
     return list(FORMATS)
 
 

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import json
 import textwrap
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from retainlint.commands import CommandError
-
-if TYPE_CHECKING:
-    from retainlint.rules import Example, Rule
+from retainlint.commands.rule_page import index, page
+from retainlint.config import nearest, shown
+from retainlint.rules import RULES, Example, Rule
+from retainlint.rules import rule as rule_of
 
 
 def explain(code_or_name: str | None, out: TextIO, *, as_json: bool = False, markdown: bool = False) -> int:
     """Explain a rule, or all. Raises CommandError, with the nearest rule, if there is none of that code or name."""
-    from retainlint.rules import RULES
-
     chosen = list(RULES) if code_or_name is None else [_found(code_or_name)]
     if as_json:
         rows = [described(rule) for rule in chosen]
         out.write(json.dumps(rows if code_or_name is None else rows[0], indent=2) + "\n")
         return 0
     if markdown:
-        from retainlint.commands.rule_page import page
-
         out.write("\n".join(page(rule) for rule in chosen))
         return 0
     out.write("\n\n".join(_text(rule) for rule in chosen))
@@ -46,13 +43,9 @@ def described(rule: Rule) -> dict[str, object]:
 
 
 def _found(code_or_name: str) -> Rule:
-    from retainlint.rules import RULES, rule
-
-    found = rule(code_or_name)
+    found = rule_of(code_or_name)
     if found is not None:
         return found
-    from retainlint.config import nearest, shown
-
     near = nearest(code_or_name, [word for rule in RULES for word in (rule.code, rule.name)])
     hint = f"did you mean '{near}'?" if near else "`retainlint rules` lists what there is"
     raise CommandError(f"unknown rule {shown(code_or_name)}; {hint}")
@@ -80,11 +73,7 @@ def _text(rule: Rule) -> str:
 
 def rules(out: TextIO, *, as_json: bool = False, markdown: bool = False) -> int:
     """The table of all rules."""
-    from retainlint.rules import RULES
-
     if markdown:
-        from retainlint.commands.rule_page import index
-
         out.write(index(RULES))
         return 0
     if as_json:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from retainlint.commands.configuring import known_rules
 from retainlint.commands.known import plural
+from retainlint.config.selection import KnownRules, Selection, chosen_codes
+from retainlint.report.terminal import safe, safe_start
 from retainlint.text import is_markdown, is_notebook
 
 if TYPE_CHECKING:
@@ -127,8 +129,6 @@ def offered(found: Sequence[Diagnostic], configs: Configs) -> dict[int, FixText]
 
 def summary_lines(done: Done, show: bool, unsafe: bool, diff: bool) -> Iterator[str]:
     """Lines on what was fixed, and what would be with `--unsafe-fixes`."""
-    from retainlint.report.terminal import safe
-
     if done.count:
         files = len(done.applied)
         yield f"{'Would fix' if diff else 'Fixed'} {done.count} {plural('finding', done.count)} in {files} {plural('file', files)}."
@@ -152,8 +152,6 @@ def hint(found: Sequence[Diagnostic]) -> Iterator[str]:
 
 def listed(found: Sequence[Diagnostic], offered: Mapping[int, FixText]) -> Iterator[str]:
     """The fixes of findings, a line each."""
-    from retainlint.report.terminal import safe, safe_start
-
     for each in found:
         fix = offered.get(id(each))
         if fix is not None:
@@ -235,8 +233,6 @@ def _sources(found: Iterable[Diagnostic]) -> list[Source]:
 
 def _fixable(name: str, configs: Configs) -> frozenset[str]:
     """The codes that the configuration lets be fixed: the more specific selector decides."""
-    from retainlint.config.selection import KnownRules, Selection, chosen_codes
-
     config = configs.of_file(name)
     words = [config.stated(key).value for key in ("fixable", "unfixable")]
     select, ignore = (
@@ -293,8 +289,6 @@ def _edit(source: Source, start: int, end: int, text: str) -> PlacedEdit:
 
 def write_diff(done: Done, out: TextIO) -> None:
     """The diff of all files; on a terminal without the control characters that a source may hold."""
-    from retainlint.report.terminal import safe
-
     terminal = out.isatty()
     for line in done.diff:
         out.write(safe(line.rstrip("\r\n")) + "\n" if terminal else line)

@@ -12,6 +12,7 @@ from retainlint.commands import CommandError
 from retainlint.config import Configs
 from retainlint.config.reading import displayed_path
 from retainlint.config.table import COMMAND_LINE
+from retainlint.report.terminal import safe_start
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -63,8 +64,6 @@ class Knowing:
         for path, baseline in self._baselines.items():
             stale = stale_entries(baseline, result, self._configs).total()
             if stale:
-                from retainlint.report.terminal import safe_start
-
                 yield (
                     f"{safe_start(displayed_path(path))}: {stale} {plural('entry', stale)} {plural('fits', stale)} no finding any more;"
                     " `retainlint baseline --prune` removes what is stale."

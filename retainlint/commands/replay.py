@@ -11,6 +11,8 @@ from contextlib import redirect_stderr
 from types import ModuleType
 
 from retainlint.commands import CommandError
+from retainlint.commands.run import execute
+from retainlint.report.terminal import safe_start
 
 NAME = "<witness>"
 _MODULES = ("torch", "torch.nn.functional")
@@ -34,10 +36,8 @@ def replay(script: str) -> int:
 
     Raises CommandError for a text that is no witness: one with other statements, or that asks for more than witnesses do.
     """
-    from retainlint.commands.run import execute
     from retainlint.numeric.namespace import installed
     from retainlint.numeric.story import Places, watched
-    from retainlint.report.terminal import safe_start
 
     tree = checked(script)
     linecache.cache[NAME] = (len(script), None, script.splitlines(keepends=True), NAME)  # for the story

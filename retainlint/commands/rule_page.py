@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from retainlint.checking import linter
 from retainlint.config import Settings
+from retainlint.report import render
+from retainlint.report.terminal import Style
 
 if TYPE_CHECKING:
     from retainlint.rules import Example, Rule
@@ -68,9 +70,6 @@ def _example(example: Example) -> str:
 
 
 def _said(rule: Rule, example: Example) -> str:
-    from retainlint.report import render
-    from retainlint.report.terminal import Style
-
     program = _MARK.sub("", example.program)
     found = linter.check_source("example.py", program.encode(), Settings())
     of_rule = [diagnostic for diagnostic in found.diagnostics if diagnostic.code == rule.code]

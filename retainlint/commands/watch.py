@@ -13,6 +13,7 @@ from retainlint.commands.check import CheckOptions, check
 from retainlint.commands.configuring import configured
 from retainlint.commands.working import cache_of
 from retainlint.project.discovery import MissingPath, discover
+from retainlint.report.terminal import safe
 from retainlint.text.files import stamp
 
 if TYPE_CHECKING:
@@ -60,8 +61,6 @@ def _once(options: CheckOptions, out: TextIO) -> None:
     try:
         check(options, out)
     except CommandError as error:
-        from retainlint.report.terminal import safe
-
         print(f"error: {safe(str(error))}", file=sys.stderr)
     if not options.quiet:
         print("\nWatching for changes; Ctrl-C ends it.", file=sys.stderr)

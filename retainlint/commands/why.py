@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import BinaryIO, TextIO
 
 from retainlint.catalogue import NOT_CHECKED
 from retainlint.checking import linter
@@ -21,11 +21,13 @@ from retainlint.commands.tracebacks import Raised, TracebackFrame, has_traceback
 from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.incident import Gap
+from retainlint.report import render, statistics
+from retainlint.report.json import entries
+from retainlint.report.places import place, pointed
+from retainlint.report.run import Run
+from retainlint.report.terminal import Style, safe, safe_start
 from retainlint.text import is_notebook, notebook
-from retainlint.text.source import UnreadableSource
-
-if TYPE_CHECKING:
-    from retainlint.report.terminal import Style
+from retainlint.text.source import Span, UnreadableSource
 
 NOT_EXPLAINED = 1
 KEPT = 8_000_000
@@ -164,8 +166,6 @@ def _nearest(gaps: Sequence[Gap], located: Sequence[Located]) -> list[Gap]:
 
 
 def _tell(answer: Explanation, out: TextIO, style: AnswerStyle) -> int:
-    from retainlint.report.terminal import Style
-
     if style.as_json:
         out.write(json.dumps(_entry(answer), indent=2) + "\n")
     else:
@@ -174,9 +174,6 @@ def _tell(answer: Explanation, out: TextIO, style: AnswerStyle) -> int:
 
 
 def _lines(answer: Explanation, style: Style) -> Iterator[str]:
-    from retainlint.report import render
-    from retainlint.report.terminal import safe, safe_start
-
     if answer.raised.misuse is not None:
         yield f"{style.paint(_where(answer), 'strong')}{safe(_said(answer.raised))}"
     for located in answer.located:
@@ -203,10 +200,6 @@ def _lines(answer: Explanation, style: Style) -> Iterator[str]:
 
 def _unexplained(answer: Explanation, style: Style) -> Iterator[str]:
     """What couldn't be followed, what the error means, and what to try."""
-    from retainlint.report import statistics
-    from retainlint.report.places import pointed
-    from retainlint.report.terminal import safe
-
     if not answer.located:
         files = list(dict.fromkeys(frame.file for frame in answer.raised.frames if frame.file))
         yield (
@@ -239,10 +232,6 @@ def _unexplained(answer: Explanation, style: Style) -> Iterator[str]:
 
 def _where(answer: Explanation) -> str:
     """The place that raised: the innermost that was found, else as the traceback names it."""
-    from retainlint.report.places import place
-    from retainlint.report.terminal import safe_start
-    from retainlint.text.source import Span
-
     if answer.located:
         last = answer.located[-1]
         at = last.source.offset(last.row, 1)
@@ -273,9 +262,6 @@ def _write_none(text: str, out: TextIO, as_json: bool) -> None:
 
 def _entry(answer: Explanation) -> dict[str, object]:
     """The answer as JSON; findings and gaps as `check --output-format json` gives them."""
-    from retainlint.report.json import entries
-    from retainlint.report.run import Run
-
     raised = answer.raised
     misuse = raised.misuse
     error = {"kind": misuse.name, "type": raised.type, "message": raised.message} if misuse is not None else None

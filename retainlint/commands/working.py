@@ -10,6 +10,7 @@ from retainlint.checking.scheduler import Running
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import configured
 from retainlint.config.reading import displayed_path
+from retainlint.report.terminal import safe_start
 from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ def cache_of(configs: Configs) -> Cache:
 def clean(requested: Requested, out: TextIO) -> int:
     """`retainlint clean`: remove what earlier runs have kept. Raises CommandError for what can't be removed."""
     from retainlint.cache.directory import clean as remove
-    from retainlint.report.terminal import safe_start
 
     directory = configured(requested).here.path("cache-dir") or ""
     name = safe_start(displayed_path(directory))
