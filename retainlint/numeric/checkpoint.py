@@ -40,10 +40,8 @@ class _Checkpoint(Function):
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
     """Run `function` without keeping what it saves; it runs again in backward."""
-    options = {
-        key: kwargs.pop(key) for key in ("preserve_rng_state", "context_fn", "determinism_check") if key in kwargs
-    }
-    del options
+    for option in ("preserve_rng_state", "context_fn", "determinism_check"):
+        kwargs.pop(option, None)
     if use_reentrant:
         return _Checkpoint.apply(lambda *a: function(*a, **kwargs), None, *args)
     return _recomputed(lambda *a: function(*a, **kwargs), args)

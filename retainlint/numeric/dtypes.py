@@ -77,13 +77,8 @@ class _Bfloat16(dtype):
     """Named, so that it can be asked for; numpy has no such numbers."""
 
     def __init__(self) -> None:
-        self.name, self.legacy, self.is_floating_point, self.is_complex, self.itemsize = (
-            "bfloat16",
-            "BFloat16",
-            True,
-            False,
-            2,
-        )
+        self.name, self.legacy, self.itemsize = "bfloat16", "BFloat16", 2
+        self.is_floating_point, self.is_complex = True, False
 
     @property
     def numpy(self) -> Any:

@@ -123,24 +123,8 @@ def _box_muller(draws: Array) -> Array:
 DEFAULT = Generator()
 
 
-def manual_seed(seed: int) -> Generator:
-    return DEFAULT.manual_seed(seed)
-
-
-def seed() -> int:
-    return DEFAULT.seed()
-
-
-def initial_seed() -> int:
-    return DEFAULT.initial_seed()
-
-
-def get_rng_state() -> Any:
-    return DEFAULT.get_state()
-
-
-def set_rng_state(state: Any) -> None:
-    DEFAULT.set_state(state)
+manual_seed, seed, initial_seed = DEFAULT.manual_seed, DEFAULT.seed, DEFAULT.initial_seed
+get_rng_state, set_rng_state = DEFAULT.get_state, DEFAULT.set_state
 
 
 def _random(shape: Sequence[int], kind: dtypes.dtype, generator: Generator | None, normal: bool) -> Array:

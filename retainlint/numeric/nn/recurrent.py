@@ -45,12 +45,27 @@ def _gru_step(x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any, b_h: Any) -> Any:
     return (h - new) * update + new
 
 
-class _Cell(Module):
-    """One step of a recurrent network."""
+class _Plain(Module):
+    """How a network steps: h' = tanh(W x + U h)."""
 
     gates = 1
     step: Step = staticmethod(_tanh_step)
     has_cell = False
+
+
+class _Gru(_Plain):
+    gates = 3
+    step = staticmethod(_gru_step)
+
+
+class _Lstm(_Plain):
+    gates = 4
+    step = staticmethod(_lstm_step)
+    has_cell = True
+
+
+class _Cell(_Plain):
+    """One step of a recurrent network."""
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         super().__init__()
@@ -90,27 +105,16 @@ class RNNCell(_Cell):
             self.step = _relu_step
 
 
-class GRUCell(_Cell):
+class GRUCell(_Gru, _Cell):
     """A gated recurrent unit."""
 
-    gates = 3
-    step = staticmethod(_gru_step)
 
-
-class LSTMCell(_Cell):
+class LSTMCell(_Lstm, _Cell):
     """Long short-term memory."""
 
-    gates = 4
-    step = staticmethod(_lstm_step)
-    has_cell = True
 
-
-class _Recurrent(Module):
+class _Recurrent(_Plain):
     """Layers of cells over a sequence."""
-
-    gates = 1
-    step: Step = staticmethod(_tanh_step)
-    has_cell = False
 
     def __init__(
         self,
@@ -213,16 +217,9 @@ class RNN(_Recurrent):
             self.step = _relu_step
 
 
-class GRU(_Recurrent):
+class GRU(_Gru, _Recurrent):
     """Gated recurrent units over a sequence."""
 
-    gates = 3
-    step = staticmethod(_gru_step)
 
-
-class LSTM(_Recurrent):
+class LSTM(_Lstm, _Recurrent):
     """Long short-term memory over a sequence."""
-
-    gates = 4
-    has_cell = True
-    step = staticmethod(_lstm_step)

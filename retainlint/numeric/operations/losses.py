@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -105,7 +108,7 @@ def _warn_sizes(input: Tensor, target: Tensor) -> None:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
             "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -116,17 +119,32 @@ def old_reduction(size_average: Any, reduce: Any, reduction: str) -> str:
     return "none" if reduce is False else "sum" if size_average is False else "mean"
 
 
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    weight: Any = None,
-) -> Any:
+def _reducing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A loss that takes those flags too, by name or where torch has them: before `reduction`, the first perhaps earlier."""
+    plain = inspect.signature(function)
+    places = list(plain.parameters.values())
+    at = list(plain.parameters).index("reduction")
+    for name, place in (("reduce", at), ("size_average", at - (places[at - 1].name in ("ignore_index", "eps")))):
+        places.insert(place, inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None))
+    whole = plain.replace(parameters=places)
+
+    @wraps(function)
+    def loss(*args: Any, **named: Any) -> Any:
+        try:
+            given = whole.bind(*args, **named).arguments
+        except TypeError as error:
+            raise TypeError(f"{function.__name__}() {error}") from None
+        flags = given.pop("size_average", None), given.pop("reduce", None)
+        return function(**{**given, "reduction": old_reduction(*flags, given.get("reduction", "mean"))})
+
+    return loss
+
+
+@_reducing
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Any = None) -> Any:
     _warn_sizes(input, target)
     wide = broadcast_tensors(input, target) if input.array.shape != target.array.shape else (input, target)
-    return mse_(*wide, reduction=old_reduction(size_average, reduce, reduction))
+    return mse_(*wide, reduction=reduction)
 
 
 def reduction_of(values: Any, reduction: str) -> Any:
@@ -137,14 +155,14 @@ def reduction_of(values: Any, reduction: str) -> Any:
     return values.mean() if reduction == "mean" else values.sum()
 
 
-def l1_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
+@_reducing
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Any:
     _warn_sizes(input, target)
-    return reduction_of((input - target).abs(), old_reduction(size_average, reduce, reduction))
+    return reduction_of((input - target).abs(), reduction)
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0, **old: Any) -> Any:
+@_reducing
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Any:
     """Squared near 0, absolute beyond `beta`."""
     _warn_sizes(input, target)
     return smooth_(*broadcast_tensors(input, target), reduction=reduction, beta=beta)
@@ -156,14 +174,8 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     return huber_(*broadcast_tensors(input, target), reduction=reduction, delta=delta)
 
 
-def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
+@_reducing
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Any = None, reduction: str = "mean") -> Any:
     """Minus the log likelihood of probabilities."""
     if input.array.shape != target.array.shape:
         raise ValueError(
@@ -174,47 +186,33 @@ def binary_cross_entropy(
         raise RuntimeError(f"Found dtype {target.dtype.legacy} but expected {input.dtype.legacy}")
     if weight is not None:
         return reduction_of(bce_(input, target, reduction="none") * weight, reduction)
-    return bce_(input, target, reduction=old_reduction(size_average, reduce, reduction))
+    return bce_(input, target, reduction=reduction)
 
 
+@_reducing
 def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    pos_weight: Any = None,
+    input: Tensor, target: Tensor, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
     """Minus the log likelihood of logits."""
     if input.array.shape != target.array.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    reduction = old_reduction(size_average, reduce, reduction)
     if weight is None and pos_weight is None:
         return logits_(input, target, reduction=reduction)
-    values = (1 - target) * input - ((pos_weight - 1) * target + 1 if pos_weight is not None else 1) * log_sigmoid(
-        input
-    )
+    positive = 1 if pos_weight is None else (pos_weight - 1) * target + 1
+    values = (1 - target) * input - positive * log_sigmoid(input)
     return reduction_of(values if weight is None else values * weight, reduction)
 
 
-def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Any:
+@_reducing
+def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Any:
     """The Kullback-Leibler divergence; `input` holds log probabilities."""
     if log_target:
         values = target.exp() * (target - input)
     else:
-        product = (target * target.log()).masked_fill(target == 0, 0.0)
-        values = product - target * input
+        values = (target * target.log()).masked_fill(target == 0, 0.0) - target * input
     if reduction == "batchmean":
         return values.sum() / input.array.shape[0]
-    return reduction_of(values, old_reduction(size_average, reduce, reduction))
+    return reduction_of(values, reduction)
 
 
 def gaussian_nll_loss(
@@ -227,6 +225,7 @@ def gaussian_nll_loss(
     return reduction_of(found + 0.5 * float(np.log(2 * np.pi)) if full else found, reduction)
 
 
+@_reducing
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -260,14 +259,9 @@ def _nll_back(g: Any, s: Any) -> Any:
     return spread_at(g * scale, s.shapes["self"], s.picked)
 
 
+@_reducing
 def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Any:
     """Minus the log probabilities of the targets; classes lie along dimension 1 (0 of a vector)."""
     labels, x = target.array, input.array
@@ -292,29 +286,26 @@ def nll_loss(
     places: list[Any] = list(np.indices(labels.shape, sparse=True))
     places.insert(axis, safe)
     weights = used.astype(x.dtype) if weight is None else weight.array[safe] * used
-    reduction = old_reduction(size_average, reduce, reduction)
     return nll_(input, target, picked=tuple(places), weights=weights, reduction=reduction, total=weights.sum())
 
 
+@_reducing
 def cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Any = None,
-    size_average: Any = None,
     ignore_index: int = -100,
-    reduce: Any = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
     """Minus the log probabilities of the targets, from logits; targets are classes, or probabilities of all."""
-    reduction = old_reduction(size_average, reduce, reduction)
     axis = 0 if input.array.ndim == 1 else 1
     if target.dtype.is_floating_point and target.array.shape == input.array.shape:
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, axis)
     if target.dtype.is_floating_point:
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.legacy}")
     logs = input.log_softmax(axis)
-    hard = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
+    hard = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:
         return hard
     used = Tensor.of((target.array != ignore_index).astype(input.array.dtype))
@@ -344,6 +335,7 @@ def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Any, reduction: s
     return values.sum() / batch if reduction == "mean" else values.sum()
 
 
+@_reducing
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Any:
@@ -351,6 +343,7 @@ def margin_ranking_loss(
     return reduction_of((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
+@_reducing
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Any:
     """The input where the target is 1, how far it is below the margin where it is -1."""
     return reduction_of(where(target == 1, input, (margin - input).clamp(min=0)), reduction)
@@ -365,6 +358,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
+@_reducing
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Any:

@@ -66,10 +66,11 @@ class Operation:
         self.row = rows()[self.name]
         self.variadic = len(self.row.inputs) == 1 and self.row.inputs[0].endswith("*")
         self.names = tuple(entry.rstrip("*") for entry in self.row.inputs)
-        behind = dict(islice(_parameters(self.forward), len(self.names), None))
+        behind = dict(islice(_parameters(self.forward, self.name), len(self.names), None))
         self.params = behind | dict.fromkeys(self.extra.split())
         self.dims = [name for name in self.params if re.fullmatch(r"dim\d?", name)]
         self.defaults = {name: value for name, value in self.params.items() if value is not inspect.Parameter.empty}
+        self.required = self.params.keys() - self.defaults.keys()
         self.__doc__ = None
         unknown = set(self.vjps) - set(self.names)
         if unknown:
@@ -148,8 +149,9 @@ class Operation:
     def _read(self, tensors: list[Tensor | None], params: dict[str, Any]) -> dict[str, Any]:
         """The parameters as the forward takes them; the first operand in the dtype that is asked for."""
         params = {**self.defaults, **params}
-        if len(params) < len(self.params) and (missing := self.params.keys() - params.keys()):
-            raise TypeError(f"{self.name}() missing required arguments: {', '.join(sorted(missing))}")
+        if self.required and (missing := self.required - params.keys()):
+            names = ", ".join(f'"{name.replace("dims", "dim")}"' for name in self.params if name in missing)
+            raise TypeError(f"{self.name}() missing {len(missing)} required positional arguments: {names}")
         first = tensors[0]
         assert first is not None
         if "dtype" in self.params and (kind := params.pop("dtype")) is not None:
@@ -200,12 +202,15 @@ class Operation:
         return pull
 
 
-def _parameters(forward: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """What a forward takes, with what it takes by default; nothing is told of numpy's own functions."""
+def _parameters(forward: Callable[..., Any], name: str) -> Iterator[tuple[str, Any]]:
+    """What a forward takes, with what it takes by default; nothing is told of numpy's own functions. Python's errors will
+    call it by the name of its operation."""
     forward = inspect.unwrap(forward)
-    for each in inspect.signature(forward).parameters.values() if isinstance(forward, FunctionType) else ():
-        if each.kind is not each.VAR_KEYWORD:
-            yield each.name, each.default
+    if isinstance(forward, FunctionType):
+        forward.__qualname__ = name
+        for each in inspect.signature(forward).parameters.values():
+            if each.kind is not each.VAR_KEYWORD:
+                yield each.name, each.default
 
 
 def define(

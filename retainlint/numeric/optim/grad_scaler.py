@@ -23,12 +23,8 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         self._enabled = enabled and device == "cpu"
-        self._scale, self._growth, self._backoff, self._interval = (
-            init_scale,
-            growth_factor,
-            backoff_factor,
-            growth_interval,
-        )
+        self._scale, self._interval = init_scale, growth_interval
+        self._growth, self._backoff = growth_factor, backoff_factor
         self._good = 0
         self._unscaled: dict[int, bool] = {}
 

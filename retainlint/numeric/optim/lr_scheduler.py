@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retainlint.numeric.arguments import REQUIRED, bound, row
 from retainlint.numeric.optim.optimizers import Optimizer
 
 
-class LRScheduler:
+class _Scheduling:
+    """What all have that change the rates of an optimiser."""
+
+    optimizer: Optimizer
+
+    def get_last_lr(self) -> list[Any]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.__dict__.update(state_dict)
+
+
+class LRScheduler(_Scheduling):
     """Sets the rates of an optimiser at each `step()`; subclasses say which in `get_lr`."""
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -31,13 +46,7 @@ class LRScheduler:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         for group, lr in zip(self.optimizer.param_groups, self.get_lr()):
             group["lr"] = lr
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
-
-    def state_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.__dict__.update(state_dict)
+        self._last_lr = super().get_last_lr()
 
 
 class _Schedule(LRScheduler):
@@ -150,26 +159,20 @@ class MultiplicativeLR(LambdaLR):
         return [lr * scale(self.last_epoch) for lr, scale in zip(rates, self.lr_lambdas)]
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(_Scheduling):
     """Times `factor` when a measure hasn't improved for `patience` epochs."""
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        mode: str = "min",
-        factor: float = 0.1,
-        patience: int = 10,
-        threshold: float = 1e-4,
-        threshold_mode: str = "rel",
-        cooldown: int = 0,
-        min_lr: float = 0,
-        eps: float = 1e-8,
-        **old: Any,
-    ) -> None:
-        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
-        self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
-        self.min_lr, self.eps = min_lr, eps
-        self.best = math.inf if mode == "min" else -math.inf
+    options = row(
+        mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0, min_lr=0, eps=1e-8
+    )
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
+        self.__dict__.update(bound(type(self).__name__, self.options, args, kwargs))
+        self.optimizer = optimizer
+        self.best = math.inf if self.mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
 
     def _better(self, value: float) -> bool:
@@ -193,12 +196,6 @@ class ReduceLROnPlateau:
                 if group["lr"] - lower > self.eps:
                     group["lr"] = lower
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-
-    def get_last_lr(self) -> list[Any]:
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def state_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
 
 class OneCycleLR(LRScheduler):
@@ -234,7 +231,7 @@ class OneCycleLR(LRScheduler):
         return [rate for _ in self.base_lrs]
 
 
-class SequentialLR:
+class SequentialLR(_Scheduling):
     """One scheduler after another, changing at the milestones."""
 
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int]) -> None:
@@ -253,9 +250,6 @@ class SequentialLR:
             self.schedulers[at].step(0)
         else:
             self.schedulers[at].step()
-
-    def get_last_lr(self) -> list[Any]:
-        return [group["lr"] for group in self.optimizer.param_groups]
 
 
 _LRScheduler = LRScheduler
