@@ -24,6 +24,59 @@ _COMMON = frozenset("train eval step update forward fit run append add get".spli
 """Methods that many classes have: a call of one counts only on the object itself."""
 
 
+Entry = tuple[ir.Code, "ir.Code | None"]
+"""A function, or a method with its class."""
+
+
+def callers_first(found: Sequence[Entry]) -> list[Entry]:
+    """The functions and methods of a program that hold a walk, and those that call them by their names, each behind all
+    that call it: what nobody calls is where the program starts, and what is reached from there isn't run for itself."""
+    named: dict[str, list[int]] = {}
+    for at, (code, owner) in enumerate(found):
+        named.setdefault(owner.name if owner is not None and code.name == "__init__" else code.name, []).append(at)
+    callees = [[other for name in _called_names(code) for other in named.get(name, ())] for code, _ in found]
+    callers: list[list[int]] = [[] for _ in found]
+    for at, others in enumerate(callees):
+        for other in others:
+            callers[other].append(at)
+    leading: set[int] = set()
+    pending = [at for at, (code, _) in enumerate(found) if code.backward_passes]
+    while pending:
+        at = pending.pop()
+        if at not in leading:
+            leading.add(at)
+            pending += callers[at]
+    order: list[int] = []
+    _behind_callers(sorted(leading), callers, leading, order)
+    return [found[at] for at in order]
+
+
+def _called_names(code: ir.Code) -> set[str]:
+    """The names of what a function calls, or hands on to be called; methods with common names count on its own object, and
+    on what it made."""
+    names = {each.name for each in code.facts.calls if not each.receiver or _counts(code, each)}
+    return names | {name for each in code.facts.calls for name in each.given if name not in code.facts.stored}
+
+
+def _counts(code: ir.Code, call: Call) -> bool:
+    return call.name not in _COMMON or call.receiver in _ITSELF or call.receiver in code.facts.stored
+
+
+def _behind_callers(roots: Sequence[int], callers: Sequence[Sequence[int]], leading: set[int], order: list[int]) -> None:
+    """Put each to the order behind those that call it; of a circle the one that stands first."""
+    seen: set[int] = set()
+    for root in roots:
+        waiting = [(root, False)]
+        while waiting:
+            at, ready = waiting.pop()
+            if ready:
+                order.append(at)
+            elif at not in seen:
+                seen.add(at)
+                waiting.append((at, True))
+                waiting += [(each, False) for each in reversed(callers[at]) if each in leading and each not in seen]
+
+
 def no_leads(receiver: str, name: str) -> bool:
     """Where there are no other modules."""
     return False

@@ -13,7 +13,7 @@ from retainlint.incident import Exploration
 from retainlint.symbolic.detectors import Detectors, claims_of
 from retainlint.symbolic.exploration import findings, script_entry
 from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
-from retainlint.symbolic.exploration.entry_points import callers, entries, inherited, no_leads
+from retainlint.symbolic.exploration.entry_points import callers, callers_first, entries, inherited, no_leads
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.state import coverage, events, limits, path_choice
 from retainlint.symbolic.state.effort import OutOfSteps
@@ -91,10 +91,10 @@ def _explore(machine: Interpreter) -> Exploration:
         steps += machine.steps
         backpropagating.update([owner] if machine.backward_count > known else ())
 
-    for code, owner in list(entries(program.module, None)):
+    for code, owner in callers_first(list(entries(program.module, None))):
         missed = machine.pruned and code.backward_passes and coverage.has_backward(code, machine.backpropagated)
         missed = missed or (code.backward_passes and coverage.makes_backward(code, machine.entered))
-        if code.backward_passes and (missed or code not in machine.entered):
+        if missed or code not in machine.entered:
             run(code, owner)
     for code, subclass in list(inherited(start, program.module)):
         run(code, subclass)
