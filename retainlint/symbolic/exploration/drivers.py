@@ -15,7 +15,7 @@ from retainlint.symbolic.exploration.entry_points import class_made_by, entries,
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.frameworks import lightning
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown.objects import forget_unset
 from retainlint.symbolic.state import coverage, events, gradient_events, havoc, limits, path_choice, reachability
 from retainlint.symbolic.state.classes import ancestry, class_of, find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -248,7 +248,7 @@ def _method(
         for each in states:
             supposed = not lightning.is_step(each, receiver, code.name)
             each.iterations = (Iteration(code.span, number, is_call=True, supposed=supposed),)
-            _forget_unset(machine, each, receiver)
+            forget_unset(machine, each, receiver)
             if given.open:
                 havoc.forget_given(each, receiver, code, list(_methods_of_subclasses(each, cls)))
             havoc.forget_changed(each, receiver, [one for one, _ in entries(owner, owner) if one is not code])
@@ -315,15 +315,6 @@ def _methods_of_subclasses(state: State, cls: Ref) -> Iterator[ir.Code]:
     for id, held in list(state.heap.items()):
         if isinstance(held, ClassObj) and Ref(id) != cls and cls in list(ancestry(state, Ref(id))):
             yield from _methods(state, Ref(id))
-
-
-def _forget_unset(machine: Interpreter, state: State, receiver: Value) -> None:
-    """Between two calls, others may have set the tensors that nothing seen so far has set; options stay as they are."""
-    held = state.get(receiver)
-    if isinstance(held, Instance) and isinstance(receiver, Ref):
-        unset = {name for name, v in held.attrs.items() if isinstance(v, Ref) and v.id in machine.unset}
-        lost = {name for name in unset if objects.edges_in(machine, state, [held.attrs[name]])}
-        state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 
 def _invoke(

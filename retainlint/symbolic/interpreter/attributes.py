@@ -123,7 +123,7 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     missing = layers.inherited(machine, state, ancestry(state, held.cls), name, span)
     if missing is None:
         missing = objects.same(machine, state, obj, name, UnknownObj(span, hint=hint, name=name))
-        machine.unset.add(missing.id)
+        machine.unset[missing.id] = obj
         if weights.is_frozen(state, obj):
             weights.part(state, obj, missing)
     state.set(obj, replace(held, attrs={**held.attrs, name: missing}))

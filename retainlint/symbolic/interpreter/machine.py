@@ -24,7 +24,7 @@ from retainlint.symbolic.state.imports import Imports, Project
 from retainlint.symbolic.state.path_choice import BEYOND, ONE, Chooser
 from retainlint.symbolic.state.protocol import Args, Results
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import Term, Value
+from retainlint.symbolic.state.values import Ref, Term, Value
 from retainlint.text.source import Span
 
 BRANCHING = (ir.If, ir.For, ir.While, ir.With, ir.Try)
@@ -75,7 +75,7 @@ class Interpreter:
         self.missing_reads: set[Span] = set()
         self.entered: set[ir.Code] = set()
         self.running = program.module  # the entry
-        self.unset: set[int] = set()
+        self.unset: dict[int, Ref] = {}
         self.rounds: dict[Span, frozenset[str]] = {}
         self.deep: dict[ir.Code, int] = {}
         self.efforts: dict[ir.Code, int] = {}

@@ -256,6 +256,8 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
         return view
     if isinstance(func, Method) and conventions.CHANGES.takes(func.name):
         decisions.forget(state, func.obj)
+    if (owner := _object_of(machine, state, func)) is not None:
+        forget_unset(machine, state, owner)
     level, assumed = unseen_calls.level(machine, state, func, args)
     if level > PROVEN and known_libraries.speaks_another(span.source):
         level = GUESS  # what this file calls a loss, or a network, is another library's
@@ -301,6 +303,18 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
         machine.events.emit(events.ModuleCalled(state, result, span))
     return result
+
+
+def _object_of(machine: Machine, state: State, func: Value) -> Value | None:
+    """The object of the program on which a method runs that nobody sees: one of a base, or of a class derived from its own,
+    and neither a network nor a criterion that it holds."""
+    if isinstance(func, Method):
+        return None if unseen_calls.keeps_nothing(state, func) else func.obj
+    held = state.get(func)
+    if not isinstance(func, Ref) or not isinstance(held, UnknownObj) or func.id not in machine.unset:
+        return None
+    computes = unseen_calls.is_network(held) or conventions.LOSS.takes(held.name)
+    return None if computes or unseen_calls.keeps_nothing(state, func) else machine.unset[func.id]
 
 
 def _is_frozen(state: State, func: Value) -> bool:
@@ -444,6 +458,26 @@ def forget(machine: Machine, state: State, ref: Ref) -> None:
     notes = held.notes.only(lambda value: value is own or not _has_graph(machine, state, value))
     if len(kept) < len(held.attrs) or notes is not held.notes:
         state.set(ref, Instance(held.cls, kept, notes))
+
+
+def forget_unset(machine: Machine, state: State, obj: Value) -> None:
+    """Drop the attributes of an object that nothing seen has set, where they may hold graphs: whoever sets them may have
+    done so again. Networks stay the same."""
+    held = state.get(obj)
+    if not isinstance(held, Instance) or not isinstance(obj, Ref):
+        return
+    unset = [(name, value) for name, value in held.attrs.items() if isinstance(value, Ref) and value.id in machine.unset]
+    lost = {name for name, value in unset if _has_graph(machine, state, value) and not _is_network(machine, state, value)}
+    if lost:
+        state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+
+
+def _is_network(machine: Machine, state: State, value: Value) -> bool:
+    held = state.get(value)
+    if not isinstance(held, UnknownObj):
+        return False
+    is_stand_in = held.edge is not None and held.edge.node in machine.graphs.networks
+    return is_stand_in or unseen_calls.is_network(held)
 
 
 def _has_graph(machine: Machine, state: State, value: Value) -> bool:
