@@ -54,7 +54,7 @@ def callers_first(found: Sequence[Entry]) -> list[Entry]:
 def _called_names(code: ir.Code) -> set[str]:
     """The names of what a function calls, or hands on to be called; methods with common names count on its own object, and
     on what it made."""
-    names = {each.name for each in code.facts.calls if not each.receiver or _counts(code, each)}
+    names = {each.name for each in code.facts.calls if not each.receiver or _counts(code, each)} | code.facts.own
     return names | {name for each in code.facts.calls for name in each.given if name not in code.facts.stored}
 
 
@@ -194,6 +194,23 @@ def inherited(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
             found = find(state, cls, name)
             if (found == method or _passes_on(found, name)) and any(map(method.code.facts.calls_own, own)):
                 yield (found.code if isinstance(found, Closure) else method.code), subclass
+
+
+def receivers(state: State, code: ir.Code, owner: ir.Code | None) -> list[ir.Code | None]:
+    """The classes on whose objects an entry is run: of a method that only calls what walks, those derived from its own that
+    fill in what their base calls, if there are such, since it is made for them."""
+    base = class_made_by(state, owner) if owner is not None and not code.backward_passes else None
+    held = state.get(base) if base is not None else None
+    if not isinstance(held, ClassObj):
+        return [owner]
+    called = {name for each in held.attrs.values() if isinstance(each, Closure) for name in each.code.facts.own}
+    called &= held.attrs.keys()
+    found: list[ir.Code | None] = []
+    for id, subclass in state.heap.items():
+        if isinstance(subclass, ClassObj) and Ref(id) != base and base in list(ancestry(state, Ref(id))):
+            if code.name not in subclass.attrs and not called.isdisjoint(subclass.attrs):
+                found.append(subclass.code)
+    return found or [owner]
 
 
 def _passes_on(method: Value | None, name: str) -> bool:

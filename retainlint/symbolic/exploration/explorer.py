@@ -13,7 +13,7 @@ from retainlint.incident import Exploration
 from retainlint.symbolic.detectors import Detectors, claims_of
 from retainlint.symbolic.exploration import findings, script_entry
 from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
-from retainlint.symbolic.exploration.entry_points import callers, callers_first, entries, inherited, no_leads
+from retainlint.symbolic.exploration.entry_points import callers, callers_first, entries, inherited, no_leads, receivers
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.state import coverage, events, limits, path_choice
 from retainlint.symbolic.state.effort import OutOfSteps
@@ -95,7 +95,8 @@ def _explore(machine: Interpreter) -> Exploration:
         missed = machine.pruned and code.backward_passes and coverage.has_backward(code, machine.backpropagated)
         missed = missed or (code.backward_passes and coverage.makes_backward(code, machine.entered))
         if missed or code not in machine.entered:
-            run(code, owner)
+            for each in receivers(start, code, owner):
+                run(code, each)
     for code, subclass in list(inherited(start, program.module)):
         run(code, subclass)
     if not left <= backpropagating:

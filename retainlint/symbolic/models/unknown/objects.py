@@ -477,7 +477,7 @@ def _is_network(machine: Machine, state: State, value: Value) -> bool:
     if not isinstance(held, UnknownObj):
         return False
     is_stand_in = held.edge is not None and held.edge.node in machine.graphs.networks
-    return is_stand_in or unseen_calls.is_network(held)
+    return is_stand_in or held.hint in ("module", "submodule")
 
 
 def _has_graph(machine: Machine, state: State, value: Value) -> bool:
