@@ -91,12 +91,17 @@ def _explore(machine: Interpreter) -> Exploration:
         steps += machine.steps
         backpropagating.update([owner] if machine.backward_count > known else ())
 
+    patience = Patience(machine)
     for code, owner in callers_first(list(entries(program.module, None))):
-        missed = machine.pruned and code.backward_passes and coverage.has_backward(code, machine.backpropagated)
-        missed = missed or (code.backward_passes and coverage.makes_backward(code, machine.entered))
-        if missed or code not in machine.entered:
-            for each in receivers(start, code, owner):
-                run(code, each)
+        if not code.backward_passes:
+            if code not in machine.entered and patience.is_left:
+                with patience.spent():
+                    for each in receivers(start, code, owner):
+                        run(code, each)
+            continue
+        missed = machine.pruned and coverage.has_backward(code, machine.backpropagated)
+        if missed or code not in machine.entered or coverage.makes_backward(code, machine.entered):
+            run(code, owner)
     for code, subclass in list(inherited(start, program.module)):
         run(code, subclass)
     if not left <= backpropagating:
@@ -105,32 +110,54 @@ def _explore(machine: Interpreter) -> Exploration:
         imports.begin()
         start, left = _module(machine, whole=True)
         steps += machine.steps
-    steps += _callers(machine, start, objects, left or None)
+    steps += _callers(machine, start, objects, left or None, patience)
     steps += machine.imports.wasted
     return findings.told(machine, steps)
 
 
-def _callers(machine: Interpreter, start: State, objects: Objects, owners: Container[ir.Code | None] | None) -> int:
-    """Run those who call what walks, or of them only the methods of some classes; the steps that it took."""
+def _callers(
+    machine: Interpreter,
+    start: State,
+    objects: Objects,
+    owners: Container[ir.Code | None] | None,
+    patience: Patience,
+) -> int:
+    """Run those who call what walks in other modules, or of them only the methods of some classes; the steps that it
+    took."""
     imports, steps = machine.imports, 0
     imports.allowance, imports.share = limits.IMPORTED_CALL_STEPS, limits.IMPORTED_STEPS_OF_ENTRY
     leads = imports.project.leads if imports.project is not None and not owners else no_leads
     machine.full, machine.chooser.breadth = min(machine.full, limits.ENTRY_STEPS_BEYOND), path_choice.BEYOND
-    quiet = 0
     for code, owner in callers(list(entries(machine.program.module, None)), leads, machine.leading):
         wanted = owners is None or owner in owners
-        if (
-            wanted
-            and code not in machine.entered
-            and steps < limits.CALLERS_STEPS
-            and quiet < limits.QUIET_CALLERS_STEPS
-        ):
-            machine.begin_entry()
-            known = len(machine.reports), len(machine.backpropagated)
-            _entry(machine, start, code, owner, objects)
+        if wanted and code not in machine.entered and patience.is_left:
+            with patience.spent():
+                machine.begin_entry()
+                _entry(machine, start, code, owner, objects)
             steps += machine.steps
-            quiet = quiet + machine.steps if known == (len(machine.reports), len(machine.backpropagated)) else 0
     return steps
+
+
+class Patience:
+    """How many steps are left for entries that only call what walks: few, once they show nothing new."""
+
+    def __init__(self, machine: Interpreter) -> None:
+        self._machine = machine
+        self._steps = self._quiet = 0
+
+    @property
+    def is_left(self) -> bool:
+        return self._steps < limits.CALLERS_STEPS and self._quiet < limits.QUIET_CALLERS_STEPS
+
+    @contextmanager
+    def spent(self) -> Iterator[None]:
+        """Around such an entry."""
+        machine = self._machine
+        known = len(machine.reports), len(machine.backpropagated)
+        yield
+        self._steps += machine.steps
+        is_new = known != (len(machine.reports), len(machine.backpropagated))
+        self._quiet = 0 if is_new else self._quiet + machine.steps
 
 
 def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, script_entry.Subclasses]:
