@@ -62,7 +62,9 @@ def _counts(code: ir.Code, call: Call) -> bool:
     return call.name not in _COMMON or call.receiver in _ITSELF or call.receiver in code.facts.stored
 
 
-def _behind_callers(roots: Sequence[int], callers: Sequence[Sequence[int]], leading: set[int], order: list[int]) -> None:
+def _behind_callers(
+    roots: Sequence[int], callers: Sequence[Sequence[int]], leading: set[int], order: list[int]
+) -> None:
     """Put each to the order behind those that call it; of a circle the one that stands first."""
     seen: set[int] = set()
     for root in roots:

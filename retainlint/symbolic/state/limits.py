@@ -15,7 +15,7 @@ unseen, and a gap says so."""
 
 ENTRY_STEPS_BEYOND = 40_000
 """The same where the program holds no backward pass itself, and only leads to those of modules that it imports; and of an
-entry that only calls what runs one."""
+entry that only calls what runs one there."""
 
 CALLERS_STEPS = 40_000
 """Steps that all entries together may take that only call what runs a backward pass; those that are left aren't run."""

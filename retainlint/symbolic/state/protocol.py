@@ -67,7 +67,9 @@ class Machine(Protocol):
     entered: set[ir.Code]  # the codes of the program that were run
     backpropagated: set[Span]  # where a walk was executed
     leading: set[ir.Code]  # functions in which one was, or in what they called
-    unset: dict[int, Ref]  # records that stand for attributes which were read, and set elsewhere if at all; their objects
+    unset: dict[
+        int, Ref
+    ]  # records that stand for attributes which were read, and set elsewhere if at all; their objects
     rounds: dict[Span, frozenset[str]]  # what arms bind whose conditions nobody follows through all turns
     deep: dict[ir.Code, int]  # how often a function called itself more deeply than is usual
     efforts: dict[ir.Code, int]  # the steps that functions which call themselves took in this entry

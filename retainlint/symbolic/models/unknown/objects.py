@@ -466,8 +466,12 @@ def forget_unset(machine: Machine, state: State, obj: Value) -> None:
     held = state.get(obj)
     if not isinstance(held, Instance) or not isinstance(obj, Ref):
         return
-    unset = [(name, value) for name, value in held.attrs.items() if isinstance(value, Ref) and value.id in machine.unset]
-    lost = {name for name, value in unset if _has_graph(machine, state, value) and not _is_network(machine, state, value)}
+    unset = [
+        (name, value) for name, value in held.attrs.items() if isinstance(value, Ref) and value.id in machine.unset
+    ]
+    lost = {
+        name for name, value in unset if _has_graph(machine, state, value) and not _is_network(machine, state, value)
+    }
     if lost:
         state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
