@@ -41,6 +41,13 @@ class KeepGraph:
 
 
 @record
+class CreateGraph:
+    """Give the call of `autograd.grad` at `span` `create_graph=True`."""
+
+    span: Span
+
+
+@record
 class SumLosses:
     """Walk the sum of the roots once instead of each alone."""
 
@@ -190,15 +197,55 @@ class RemoveSuppression:
 
 
 Cure: TypeAlias = (
-    Detach | KeepGraph | SumLosses | MoveInto | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
+    Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | Uncut
 )  # fmt: skip
 
 
+class Applicability(Enum):
+    """SAFE keeps what the program computes; UNSAFE may change it, or chooses between meanings."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+
+
+@record
+class Edit:
+    """`text` in place of the characters from `start` up to, not including, `end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@record
+class Fix:
+    """Edits that cure one finding, all in the source of its primary mark, in order, apart from each other.
+
+    `merges` tells how many backward passes of the text the edits mean to drop; every other one must still run.
+    """
+
+    applicability: Applicability
+    message: str
+    edits: tuple[Edit, ...]
+    merges: int = 0
+
+
+@record
+class Help:
+    """One thing to do about a finding: in words, and as data where it can be tried. Where that is refuted, or hasn't proven
+    it, though it wasn't to be told `unless_refuted`, another help is told first."""
+
+    words: str
+    cures: tuple[Cure, ...] = ()
+    unless_refuted: bool = True
+
+
 @record
 class Diagnostic:
-    """One finding. `message` is one line without the place; `notes` follow the drawing, `help` says what to do."""
+    """One finding. `message` is one line without the place; `notes` follow the drawing; `helps` say what to do, the best
+    first, and `fix` is what one of them comes to, if it was tried and proven."""
 
     code: str
     name: str
@@ -206,9 +253,19 @@ class Diagnostic:
     message: str
     labels: tuple[Label, ...]
     notes: tuple[str, ...] = ()
-    help: str = ""
-    cures: tuple[Cure, ...] = ()
+    helps: tuple[Help, ...] = ()
     witness: Witness | None = None
+    fix: Fix | None = None
+
+    @property
+    def help(self) -> str:
+        """All helps in one line."""
+        return "; or ".join(each.words for each in self.helps)
+
+    @property
+    def cures(self) -> tuple[Cure, ...]:
+        """What the helps come to, the best first."""
+        return tuple(cure for each in self.helps for cure in each.cures)
 
     @property
     def primary(self) -> Label:

@@ -124,6 +124,8 @@ class Freed(IncidentBase):
     in_init: bool = False  # built in `__init__` or at module level, walked in later calls
     foreign: bool = False  # the shared graph belongs to a network that the first walk's optimiser doesn't own
     scheduled: bool = False  # something unseen was asked, in each turn anew, whether the first walk keeps its graph
+    stepped: bool = False  # weights that the first walk gave gradients moved between the two
+    trained: bool | None = None  # whether the shared graph is what an optimiser trains; None where that isn't known
 
     @property
     def primary(self) -> Span:
@@ -324,14 +326,14 @@ class Gap:
 class Conduct:
     """What a program did when it was run, to tell whether another text does the same.
 
-    `walks` are the places that walked, `leaves` those that made what a walk left a gradient in, `trained`
-    those of it that an optimiser's step then changed. `slips` are where a
-    path took what isn't there: a method of tensors from None, a number or a tuple, a name that nothing has bound.
+    `backward_passes` are where they ran, `leaves` where that was made in which one left a gradient, and `trained` these
+    with the backward pass whose gradients an optimiser's step then used. `missing_reads` are where a path took what
+    isn't there: a method of tensors from None, a number or a tuple, a name that nothing has bound.
     """
 
     backward_passes: frozenset[Span] = frozenset()
     leaves: frozenset[Span] = frozenset()
-    trained: frozenset[Span] = frozenset()
+    trained: frozenset[tuple[Span, Span]] = frozenset()
     missing_reads: frozenset[Span] = frozenset()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from retainlint.diagnostic import Diagnostic, Label, Severity
+from retainlint.diagnostic import Diagnostic, Help, Label, Severity
 from retainlint.incident import Condition, Exploration, Verdict, Witness
 from retainlint.lowering import LoweringError
 from retainlint.text.source import Source, Span
@@ -27,7 +27,9 @@ def label(source: Source, text: str, words: str = "", *, nth: int = 0, primary: 
 def finding(
     *labels: Label, severity: Severity = Severity.ERROR, notes: tuple[str, ...] = (), help: str = ""
 ) -> Diagnostic:
-    return Diagnostic("RTL101", "backward-in-loop", severity, "it is walked twice", labels, notes, help)
+    return Diagnostic(
+        "RTL101", "backward-in-loop", severity, "it is walked twice", labels, notes, (Help(help),) if help else ()
+    )
 
 
 def fake_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ FLOORS: dict[str, str] = {
     "lowering": "program ir text startup",
     "symbolic": "program ir incident autograd text startup",
     "rules": "diagnostic incident catalogue text startup",
-    "fixes": "diagnostic text",
+    "fixes": "diagnostic text startup",
     "report": "diagnostic incident catalogue text",
     "project": "program text startup",
     "cache": "project lowering program ir diagnostic incident config text",
@@ -49,7 +49,7 @@ SYMBOLIC: dict[str, str] = {
     "merging": "tape solver state",
     "models": "merging tape solver state",
     "interpreter": "models merging tape solver state",
-    "detectors": "tape solver state",
+    "detectors": "models tape solver state",
     "exploration": "detectors interpreter models merging tape solver state",
 }
 """The rooms within symbolic/: the machine doesn't know its detectors."""

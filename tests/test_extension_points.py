@@ -20,7 +20,7 @@ from retainlint.commands import check as command
 from retainlint.commands.configuring import configured
 from retainlint.config import Config
 from retainlint.config.table import BY_KEY, Setting, SettingKind
-from retainlint.diagnostic import Diagnostic, Label
+from retainlint.diagnostic import Diagnostic, Help, Label
 from retainlint.incident import Freed
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style
@@ -37,7 +37,7 @@ class WalkedAgain(IncidentRule[Freed]):
     fails = MappingProxyType({"twice": "w = torch.ones(3)"})
 
     def report(self, incident: Freed) -> Diagnostic:
-        return self.diagnostic(incident, "again!", (Label(incident.primary, "here", primary=True),), "don't")
+        return self.diagnostic(incident, "again!", (Label(incident.primary, "here", primary=True),), Help("don't"))
 
 
 @pytest.fixture

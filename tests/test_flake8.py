@@ -67,7 +67,7 @@ def run(tmp_path: Path, place: Path) -> Run:
 def test_a_finding_is_told_through_flake8(run: Run, place: Path) -> None:
     (place / "train.py").write_text(BAD, encoding="utf-8")
     done = run("train.py")
-    assert done.stdout.startswith("train.py:6:1: RTL102 backward-twice: `loss.backward()` walks ")
+    assert done.stdout.startswith("train.py:6:1: RTL102 backward-twice: `loss.backward()` backpropagates through ")
     assert done.stdout.endswith("(line 4: built here: this product saves `w`; line 5: frees it)\n")
     assert (done.stdout.count("\n"), done.returncode, done.stderr) == (1, 1, "")
     assert run("--extend-ignore", "RTL102", "train.py").stdout == ""

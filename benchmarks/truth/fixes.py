@@ -20,6 +20,7 @@ from benchmarks.truth.program import generate
 from retainlint.checking import pipeline
 from retainlint.config import Settings
 from retainlint.fixes import Applied, Seen, fix_all
+from retainlint.text.files import Disk
 from retainlint.text.source import Source, UnreadableSource
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def measured(program: Program, folder: Path, *, run: bool, unsafe: bool) -> Outc
     def look(source: Source) -> Seen | None:
         nonlocal looks
         looks += 1
-        return pipeline.look(source, Settings())
+        return pipeline.look(source, Settings(), Disk())
 
     source = Source(program.name, program.text)
     seen = look(source)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from retainlint import suppressions
 from retainlint.catalogue import CATALOGUE, NOT_CHECKED, UNUSED
 from retainlint.config import Settings
-from retainlint.diagnostic import Diagnostic, Label, Severity
+from retainlint.diagnostic import Diagnostic, Help, Label, Severity
 from retainlint.text.source import Source, Span
 
 
@@ -74,5 +74,5 @@ def ended(name: str, reason: str) -> Diagnostic:
         Severity.ERROR,
         f"not checked: {reason}",
         (Label(Span(Source(name, ""), 0, 0), "", primary=True),),
-        help="this is a bug in retainlint, not in your code: please report it, with the file if you can",
+        helps=(Help("this is a bug in retainlint, not in your code: please report it, with the file if you can"),),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # costly to import, and needed only where something is found
     from retainlint.lowering import LoweringError
     from retainlint.program import Program
     from retainlint.suppressions import Suppressions
+    from retainlint.text.files import Files
 
 OURS = ("rtl", "retainlint")
 """In a comment that is ours to judge stands one of these."""
@@ -39,6 +40,7 @@ class Found:
     beyond: tuple[Diagnostic, ...] = ()
     gaps: tuple[Gap, ...] = ()
     conduct: Conduct | None = None
+    steps: int = 0
 
 
 class Costly(Exception):
@@ -88,9 +90,29 @@ def told(found: Found, settings: Settings) -> list[Diagnostic]:
     return _unsuppressed(found, settings) if settings.suppressions else found.diagnostics
 
 
-def look(source: Source, settings: Settings) -> Seen | None:
-    """What is seen in a text that isn't written yet, by all rules that are on or usually are; None if it can't be read."""
-    found = _examine(source, _index(source, Modules(source.name)))
+def advised(
+    found: Found, diagnostics: Sequence[Diagnostic], settings: Settings, files: Files | None
+) -> list[Diagnostic]:
+    """What is to be told of a source, with the helps that prove to cure it first, and its fixes."""
+    if not any(each.cures for each in diagnostics) or is_markdown(found.source.name):
+        return list(diagnostics)
+    from retainlint.fixes.advice import Advisor
+
+    seen = _seen(found, settings)
+    if seen is None:
+        return list(diagnostics)
+    advisor = Advisor(seen, lambda source: look(source, settings, files))
+    return [advisor.advised(each) for each in diagnostics]
+
+
+def look(source: Source, settings: Settings, files: Files | None) -> Seen | None:
+    """What is seen in a text that isn't written yet; None if it can't be read. What it imports is read through `files`."""
+    modules = Modules(source.name, files) if files is not None else None
+    return _seen(_examine(source, _index(source, modules)), settings)
+
+
+def _seen(found: Found, settings: Settings) -> Seen | None:
+    """What is found by all rules that are on or usually are; None of a text that can't be read."""
     every = told(found, settings)
     if any(each.code == NOT_CHECKED for each in every):
         return None
@@ -101,7 +123,16 @@ def look(source: Source, settings: Settings) -> Seen | None:
     usual = {rule.code for rule in RULES if rule.on_by_default}
     wanted = tuple(each for each in every if each.code in usual or settings.wants(each.code))
     conduct, gaps = found.conduct or Conduct(), tuple(gap.span for gap in found.gaps)
-    return Seen(source, wanted, conduct.backward_passes, conduct.leaves, conduct.trained, conduct.missing_reads, gaps)
+    return Seen(
+        found.source,
+        wanted,
+        conduct.backward_passes,
+        conduct.leaves,
+        conduct.trained,
+        conduct.missing_reads,
+        gaps,
+        found.steps,
+    )
 
 
 def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool, hasty: bool) -> Found:
@@ -163,7 +194,7 @@ def _examine(source: Source, index: CallIndex, thorough: bool = False, data: byt
     beyond: list[Diagnostic] = []
     for each in sorted(once.values(), key=_place):
         (own if each.primary.span.source is source else beyond).append(each)
-    return Found(source, own, not explored.gaps, tuple(beyond), tuple(explored.gaps), explored.conduct)
+    return Found(source, own, not explored.gaps, tuple(beyond), tuple(explored.gaps), explored.conduct, explored.steps)
 
 
 def _program(source: Source, index: CallIndex, thorough: bool, data: bytes) -> Program | None:

@@ -21,33 +21,33 @@ _FREED = Misuse(
     "freed",
     "Trying to backward through the graph a second time",
     ("RTL101", "RTL102", "RTL103", "RTL104", "RTL105", "RTL106", "RTL107"),
-    "a walk (backward or autograd.grad) came to a part of the graph that an earlier walk had freed",
+    "a backward pass (backward or autograd.grad) came to a part of the graph that an earlier one had freed",
     (
-        "if a tensor is carried from one turn to the next (a hidden state, a running total): `detach()` it between them",
+        "if a tensor is carried from one iteration to the next (a hidden state, a running total): `detach()` it between them",
         "if the loss uses another network's output that isn't trained here: `detach()` that output",
-        "if two losses share a forward pass: walk their sum once",
+        "if two losses share a forward pass: call backward once, on their sum",
         "if something is computed once, before the loop: compute it inside",
-        "`retain_graph=True` on the earlier walk only if the same graph is really wanted twice",
+        "`retain_graph=True` in the earlier backward only if the same graph is really wanted twice",
     ),
 )
 _MODIFIED = Misuse(
     "modified",
     "one of the variables needed for gradient computation has been modified",
     ("RTL110", "RTL111"),
-    "a tensor that the graph had saved was changed in place before the walk that needs it",
+    "a tensor that the graph had saved was changed in place before the backward pass that needs it",
     (
         "run it with `torch.autograd.set_detect_anomaly(True)`: then torch tells which operation had saved it, and"
         " `retainlint why` reads that too",
-        "look for `+=`, `x[...] = ...` and methods that end in `_` between that operation and the walk, and write them"
+        "look for `+=`, `x[...] = ...` and methods that end in `_` between that operation and the backward call, and write them"
         " out of place",
-        "if an optimiser's `step()` stands between forward and walk: walk first, then step",
+        "if an optimiser's `step()` stands between forward and backward: call backward first, then step",
     ),
 )
 _NO_GRAPH = Misuse(
     "no-graph",
     "does not require grad and does not have a grad_fn",
     ("RTL112",),
-    "the walk starts at a tensor that no graph leads to",
+    "backward starts at a tensor that has no graph",
     (
         "look for `detach()`, `.data`, `.item()`, `.numpy()`, `argmax`, comparisons, and `torch.no_grad()` on the way"
         " from the parameters to the loss",
@@ -66,7 +66,7 @@ _LEAF = Misuse(
     ),
 )
 _LEAF_VIEW = replace(_LEAF, words="a view of a leaf Variable that requires grad")
-_UNUSED = "autograd.grad was asked for a tensor that the walk doesn't reach"
+_UNUSED = "autograd.grad was asked for a tensor that the backward pass doesn't reach"
 _UNUSED_CURES = (
     "see that the output is computed from that very tensor, not from a copy made before or after",
     "`allow_unused=True`, if None is a fine answer",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from retainlint.commands.working import Means
     from retainlint.config import Configs, Requested
     from retainlint.diagnostic import Diagnostic
-    from retainlint.report.run import FixText, Run
+    from retainlint.report.run import Run
 
 
 class CheckOptions:
@@ -78,15 +78,12 @@ def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], Non
             return 2 if result.crashes else _after_fixes(options, configs, done)
     if not result.files:
         print("warning: no Python files found under the given paths", file=sys.stderr)
-    _report(options, configs, format, shown, result, out)
+    _report(options, configs, format, fixes.fixable(shown, configs), result, out)
     if not options.quiet:
         for line in knowing.notes(result):
             print(line, file=out if FORMATS[format].for_people and not options.output_file else sys.stderr)
     for crashed in result.crashes[:1]:
         _print_crash(crashed.name, crashed.crash)
-    if not options.quiet and FORMATS[format].for_people and not (done.applied or done.held or options.show_fixes):
-        for line in fixes.hint(shown):
-            print(line, file=sys.stderr)
     fixed = _after_fixes(options, configs, done)
     if result.crashes:
         return 2
@@ -147,11 +144,10 @@ def _report(
     options: CheckOptions, configs: Configs, format: str, shown: list[Diagnostic], result: linter.Result, out: TextIO
 ) -> None:
     style = Style(options.colour and not options.output_file, options.width)
-    offered = fixes.offered(shown, configs) if options.show_fixes else {}
     if options.statistics:
-        pieces = statistics.render(shown, style, _run(options, result, offered), as_json=format == "json")
+        pieces = statistics.render(shown, style, as_json=format == "json")
     elif shown or not FORMATS[format].for_people:
-        pieces = render(format, shown, style, _run(options, result, offered))
+        pieces = render(format, shown, style, _run(options, result))
     else:
         pieces = iter(())
     if options.output_file:
@@ -164,20 +160,22 @@ def _report(
         aside = out if for_people and not options.output_file else sys.stderr
         for piece in statistics.render_gaps(result.gaps, style):
             aside.write(piece)
-    if offered and for_people and not options.output_file:
-        for line in fixes.listed(shown, offered):
+    if options.show_fixes and for_people and not options.output_file:
+        for line in fixes.listed(shown):
             out.write(line + "\n")
     if not options.quiet and (for_people or options.output_file):
         out.write(statistics.summary(shown, Style(options.colour, options.width), result.files) + "\n")
+        if line := statistics.fixable(shown):
+            out.write(line + "\n")
 
 
-def _run(options: CheckOptions, result: linter.Result, offered: dict[int, FixText]) -> Run:
+def _run(options: CheckOptions, result: linter.Result) -> Run:
     from retainlint.report.run import RuleText, Run
     from retainlint.rules import RULES
 
     gaps = tuple(result.gaps) if options.show_unknown else ()
     rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation) for rule in RULES)
-    return Run(__version__, rules, result.files, gaps, {one.name: one.crash for one in result.crashes}, offered)
+    return Run(__version__, rules, result.files, gaps, {one.name: one.crash for one in result.crashes})
 
 
 def _write(path: str, pieces: Iterator[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from retainlint.commands.configuring import known_rules
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from retainlint.config import Configs
     from retainlint.diagnostic import Diagnostic
-    from retainlint.fixes import Applied, Fix, Fixed, Look, Seen
-    from retainlint.report.run import FixText, PlacedEdit
+    from retainlint.fixes import Applied, Fixed, Look, Seen
     from retainlint.text.source import Source
 
     class TextStore(Protocol):
@@ -110,23 +109,6 @@ def fix(
     return done
 
 
-def offered(found: Sequence[Diagnostic], configs: Configs) -> dict[int, FixText]:
-    """The fixes of findings, by their `id()`, as a report tells them. Each costs several checks of its file."""
-    from retainlint.fixes import fix_of
-
-    texts: dict[int, FixText] = {}
-    for source in _sources(found):
-        seen, look = _seen(source, configs)
-        twins = {(each.code, each.primary.span.start): each for each in seen.diagnostics} if seen is not None else {}
-        for diagnostic in found:
-            twin = twins.get((diagnostic.code, diagnostic.primary.span.start))
-            if diagnostic.primary.span.source is source and twin is not None and seen is not None:
-                made = fix_of(twin, seen, look)
-                if made is not None:
-                    texts[id(diagnostic)] = _text(made[0], source)
-    return texts
-
-
 def summary_lines(done: Done, show: bool, unsafe: bool, diff: bool) -> Iterator[str]:
     """Lines on what was fixed, and what would be with `--unsafe-fixes`."""
     if done.count:
@@ -144,19 +126,12 @@ def summary_lines(done: Done, show: bool, unsafe: bool, diff: bool) -> Iterator[
         yield f"No fix for {'this' if done.found == 1 else 'any of these'} {plural('finding', done.found)}: `retainlint check` shows what cures {'it' if done.found == 1 else 'them'}."
 
 
-def hint(found: Sequence[Diagnostic]) -> Iterator[str]:
-    """How to be shown the fixes of findings that may have some; to work them out takes several checks of each file."""
-    if any(each.cures and not is_markdown(each.primary.span.source.name) for each in found):
-        yield "Fixes may be had: `--diff --unsafe-fixes` shows them."
-
-
-def listed(found: Sequence[Diagnostic], offered: Mapping[int, FixText]) -> Iterator[str]:
+def listed(found: Iterable[Diagnostic]) -> Iterator[str]:
     """The fixes of findings, a line each."""
     for each in found:
-        fix = offered.get(id(each))
-        if fix is not None:
+        if (fix := each.fix) is not None:
             span = each.primary.span
-            said = f"{each.code} fix ({fix.applicability}): {fix.message}"
+            said = f"{each.code} fix ({fix.applicability.value}): {fix.message}"
             yield f"{safe_start(span.source.name)}:{span.row}: {safe(said)}"
 
 
@@ -199,11 +174,14 @@ def _fix_file(
 
 def _seen(source: Source, configs: Configs) -> tuple[Seen | None, Look]:
     from retainlint.checking import pipeline
+    from retainlint.text.files import Disk
 
     settings = configs.settings(source.name)
 
+    files = Disk()
+
     def look(text: Source) -> Seen | None:
-        return pipeline.look(text, settings)
+        return pipeline.look(text, settings, files)
 
     return look(source), look
 
@@ -229,6 +207,20 @@ def _sources(found: Iterable[Diagnostic]) -> list[Source]:
         if diagnostic.cures and source.text and not is_markdown(source.name):  # its programs are parts of one text
             sources.setdefault(diagnostic.primary.span.source.name, diagnostic.primary.span.source)
     return list(sources.values())
+
+
+def fixable(found: Iterable[Diagnostic], configs: Configs) -> list[Diagnostic]:
+    """The findings, without the fixes of rules that the configuration doesn't let be fixed."""
+    from retainlint.startup.records import replace
+
+    codes: dict[str, frozenset[str]] = {}
+    kept = []
+    for each in found:
+        name = each.primary.span.source.name
+        if each.fix is not None and each.code not in codes.setdefault(name, _fixable(name, configs)):
+            each = replace(each, fix=None)
+        kept.append(each)
+    return kept
 
 
 def _fixable(name: str, configs: Configs) -> frozenset[str]:
@@ -266,25 +258,6 @@ def _differing(name: str, one: str, two: str) -> list[str]:
 
     lines = difflib.unified_diff(before, after, quoted(name), quoted(name))
     return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
-
-
-def _text(fix: Fix, source: Source) -> FixText:
-    from retainlint.report.run import FixText
-
-    return FixText(fix.message, fix.applicability.value, tuple(_edit(source, *e) for e in _parts(fix)))
-
-
-def _parts(fix: Fix) -> Iterator[tuple[int, int, str]]:
-    for edit in fix.edits:
-        yield edit.start, edit.end, edit.text
-
-
-def _edit(source: Source, start: int, end: int, text: str) -> PlacedEdit:
-    from retainlint.report.run import PlacedEdit
-
-    cell, row, column = source.place_in_cell(start)
-    _, end_row, end_column = source.place_in_cell(end)
-    return PlacedEdit(text, row, column, end_row, end_column, cell if source.cells else None)
 
 
 def write_diff(done: Done, out: TextIO) -> None:

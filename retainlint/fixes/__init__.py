@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from retainlint.fixes.applying import Applied, Fixed, fix_all, fix_of
-from retainlint.fixes.edits import Applicability, Edit, Fix, edited
+from retainlint.fixes.advice import Advisor
+from retainlint.fixes.applying import Applied, Fixed, fix_all
+from retainlint.fixes.edits import edited
 from retainlint.fixes.proof import Look, Seen
 
-__all__ = ["Applicability", "Applied", "Edit", "Fix", "Fixed", "Look", "Seen", "edited", "fix_all", "fix_of"]
+__all__ = ["Advisor", "Applied", "Fixed", "Look", "Seen", "edited", "fix_all"]

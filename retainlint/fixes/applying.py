@@ -1,18 +1,14 @@
-"""Builds the fix of a finding, and applies all fixes of a text until none is left."""
+"""Applies all fixes of a text until none is left."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from retainlint.diagnostic import Diagnostic
-from retainlint.fixes.code import EditableCode, Uneditable
-from retainlint.fixes.edits import Applicability, Fix, apart, edited, moved
-from retainlint.fixes.proof import Look, Seen, cures
-from retainlint.text.source import Source
-
-TRIES = 32
-"""How many edits are tried for one finding; each costs a check of the text."""
+from retainlint.diagnostic import Applicability, Diagnostic, Fix
+from retainlint.fixes.advice import Advisor
+from retainlint.fixes.edits import moved
+from retainlint.fixes.proof import Look, Seen
 
 ROUNDS = 200
 """How many fixes are applied to one text."""
@@ -35,54 +31,6 @@ class Fixed:
     held: tuple[Applied, ...] = ()
 
 
-def fix_of(diagnostic: Diagnostic, seen: Seen, look: Look) -> tuple[Fix, Seen] | None:
-    """The first fix of a finding that proves to be one, with what is seen in the text that it makes."""
-    known: set[Source | str] = set()
-    for tried, fix in enumerate(_candidates(diagnostic, seen.source)):
-        if tried == TRIES:
-            break
-        after = _outcome(fix, seen, known)
-        if after is None:
-            continue
-        found = look(after)
-        if found is not None and cures(fix, diagnostic, seen, found):
-            return fix, found
-    return None
-
-
-def _outcome(fix: Fix, seen: Seen, known: set[Source | str]) -> Source | None:
-    """The text that a fix makes, if it is one that wasn't tried yet."""
-    if not fix.edits or not apart(fix.edits):
-        return None
-    try:
-        after = edited(seen.source, fix.edits)
-    except ValueError:
-        return None
-    if after.text == seen.source.text or after.text in known:
-        return None
-    known.add(after.text)
-    return after
-
-
-def _candidates(diagnostic: Diagnostic, source: Source) -> Iterator[Fix]:
-    """What could be done, in the order in which a good engineer would try it."""
-    if diagnostic.primary.span.source is not source or not diagnostic.cures:
-        return
-    from retainlint.fixes.cures import BUILDERS
-
-    try:
-        code = EditableCode(source)
-    except Uneditable:
-        return
-    for cure in diagnostic.cures:
-        fixes = BUILDERS[type(cure)](code, cure, diagnostic)
-        while True:
-            try:
-                yield next(fixes)
-            except (StopIteration, Uneditable):
-                break
-
-
 def fix_all(seen: Seen, look: Look, unsafe: bool, wanted: Callable[[Diagnostic], bool]) -> Fixed:
     """Apply the fixes of all wanted findings, one after the other; a finding that one of them brings up counts too.
 
@@ -90,20 +38,22 @@ def fix_all(seen: Seen, look: Look, unsafe: bool, wanted: Callable[[Diagnostic],
     """
     applied: list[Applied] = []
     texts = {seen.source.text}
+    advisor = Advisor(seen, look)
     while True:  # until a pass over all findings changes nothing
         begun, held, at = len(applied), list[Applied](), (-1, "")
         while (diagnostic := _first_behind(at, seen, wanted)) is not None and len(applied) < ROUNDS:
             at = _order(diagnostic)
-            found = fix_of(diagnostic, seen, look)
+            found = advisor.fix(diagnostic)
             if found is None:
                 continue
-            if not is_applied(found[0], unsafe) or found[1].source.text in texts:
-                held.append(Applied(diagnostic, found[0]))
+            if not is_applied(found.fix, unsafe) or found.after.source.text in texts:
+                held.append(Applied(diagnostic, found.fix))
                 continue
-            applied.append(Applied(diagnostic, found[0]))
-            seen = found[1]
+            applied.append(Applied(diagnostic, found.fix))
+            seen = found.after
+            advisor = Advisor(seen, look)
             texts.add(seen.source.text)
-            at = moved(found[0].edits, at[0]) - 1, ""
+            at = moved(found.fix.edits, at[0]) - 1, ""
         if len(applied) == begun or len(applied) >= ROUNDS:
             return Fixed(seen, tuple(applied), tuple(held))
 

@@ -1,42 +1,12 @@
-"""What a fix is: edits of a text, each of which replaces some of its characters, with a word on how safe they are."""
+"""A text after edits of it, and where a character of it is then."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
 
+from retainlint.diagnostic import Applicability, Edit, Fix
 from retainlint.text.source import Source
-
-
-class Applicability(Enum):
-    """SAFE keeps what the program computes; UNSAFE may change it, or chooses between meanings."""
-
-    SAFE = "safe"
-    UNSAFE = "unsafe"
-
-
-@dataclass(frozen=True, order=True)
-class Edit:
-    """`text` in place of the characters from `start` up to, not including, `end`."""
-
-    start: int
-    end: int
-    text: str
-
-
-@dataclass(frozen=True)
-class Fix:
-    """Edits that cure one finding, all in the source of its primary mark, in order, apart from each other.
-
-    `merges` tells how many walks of the text the edits mean to drop; every other walk must still be walked.
-    """
-
-    applicability: Applicability
-    message: str
-    edits: tuple[Edit, ...]
-    merges: int = 0
 
 
 def safe(message: str, *edits: Edit) -> Fix:
@@ -52,7 +22,7 @@ def edited(source: Source, edits: Sequence[Edit]) -> Source:
 
     Raises ValueError if two of them overlap, or one takes away where a cell starts.
     """
-    ordered = sorted(edits)
+    ordered = _ordered(edits)
     pieces, shown, at = [], [], 0
     shifts: list[tuple[int, int]] = []
     for edit in ordered:
@@ -72,7 +42,7 @@ def edited(source: Source, edits: Sequence[Edit]) -> Source:
 
 def moved(edits: Sequence[Edit], offset: int) -> int:
     """Where a character is after the edits; one that is replaced goes to the end of what replaces it."""
-    ordered = sorted(edits)
+    ordered = _ordered(edits)
     upto = bisect_right([edit.start for edit in ordered], offset)
     shift = 0
     for edit in ordered[:upto]:
@@ -84,6 +54,10 @@ def moved(edits: Sequence[Edit], offset: int) -> int:
 
 def apart(edits: Sequence[Edit]) -> bool:
     """Whether no two edits touch the same characters, nor insert at the same place."""
-    ordered = sorted(edits)
+    ordered = _ordered(edits)
     pairs = zip(ordered, ordered[1:], strict=False)
     return all(one.end <= two.start and (one.start, one.end) != (two.start, two.end) for one, two in pairs)
+
+
+def _ordered(edits: Sequence[Edit]) -> list[Edit]:
+    return sorted(edits, key=lambda edit: (edit.start, edit.end, edit.text))

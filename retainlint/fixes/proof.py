@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from retainlint.diagnostic import Diagnostic
-from retainlint.fixes.edits import Applicability, Edit, Fix, moved
+from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix
+from retainlint.fixes.edits import moved
 from retainlint.text.source import Source, Span
 
 
@@ -16,17 +16,17 @@ from retainlint.text.source import Source, Span
 class Seen:
     """What the linter sees in one text: the findings, and how the program behaves when it is run.
 
-    `walks` are the places that walk a graph, `leaves` those that make what a walk leaves a gradient in, `trained` those of
-    it that a step then changes, `slips` those that take what isn't there (`None.detach()`, an unbound name), `gaps` those that couldn't be followed.
+    `backward_passes`, `leaves`, `trained` and `missing_reads` are a run's conduct; `gaps` are what couldn't be followed, `steps` what it took.
     """
 
     source: Source
     diagnostics: tuple[Diagnostic, ...]
     backward_passes: frozenset[Span] = frozenset()
     leaves: frozenset[Span] = frozenset()
-    trained: frozenset[Span] = frozenset()
+    trained: frozenset[tuple[Span, Span]] = frozenset()
     missing_reads: frozenset[Span] = frozenset()
     gaps: tuple[Span, ...] = ()
+    steps: int = 0
 
 
 Look: TypeAlias = Callable[[Source], "Seen | None"]
@@ -40,7 +40,7 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
         return False
     if _texts(after.gaps) - _texts(before.gaps) or _texts(after.missing_reads) - _texts(before.missing_reads):
         return False
-    if _texts(before.trained) - _texts(after.trained):
+    if _untrained(before, after):
         return False
     if fix.applicability is Applicability.SAFE and _texts(after.leaves) != _texts(before.leaves):
         return False
@@ -48,6 +48,16 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
         return False  # nobody knows which of them are to be trained
     others = [each for each in before.diagnostics if each is not diagnostic]
     return not _is_there(fix, diagnostic, after) and not _new(fix.edits, others, before, after)
+
+
+def _untrained(before: Seen, after: Seen) -> bool:
+    """Whether a leaf isn't trained any more, or not by a backward pass that is still there."""
+    if _texts(leaf for leaf, _ in before.trained) - _texts(leaf for leaf, _ in after.trained):
+        return True
+    kept = _texts(after.backward_passes)
+    pairs = {(_text(leaf), _text(place)) for leaf, place in after.trained}
+    lost = {(_text(leaf), _text(place)) for leaf, place in before.trained} - pairs
+    return any(kept[place] >= _texts(before.backward_passes)[place] for _, place in lost)
 
 
 NEEDLESS = "RTL201"
@@ -78,4 +88,8 @@ def _is_there(fix: Fix, diagnostic: Diagnostic, after: Seen) -> bool:
 
 
 def _texts(spans: Iterable[Span]) -> Counter[str]:
-    return Counter(" ".join(span.text.split()) for span in set(spans))
+    return Counter(map(_text, set(spans)))
+
+
+def _text(span: Span) -> str:
+    return " ".join(span.text.split())

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 
+from retainlint.diagnostic import Edit
 from retainlint.fixes.code import Body, EditableCode, Uneditable
-from retainlint.fixes.edits import Edit
 
 TUNES = re.compile(r"step|zero_grad|clip_grad|unscale|optimi[sz]e|update")
 """Names of calls between two walks that use or drop the gradients of the first."""

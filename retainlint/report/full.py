@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -47,7 +46,7 @@ def _body(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
             yield f"{arrow} {pointed(first)}"
         yield bar
         yield from Drawing(labels[0].span.source, labels, gutter, style, diagnostic.severity.value).lines()
-    notes = [*diagnostic.notes, *_cures(diagnostic.help)]
+    notes = [*diagnostic.notes, *_helps(diagnostic)]
     if shown and notes:
         yield bar
     for note in notes:
@@ -58,11 +57,10 @@ def _sheet(label: Label) -> tuple[str, int | None]:
     return label.span.source.name, place(label.span).cell
 
 
-def _cures(help: str) -> Iterator[str]:
-    """The first cure is the help, each other one a line of its own; a `; or ` in quoted source parts nothing."""
-    parts = re.split(r"; or (?=(?:[^`]*`[^`]*`)*[^`]*$)", help) if help else []
-    for number, part in enumerate(parts):
-        yield f"{'or' if number else 'help'}: {part}"
+def _helps(diagnostic: Diagnostic) -> Iterator[str]:
+    """The first is the help, each other one a line of its own."""
+    for number, each in enumerate(diagnostic.helps):
+        yield f"{'or' if number else 'help'}: {each.words}"
 
 
 def _note(note: str, gutter: int, style: Style) -> Iterator[str]:

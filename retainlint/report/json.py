@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from retainlint.report.places import place
-from retainlint.report.run import FixText, PlacedEdit, Run
+from retainlint.report.run import Run
 from retainlint.report.terminal import Style
-from retainlint.text.source import Span
+from retainlint.text.source import Source, Span
 
 if TYPE_CHECKING:
-    from retainlint.diagnostic import Diagnostic, Label
+    from retainlint.diagnostic import Diagnostic, Edit, Fix, Label
     from retainlint.incident import Gap, Witness
 
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
@@ -49,7 +49,6 @@ def entries(diagnostics: Iterable[Diagnostic], run: Run) -> Iterator[dict[str, J
 def entry(diagnostic: Diagnostic, run: Run) -> dict[str, Json]:
     """One finding. Rows and columns count from 1, columns in characters; an end is just behind its span."""
     primary = diagnostic.primary
-    fix = run.fixes.get(id(diagnostic))
     return {
         "cell": place(primary.span).cell,
         "code": diagnostic.code,
@@ -57,7 +56,7 @@ def entry(diagnostic: Diagnostic, run: Run) -> dict[str, Json]:
         "severity": diagnostic.severity.value,
         "message": diagnostic.message,
         **_place(primary.span),
-        "fix": None if fix is None else _fix(fix),
+        "fix": None if diagnostic.fix is None else _fix(diagnostic.fix, primary.span.source),
         "noqa_row": place(primary.span).row,
         "url": run.url(diagnostic.code),
         "label": primary.text,
@@ -101,16 +100,19 @@ def _related(label: Label) -> dict[str, Json]:
     return {"cell": place(label.span).cell, **_place(label.span), "message": label.text}
 
 
-def _fix(fix: FixText) -> dict[str, Json]:
-    edits: list[Json] = [_edit(edit) for edit in fix.edits]
-    return {"applicability": fix.applicability, "message": fix.message, "edits": edits}
+def _fix(fix: Fix, source: Source) -> dict[str, Json]:
+    edits: list[Json] = [_edit(edit, source) for edit in fix.edits]
+    return {"applicability": fix.applicability.value, "message": fix.message, "edits": edits}
 
 
-def _edit(edit: PlacedEdit) -> dict[str, Json]:
+def _edit(edit: Edit, source: Source) -> dict[str, Json]:
+    """In a notebook, rows of the cell."""
+    _, row, column = source.place_in_cell(edit.start)
+    _, end_row, end_column = source.place_in_cell(edit.end)
     return {
-        "content": edit.content,
-        "location": {"row": edit.row, "column": edit.column},
-        "end_location": {"row": edit.end_row, "column": edit.end_column},
+        "content": edit.text,
+        "location": {"row": row, "column": column},
+        "end_location": {"row": end_row, "column": end_column},
     }
 
 

@@ -42,11 +42,10 @@ def _diagnostic(diagnostic: Diagnostic, run: Run) -> Json:
 
 def _with_suggestion(fields: dict[str, Json], diagnostic: Diagnostic, run: Run) -> Json:
     """A suggestion is a single edit for reviewdog; of a fix with several none is told, as half a fix is none."""
-    fix, source = run.fixes.get(id(diagnostic)), diagnostic.primary.span.source
+    fix, source = diagnostic.fix, diagnostic.primary.span.source
     if fix is not None and len(fix.edits) == 1 and not source.cells:
         edit = fix.edits[0]
-        start, end = source.offset(edit.row, edit.column), source.offset(edit.end_row, edit.end_column)
-        fields["suggestions"] = [{"range": _range(source, start, end), "text": edit.content}]
+        fields["suggestions"] = [{"range": _range(source, edit.start, edit.end), "text": edit.text}]
     return fields
 
 

@@ -27,29 +27,10 @@ class RuleText(NamedTuple):
         return self.explanation.partition("\n")[0]
 
 
-class PlacedEdit(NamedTuple):
-    """Rows `row` to `end_row` and columns, from 1 and in characters, that `content` replaces; the end is behind it."""
-
-    content: str
-    row: int
-    column: int
-    end_row: int
-    end_column: int
-    cell: int | None = None
-
-
-class FixText(NamedTuple):
-    """A fix as text edits in the finding's own file. `applicability` is "safe" or "unsafe"."""
-
-    message: str
-    applicability: str
-    edits: tuple[PlacedEdit, ...]
-
-
 class Run(NamedTuple):
     """The run that found what is reported. All may be left out; a format says less then.
 
-    `fixes` maps a finding's `id()` to its fix. `crashes` are the tracebacks of bugs of ours, by file name. `root` is
+    `crashes` are the tracebacks of bugs of ours, by file name. `root` is
     the directory below which files are named by relative paths in formats for servers: "" is the current one.
     """
 
@@ -58,7 +39,6 @@ class Run(NamedTuple):
     files: int = 0
     gaps: tuple[Gap, ...] = ()
     crashes: Mapping[str, str] = _NONE
-    fixes: Mapping[int, FixText] = _NONE
     root: str = ""
 
     def rule(self, code: str) -> RuleText | None:

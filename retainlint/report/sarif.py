@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from retainlint.catalogue import NOT_CHECKED
-from retainlint.diagnostic import Diagnostic, Label, Severity
+from retainlint.diagnostic import Diagnostic, Fix, Label, Severity
 from retainlint.incident import Gap
 from retainlint.report.json import Json, dumped, well_formed
 from retainlint.report.places import columns_in, in_cell, place, relative, uri
 from retainlint.report.plain_text import Fingerprints
-from retainlint.report.run import FixText, RuleText, Run
+from retainlint.report.run import RuleText, Run
 from retainlint.report.terminal import Style, safe
 from retainlint.text.source import Source, Span
 
@@ -94,7 +94,7 @@ def _result(diagnostic: Diagnostic, numbers: dict[str, int], fingerprints: Finge
     if related := [label for label in steps if not label.primary]:
         fields["relatedLocations"] = [_labelled(label, run, number) for number, label in enumerate(related, 1)]
         fields["codeFlows"] = [{"threadFlows": [{"locations": [_step(*step, run) for step in enumerate(steps, 1)]}]}]
-    fix = run.fixes.get(id(diagnostic))
+    fix = diagnostic.fix
     if fix is not None and not span.source.cells:
         fields["fixes"] = [_fix(fix, span.source, run)]
     if bag := _properties(diagnostic):
@@ -147,11 +147,11 @@ def _region(source: Source, start: int, end: int) -> dict[str, Json]:
     }
 
 
-def _fix(fix: FixText, source: Source, run: Run) -> Json:
+def _fix(fix: Fix, source: Source, run: Run) -> Json:
     replacements: list[Json] = []
     for edit in fix.edits:
-        start, end = source.offset(edit.row, edit.column), source.offset(edit.end_row, edit.end_column)
-        replacements.append({"deletedRegion": _region(source, start, end), "insertedContent": {"text": edit.content}})
+        region = _region(source, edit.start, edit.end)
+        replacements.append({"deletedRegion": region, "insertedContent": {"text": edit.text}})
     change: Json = {"artifactLocation": _artifact(source.name, run), "replacements": replacements}
     return {"description": _message(fix.message), "artifactChanges": [change]}
 

@@ -10,15 +10,14 @@ if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
     from retainlint.incident import Gap
     from retainlint.report.json import Json
-    from retainlint.report.run import Run
     from retainlint.report.terminal import Style
 
 
-def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run, *, as_json: bool = False) -> Iterator[str]:
+def render(diagnostics: Iterable[Diagnostic], style: Style, *, as_json: bool = False) -> Iterator[str]:
     """The rules with findings, the most frequent first: `12  RTL101  [*] backward-in-loop`; a star says "has fixes"."""
     found = list(diagnostics)
     first = {diagnostic.code: diagnostic for diagnostic in found}
-    fixable = Counter(diagnostic.code for diagnostic in found if id(diagnostic) in run.fixes)
+    fixable = Counter(diagnostic.code for diagnostic in found if diagnostic.fix is not None)
     counts = sorted(Counter(diagnostic.code for diagnostic in found).items(), key=lambda item: (-item[1], item[0]))
     if as_json:
         from retainlint.report.json import dumped
@@ -51,6 +50,16 @@ def summary(diagnostics: Sequence[Diagnostic], style: Style, files: int) -> str:
     parts = [counted(severities.count(word), word) for word in ("error", "warning") if word in severities]
     found = f"Found {' and '.join(parts)}."
     return f"{style.paint(found, 'strong')} {checked}"
+
+
+def fixable(diagnostics: Iterable[Diagnostic]) -> str:
+    """`[*] 2 fixable with `--fix`, 1 hidden with `--unsafe-fixes``; "" where nothing is."""
+    kinds = Counter(diagnostic.fix.applicability.value for diagnostic in diagnostics if diagnostic.fix is not None)
+    safe, unsafe = kinds["safe"], kinds["unsafe"]
+    if not unsafe:
+        return f"[*] {safe} fixable with `--fix`." if safe else ""
+    hidden = f"{unsafe} hidden with `--unsafe-fixes`."
+    return f"[*] {safe} fixable with `--fix`, {hidden}" if safe else f"No safe fixes, {hidden}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -1,19 +1,15 @@
-"""What the seven rules about a graph that was walked after it was freed have in common: labels, notes, the last cure."""
+"""What the seven rules about a graph that is used after it was freed have in common: labels, notes, the last cure."""
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from typing import TypeAlias
 
-from retainlint.diagnostic import ComputeAnew, Cure, Diagnostic, KeepGraph, Label
+from retainlint.diagnostic import ComputeAnew, Cure, Diagnostic, Help, KeepGraph, Label
 from retainlint.incident import Freed, Moment
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.story import FreedStory, outer_call
 from retainlint.rules.wording import code, core_note, keeps
-
-Cures: TypeAlias = "tuple[tuple[str, tuple[Cure, ...]], ...]"
-"""What a good engineer would try, the best first: each in words, and as data where that can be said."""
 
 SENTENCE = "Trying to backward through the graph a second time"
 
@@ -31,7 +27,8 @@ class FreedRule(IncidentRule[Freed]):
     def message(self, story: FreedStory) -> str: ...
 
     @abstractmethod
-    def cures(self, story: FreedStory) -> Cures: ...
+    def helps(self, story: FreedStory) -> tuple[Help, ...]:
+        """What a good engineer would try, the best first."""
 
     def built(self, story: FreedStory) -> str:
         """The first words of the label at the place that built the graph."""
@@ -42,14 +39,12 @@ class FreedRule(IncidentRule[Freed]):
 
     def report(self, incident: Freed) -> Diagnostic:
         story = FreedStory(incident)
-        cures = self.cures(story)
-        when = story.iterations[1] if story.again is not None else "the second walk"
+        when = story.iterations[1] if story.again is not None else "the second backward"
         return self.diagnostic(
             incident,
             self.message(story),
             (*self._built_labels(story), *_backward_labels(story)),
-            "; or ".join(words for words, _ in cures),
-            cures=tuple(cure for _, data in cures for cure in data),
+            *self.helps(story),
             notes=(core_note(incident.witness, incident.op, SENTENCE, when, story.at(incident.built.span)),),
         )
 
@@ -67,14 +62,14 @@ class FreedRule(IncidentRule[Freed]):
         return tuple(labels)
 
 
-def keep_graph(story: FreedStory, why: str) -> tuple[str, tuple[Cure, ...]]:
-    """`retain_graph=True` in the first walk, with its price."""
+def keep_graph(story: FreedStory, why: str) -> Help:
+    """`retain_graph=True` in the first backward pass, with its price."""
     where = "" if story.is_one_place else f" on {story.at(story.first)}"
-    return f"`retain_graph=True`{where}, {why} (it costs memory)", (KeepGraph(story.first),)
+    return Help(f"`retain_graph=True`{where}, {why} (it costs memory)", (KeepGraph(story.first),))
 
 
 def compute_anew(story: FreedStory) -> tuple[Cure, ...]:
-    """What the second walk needs, computed again before it: before the call that leads to it, if both are one place."""
+    """What the second backward pass needs, computed again before it: before the call that leads to it, if both are one place."""
     second = outer_call(story.incident.reused.moment, story.incident.freed.moment) if story.is_one_place else None
     return (ComputeAnew(second or story.second, story.maker),)
 
@@ -102,7 +97,7 @@ def _backward_labels(story: FreedStory) -> tuple[Label, ...]:
 
 
 def _way(story: FreedStory) -> tuple[Label, ...]:
-    """Where the second walk's way comes down to the shared graph, if no other mark stands on that row."""
+    """Where the second backward pass's way comes down to the shared graph, if no other mark stands on that row."""
     taken = {(s.source, s.row) for s in (story.incident.built.span, story.first, story.second)}
     for moment in reversed(story.incident.via):
         span = moment.span

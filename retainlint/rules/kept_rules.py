@@ -1,10 +1,10 @@
-"""What RTL203 and RTL204 have in common: graphs that outlive their turn, graded by what stays alive with them."""
+"""What RTL203 and RTL204 have in common: graphs that outlive their iteration, graded by what stays alive with them."""
 
 from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import AsNumber, Cure, Detach, Diagnostic, Label
+from retainlint.diagnostic import AsNumber, Detach, Diagnostic, Help, Label
 from retainlint.incident import Kept
 from retainlint.rules.source_hints import carried_name
 from retainlint.rules.warning_rule import WarningRule, loop_at, name_of
@@ -12,7 +12,7 @@ from retainlint.rules.wording import code, place, short
 
 
 class KeptRule(WarningRule[Kept]):
-    """A rule for graphs that are kept from turn to turn; `stored`: in a container, not in a total."""
+    """A rule for graphs that are kept from iteration to iteration; `stored`: in a container, not in a total."""
 
     kind = Kept
     stored: bool
@@ -24,10 +24,9 @@ class KeptRule(WarningRule[Kept]):
         return self.warning(
             incident,
             self._message(incident),
-            "keeps the graph of each turn" if incident.alive else "keeps the nodes of each turn's graph",
-            self._help(incident),
+            "keeps the graph of each iteration" if incident.alive else "keeps the nodes of each iteration's graph",
+            *self._helps(incident),
             *self._labels(incident),
-            cures=self._cures(incident),
             notes=(_grade(incident),),
         )
 
@@ -38,10 +37,12 @@ class KeptRule(WarningRule[Kept]):
         elif _is_helper(incident):
             what = f"{code(incident.primary.text)} puts a tensor into {code(incident.holder)}"
         if not incident.alive:
-            return f"{what} with its graph in each turn: its nodes are never let go"
+            return f"{what} with its graph in each iteration: its nodes are never let go"
         if _is_retained(incident):
-            return f"{what} with its graph in each turn, and what the graphs saved is retained: all of it stays alive"
-        return f"{what} with its graph in each turn, and the graphs are never walked: all they saved stays alive"
+            return (
+                f"{what} with its graph in each iteration, and what the graphs saved is retained: all of it stays alive"
+            )
+        return f"{what} with its graph in each iteration, and no backward pass ever frees it: all that it saved stays alive"
 
     def _labels(self, incident: Kept) -> tuple[Label, ...]:
         labels = [Label(incident.loop, "")]
@@ -51,31 +52,24 @@ class KeptRule(WarningRule[Kept]):
             labels.append(Label(incident.backward_pass.moment.span, "frees what the graph saved, not the graph"))
         return tuple(labels)
 
-    def _help(self, incident: Kept) -> str:
+    def _helps(self, incident: Kept) -> tuple[Help, ...]:
+        number = AsNumber(incident.item)
         if _is_helper(incident):
-            return "hand it the number, with `.item()`; or the tensor, with `.detach()`"
+            return Help("hand it the number, with `.item()`", (number,)), Help("the tensor, with `.detach()`")
         text = incident.item.text
         if incident.inside:
-            return "keep tensors that were detached, with `.detach()`, or their numbers, with `.item()`"
+            return (Help("keep tensors that were detached, with `.detach()`, or their numbers, with `.item()`"),)
+        cut = Detach(incident.item, name_of(text))
         item = short(text if re.fullmatch(r"[\w.]+(\([^()]*(\([^()]*\)[^()]*)*\))?", text) else f"({text})")
-        number, cut = f"`{item}.item()`", f"`{item}.detach()`"
-        if self.stored and _is_many(text):
-            return f"keep {cut}"
         if self.stored:
-            return f"keep {cut}, or the number {number}"
+            detached = Help(f"keep `{item}.detach()`", (cut,))
+            return (detached,) if _is_many(text) else (detached, Help(f"keep the number `{item}.item()`", (number,)))
         if not name_of(text):
-            return f"add {cut}, without its graph; or the number, with `.item()`, if it is one"
-        return f"add the number, {number}, or {cut} where waiting for the device costs too much"
-
-    def _cures(self, incident: Kept) -> tuple[Cure, ...]:
-        if incident.inside:
-            return ()
-        if _is_helper(incident):
-            return (AsNumber(incident.item),)
-        detach = Detach(incident.item, name_of(incident.item.text))
-        if self.stored and _is_many(incident.item.text):
-            return (detach,)
-        return (detach, AsNumber(incident.item)) if self.stored else (AsNumber(incident.item), detach)
+            return Help(f"add `{item}.detach()`, without its graph", (cut,)), Help(
+                "add the number, with `.item()`, if it is one", (number,)
+            )
+        slow = Help(f"add `{item}.detach()` where waiting for the device costs too much", (cut,))
+        return Help(f"add the number, `{item}.item()`", (number,)), slow
 
 
 def _total(incident: Kept) -> str:
@@ -90,7 +84,7 @@ def _is_helper(incident: Kept) -> bool:
 
 
 def _is_retained(incident: Kept) -> bool:
-    """Whether the graphs were walked, and what they saved kept for another walk."""
+    """Whether backward went through the graphs, and what they saved was kept for another time."""
     return incident.backward_pass is not None and incident.backward_pass.retained
 
 
@@ -104,10 +98,10 @@ def _grade(incident: Kept) -> str:
     home = incident.primary.source
     loop = loop_at(incident.loop, home)
     if not incident.alive:
-        return f"note: small, but it grows with each turn of {loop}: what the graphs saved was freed, their nodes stay"
+        return f"note: small, but it grows with each iteration of {loop}: what the graphs saved was freed, their nodes stay"
     if _is_retained(incident):
-        return f"note: grows with each turn of {loop}: the walk on {_line(incident)} retains what the graphs saved"
-    return f"note: grows with each turn of {loop} by all that the forward pass saved"
+        return f"note: grows with each iteration of {loop}: the backward call on {_line(incident)} retains what the graphs saved"
+    return f"note: grows with each iteration of {loop} by all that the forward pass saved"
 
 
 def _line(incident: Kept) -> str:

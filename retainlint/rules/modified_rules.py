@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import Cure, Diagnostic, Label, Severity
+from retainlint.diagnostic import Diagnostic, Help, Label, Severity
 from retainlint.incident import Modified
 from retainlint.rules.freed_rules import through
 from retainlint.rules.rule import IncidentRule
@@ -20,7 +20,7 @@ class ModifiedRule(IncidentRule[Modified]):
 
     kind = Modified
 
-    def modified(self, incident: Modified, message: str, help: str, cures: tuple[Cure, ...]) -> Diagnostic:
+    def modified(self, incident: Modified, message: str, *helps: Help) -> Diagnostic:
         built, backward_pass = incident.built.span, incident.backward_pass.moment
         iterations = again(incident.built, incident.modified, backward_pass)
         before, after = (
@@ -31,16 +31,16 @@ class ModifiedRule(IncidentRule[Modified]):
         saves = "saves a weight" if is_weight else keeps(incident.op, (incident.name or incident.saved,), built.text)
         labels = [Label(built, saves or "saved here"), *through(incident.built, backward_pass)]
         if incident.earlier is not None and incident.earlier.moment.span != backward_pass.span:
-            labels.append(Label(incident.earlier.moment.span, "this walk kept the graph"))
+            labels.append(Label(incident.earlier.moment.span, "this backward kept the graph"))
         if iterations is not None and not iterations.is_call:
             labels.append(Label(iterations.loop, ""))
         labels.append(Label(incident.modified.span, f"{before}changes {name} in place"))
         labels += [label for label in through(incident.modified, backward_pass) if label not in labels]
         labels.append(Label(backward_pass.span, f"{after}needs {name} as it was when saved", primary=True))
         at = place(built, incident.primary.source)
-        note = core_note(incident.witness, incident.op, SENTENCE, after.strip() or "the walk", at)
+        note = core_note(incident.witness, incident.op, SENTENCE, after.strip() or "backward", at)
         severity = Severity.WARNING if incident.supposed else self.severity
-        return self.diagnostic(incident, message, tuple(labels), help, cures=cures, notes=(note,), severity=severity)
+        return self.diagnostic(incident, message, tuple(labels), *helps, notes=(note,), severity=severity)
 
 
 def base(change: Span) -> str:

@@ -1,23 +1,24 @@
-"""RTL101: a graph built before a loop is walked in each of its turns."""
+"""RTL101: backward goes through a graph built before a loop in each of its iterations."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Detach, MoveInto, SumLosses
-from retainlint.rules.freed_rules import Cures, FreedRule, keep_graph
-from retainlint.rules.source_hints import clears_gradients, stands_for_a_constant
+from retainlint.diagnostic import Detach, Help, MoveInto, SumLosses
+from retainlint.rules.freed_rules import FreedRule, keep_graph
+from retainlint.rules.source_hints import uses_gradients
 from retainlint.rules.story import FreedStory
 from retainlint.text.source import Span
 
 
 class BackwardInLoop(FreedRule):
-    """A graph that was built before a loop is walked in every turn of it.
+    """A graph that was built before a loop is used by a backward pass in every iteration of it.
 
-    `backward()` frees what the forward pass saved. The first turn walks the graph and frees it; the second finds it
+    `backward()` frees what the forward pass saved. The first iteration uses the graph and frees it; the second finds it
     gone, even if most of its own graph is new: one shared product above the loop is enough.
 
     Compute in the loop what depends on parameters. If nothing above the loop is to be trained, detach it, or make it
-    under `torch.no_grad()`. If the turns are several losses over one forward pass, add them up and walk the sum once.
-    A part that saves nothing (a sum, a view, an addition) may be shared: walking it again is legal.
+    under `torch.no_grad()`. If the iterations are several losses over one forward pass, add them up and call backward
+    on the sum once. A part that saves nothing (a sum, a view, an addition) may be shared: going through it again is
+    legal.
     """
 
     code = "RTL101"
@@ -27,39 +28,40 @@ class BackwardInLoop(FreedRule):
         return story.again is not None and story.again.built is None
 
     def message(self, story: FreedStory) -> str:
-        return f"{story.backward_pass} walks a graph that was built once, before {story.loop}"
+        return f"{story.backward_pass} backpropagates through a graph that was built once, before {story.loop}"
 
-    def cures(self, story: FreedStory) -> Cures:
+    def helps(self, story: FreedStory) -> tuple[Help, ...]:
         assert story.again is not None
-        built, loop = story.maker, story.again.loop
-        anew = f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),)
+        built, loop, incident = story.maker, story.again.loop, story.incident
+        anew = Help(f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),))
         if story.first_is_grad:
-            return keep_graph(story, "since each turn wants this graph"), anew
-        if story.incident.same_root:
-            once = f"walk `{story.roots[1]}` once, outside the loop", ()
-            return anew, once, keep_graph(story, "if the same gradient is really wanted again in each turn")
-        if story.again.picks(story.incident.reused.root) or _lies_in(built, loop):
+            return keep_graph(story, "since each iteration wants this graph"), anew
+        if incident.same_root:
+            once = Help(f"call backward on `{story.roots[1]}` once, outside the loop")
+            return anew, once, keep_graph(story, "if the same gradient is really wanted again in each iteration")
+        if story.again.picks(incident.reused.root) or _lies_in(built, loop):
             return self._of_pieces(story)
-        foreign = story.incident.foreign
-        why = ": its optimiser doesn't train what made it" if foreign else ", if it needs no gradient through it"
-        cut = story.cut("the loss") + why, (Detach(built, story.what),)
-        total = "add the losses up and walk their sum once, after the loop", (SumLosses((story.first,)),)
-        if foreign or stands_for_a_constant(built, story.name):
+        constant = incident.foreign or incident.trained is False
+        why = ": what made it is not trained through it" if constant else ", if it needs no gradient through it"
+        cut = Help(story.cut("the loss") + why, (Detach(built, story.what),))
+        total = Help(
+            "add the losses up and call backward on the sum once, after the loop", (SumLosses((story.first,)),)
+        )
+        if constant:
             return cut, anew, total
-        return anew, cut, total
+        return (total, anew, cut) if incident.trained and not incident.stepped else (anew, cut, total)
 
-    def _of_pieces(self, story: FreedStory) -> Cures:
+    def _of_pieces(self, story: FreedStory) -> tuple[Help, ...]:
         """The loop runs over parts of one forward pass: several losses, or the elements of one result."""
         assert story.again is not None
         iterable = story.again.iterable
         written = f": `sum({iterable}).backward()`" if iterable else ", after the loop"
-        total = f"add the losses up and walk their sum once{written}", (SumLosses((story.first,)),)
-        anew = f"compute `{story.fresh}` anew for each of them", ()
-        keep = keep_graph(story, "if each turn's gradients are wanted by themselves")
-        root = story.incident.reused.root
-        if clears_gradients(story.again.loop) or ("[" in root and "loss" not in root.lower()):
-            return keep, total, anew
-        return total, anew, keep
+        total = Help(f"add the losses up and call backward on the sum once{written}", (SumLosses((story.first,)),))
+        anew = Help(f"compute `{story.fresh}` anew for each of them")
+        keep = keep_graph(story, "if each iteration's gradients are wanted by themselves")
+        if story.incident.stepped:
+            return anew, total
+        return (keep, total, anew) if uses_gradients(story.again.loop) else (total, anew, keep)
 
     fails = {
         "a product above the loop": """
@@ -80,7 +82,7 @@ class BackwardInLoop(FreedRule):
                   loss.backward()  #~ freed #~ reused RTL101
                   optimizer.step()
         """,
-        "losses over one hidden layer, walked one by one": """
+        "losses over one hidden layer, one backward each": """
               w = torch.randn(4, 4, requires_grad=True)
               hidden = torch.tanh(torch.randn(2, 4) @ w)  #~ built
               losses = [hidden.sum(), hidden.mean()]
@@ -96,7 +98,7 @@ class BackwardInLoop(FreedRule):
             for _ in range(3):
                 (shifted * 2).sum().backward()
         """,
-        "the loop is left after the walk": """
+        "the loop is left after backward": """
             w = torch.ones(3, requires_grad=True)
             loss = (w * w).sum()
             while True:

@@ -1,18 +1,18 @@
-"""RTL102: two walks start at the same tensor."""
+"""RTL102: backward is called twice on the same tensor."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import DropBackward
-from retainlint.rules.freed_rules import Cures, FreedRule, compute_anew, keep_graph
+from retainlint.diagnostic import DropBackward, Help
+from retainlint.rules.freed_rules import FreedRule, compute_anew, keep_graph
 from retainlint.rules.story import FreedStory
 
 
 class BackwardTwice(FreedRule):
-    """The same tensor is walked twice.
+    """Backward is called twice on the same tensor.
 
     The first `backward()` or `autograd.grad()` frees what the graph saved, so the second can't run. Mostly one of the
-    two is a leftover. If new data or new weights are meant, compute the loss again. If both walks are meant, because
-    one asks for some gradients and the other for the rest, ask for all of them in one walk, or retain the graph in
+    two is a leftover. If new data or new weights are meant, compute the loss again. If both are meant, because
+    one asks for some gradients and the other for the rest, ask for all of them in one call, or retain the graph in
     the first: that keeps what was saved in memory until the second.
     """
 
@@ -23,27 +23,23 @@ class BackwardTwice(FreedRule):
 
     def message(self, story: FreedStory) -> str:
         if story.is_one_place:
-            return f"{story.backward_pass} walks the same graph twice; the first walk frees it"
-        return f"{story.backward_pass} walks a graph that {story.first_backward} already freed"
+            return f"{story.backward_pass} backpropagates through the same graph twice; the first time frees it"
+        return f"{story.backward_pass} backpropagates through a graph that {story.first_backward} already freed"
 
-    def cures(self, story: FreedStory) -> Cures:
-        root = story.roots[1]
-        anew = f"compute `{root}` again before the second walk", compute_anew(story)
+    def helps(self, story: FreedStory) -> tuple[Help, ...]:
+        anew = Help(f"compute `{story.roots[1]}` again before the second backward", compute_anew(story))
         if story.first_is_grad:
-            keep = keep_graph(story, "since both walks want this graph")
-            return keep, ("ask for all the gradients in one walk", ()), anew
+            keep = keep_graph(story, "since both backward passes want this graph")
+            return keep, Help("ask for all the gradients in one call"), anew
         if story.second_is_grad:
-            read = f"read `.grad` after {story.first_backward}, where the gradients of parameters are asked for", ()
-            return read, keep_graph(story, "if both walks are wanted"), anew
-        keep = keep_graph(story, "only if both walks are really wanted")
-        return (
-            (
-                "remove one of the two walks: the second only adds the same gradients again",
-                (DropBackward(story.second, story.first),),
-            ),
-            anew,
-            keep,
+            read = Help(f"read `.grad` after {story.first_backward}, where the gradients of parameters are asked for")
+            return read, keep_graph(story, "if both backward passes are wanted"), anew
+        keep = keep_graph(story, "only if both backward passes are really wanted")
+        remove = Help(
+            "remove one of the two: the second only adds the same gradients again",
+            (DropBackward(story.second, story.first),),
         )
+        return (anew, remove) if story.incident.stepped else (remove, anew, keep)
 
     fails = {
         "a second backward left over": """
@@ -61,7 +57,7 @@ class BackwardTwice(FreedRule):
               print(slope.shape)
               out.backward()  #~ reused RTL102
         """,
-        "a helper that walks is called twice": """
+        "a helper that calls backward is called twice": """
               def update(loss, optimizer):
                   optimizer.zero_grad()
                   loss.backward()  #~ freed #~ reused RTL102

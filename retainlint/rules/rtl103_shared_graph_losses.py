@@ -1,29 +1,25 @@
-"""RTL103: two losses share a part of their graphs, and each is walked."""
+"""RTL103: two losses share a part of their graphs, and backward is called on each."""
 
 from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import Detach, SumLosses
-from retainlint.rules.freed_rules import Cures, FreedRule, compute_anew, keep_graph
+from retainlint.diagnostic import CreateGraph, Detach, DropBackward, Help, SumLosses
+from retainlint.rules.freed_rules import FreedRule, compute_anew, keep_graph
 from retainlint.rules.source_hints import assigned, is_used_between
 from retainlint.rules.story import FreedStory
 
-_JUDGE = re.compile(
-    r"(?i)(?:^|[\W_])(?:d|disc|discriminator|critic)(?:$|[\W_])|err_?d(?![a-z])|loss_?d(?![a-z])|d_?loss"
-)
-"""A root that is called as the loss of a network that judges another's output, and doesn't train that one."""
-
 
 class SharedGraphLosses(FreedRule):
-    """Two losses share a part of their graphs, and each is walked.
+    """Two losses share a part of their graphs, and backward is called on each.
 
-    The walk from the first loss frees the shared part, and the walk from the second needs it. Gradients add up, so
-    one walk of the sum gives each parameter what two walks would: `(first + second).backward()`. Where the second loss is
-    to train only what lies above the shared part, give it the shared tensor detached. Retaining the graph in the
-    first walk is right where each walk's gradients are used apart, with no `optimizer.step()` in between.
+    The backward pass of the first loss frees the shared part, and that of the second needs it. Gradients add up, so
+    backward on the sum gives each parameter what two calls would: `(first + second).backward()`. Where the second
+    loss is to train only what lies above the shared part, give it the shared tensor detached. Retaining the graph in
+    the first is right where each one's gradients are used apart, with no `optimizer.step()` in between.
 
     Losses that share only leaves (parameters, data) never collide: leaves aren't freed.
+
     """
 
     code = "RTL103"
@@ -35,36 +31,43 @@ class SharedGraphLosses(FreedRule):
         where = f"the graph of `{story.what}`" if story.name else f"the graph behind `{story.what}`"
         return f"{story.backward_pass} needs {where}, which {story.first_backward} already freed"
 
-    def cures(self, story: FreedStory) -> Cures:
-        first, second = story.roots
-        words = f"{story.cut(f'`{second}`')}, if it needs no gradient through it"
-        cut = words, (Detach(story.second, story.what),)
-        anew = f"compute `{story.fresh}` anew for `{second}`", compute_anew(story)
+    def helps(self, story: FreedStory) -> tuple[Help, ...]:
+        incident, (first, second) = story.incident, story.roots
+        is_constant = incident.trained is False
+        why = ": what made it is not trained through it" if is_constant else ", if it needs no gradient through it"
+        cut = Help(story.cut(f"`{second}`") + why, (Detach(story.second, story.what),), unless_refuted=is_constant)
+        anew = Help(f"compute `{story.fresh}` anew for `{second}`", compute_anew(story))
         if story.first_is_grad:
-            through = "`create_graph=True`, if the second walk is to go through the gradient itself", ()
-            keep = keep_graph(story, "since both walks want this graph")
+            through = Help(
+                "`create_graph=True`, if the second backward is to go through the gradient itself",
+                (CreateGraph(story.first),),
+            )
+            keep = keep_graph(story, "since both backward passes want this graph")
             if is_used_between(assigned(story.first), story.first, story.second):
                 return through, keep
             return keep, through, *(() if story.what == first else (cut,))
         if story.second_is_grad:
-            return keep_graph(story, "since both walks want this graph"), anew
-        total = self._sum(story), (SumLosses((story.first, story.second)),)
-        keep = keep_graph(story, "if the two walks must stay apart")
+            return keep_graph(story, "since both backward passes want this graph"), anew
         if story.is_one_place and story.what.startswith("self."):
-            return (f"compute `{story.what}` anew before each call", compute_anew(story)), cut, keep
+            return Help(f"compute `{story.what}` anew before each call", compute_anew(story)), cut
         if story.what == first == second:  # `loss = loss.mean()`
-            return (f"remove {story.first_backward}: the second walk goes through what it starts at", ()), keep
-        if _JUDGE.search(second) and not _JUDGE.search(first) and not _JUDGE.search(story.maker.text):
-            return cut, anew, keep
-        return total, cut, keep
+            return Help(
+                f"remove {story.first_backward}: the second goes through what it starts at",
+                (DropBackward(story.first, story.second),),
+            ), keep_graph(story, "if the two must stay apart")
+        if incident.stepped:
+            return cut, anew
+        total = Help(self._sum(story), (SumLosses((story.first, story.second)),))
+        keep = keep_graph(story, "if the two must stay apart")
+        return (cut, total, keep) if is_constant else (total, cut, keep)
 
     def _sum(self, story: FreedStory) -> str:
-        """One walk of both roots, written out where they are simple and stand in one function."""
+        """One backward pass from both roots, written out where they are simple and stand in one function."""
         first, second = story.roots
         together = story.incident.freed.moment.frames == story.incident.reused.moment.frames
         if together and first != second and all(re.fullmatch(r"[\w.]+(\[[^][]*\])?", root) for root in story.roots):
-            return f"walk both at once, `({first} + {second}).backward()`"
-        return "walk the sum of both losses once"
+            return f"call backward once, on the sum: `({first} + {second}).backward()`"
+        return "call backward once, on the sum of both losses"
 
     fails = {
         "two heads on one trunk": """
@@ -76,7 +79,7 @@ class SharedGraphLosses(FreedRule):
             - loss_b.backward()  #~ reused RTL103
             + (loss_a + loss_b).backward()
         """,
-        "a penalty walked by itself": """
+        "a backward for the penalty alone": """
               critic = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
               x = torch.randn(5, 3, requires_grad=True)
               score = critic(x).sum()  #~ built
@@ -93,7 +96,7 @@ class SharedGraphLosses(FreedRule):
             for batch in (torch.randn(2, 4), torch.randn(2, 4)):
                 (model(batch) ** 2).mean().backward()
         """,
-        "the first walk stops above the shared part": """
+        "the first backward stops above the shared part": """
             w = torch.ones(3, requires_grad=True)
             hidden = torch.exp(w)
             (slope,) = torch.autograd.grad((hidden ** 2).sum(), hidden)

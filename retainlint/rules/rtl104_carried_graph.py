@@ -1,30 +1,27 @@
-"""RTL104: what an earlier turn or call built is carried into the next, which walks it again."""
+"""RTL104: what an earlier iteration or call built is carried into the next, whose backward needs it again."""
 
 from __future__ import annotations
 
 import os
 import re
 
-from retainlint.diagnostic import Clear, Cure, Detach, SumLosses
-from retainlint.rules.freed_rules import Cures, FreedRule
-from retainlint.rules.source_hints import body, is_added_to, is_cached, is_list
+from retainlint.diagnostic import Clear, Cure, Detach, Help, SumLosses
+from retainlint.rules.freed_rules import FreedRule
+from retainlint.rules.source_hints import is_added_to, is_bounded, is_cached, is_list
 from retainlint.rules.story import FreedStory
-
-_OF_ONE_BACKWARD = re.compile(r"loss|log_?prob|saved|error|cost|penalt", re.IGNORECASE)
-"""A list that holds what one walk is for, so that it is emptied after it."""
-_TOTAL = re.compile(rf"{_OF_ONE_BACKWARD.pattern}|total|running|accumulat|average|(\b|_)sum(\b|_)", re.IGNORECASE)
+from retainlint.rules.wording import short
 
 
 class CarriedGraph(FreedRule):
-    """A graph that an earlier turn or call built is carried into the next one, which walks it again.
+    """A graph that an earlier iteration or call built is carried into the next one, whose backward pass needs it again.
 
-    A hidden state, a running total, a list of losses, an attribute: what is kept over turns keeps its graph. The walk
-    of turn 1 freed it; the walk of turn 2 goes back through the kept tensor into turn 1.
+    A hidden state, a running total, a list of losses, an attribute: what is kept over iterations keeps its graph. The
+    backward pass of iteration 1 freed it; that of iteration 2 goes back through the kept tensor into iteration 1.
 
-    Detach the state at the start of each turn: `h = h.detach()`, and `state = tuple(s.detach() for s in state)` for
-    an LSTM (truncated backpropagation through time). Keep totals as numbers: `total += loss.item()`. To train through
-    all turns, walk once, after the loop. `retain_graph=True` is no cure: each turn would walk all turns before it, and
-    fail as soon as an `optimizer.step()` stands between them.
+    Detach the state at the start of each iteration: `h = h.detach()`, and `state = tuple(s.detach() for s in state)`
+    for an LSTM (truncated backpropagation through time). Keep totals as numbers: `total += loss.item()`. To train
+    through all iterations, call backward once, after the loop. `retain_graph=True` is no cure: each iteration would
+    go through all before it, and fail as soon as an `optimizer.step()` stands between them.
     """
 
     code = "RTL104"
@@ -38,34 +35,34 @@ class CarriedGraph(FreedRule):
     def message(self, story: FreedStory) -> str:
         assert story.again is not None
         if story.root_is_named:
-            return f"{story.backward_pass} walks again what `{story.what}` keeps of an earlier {story.again.noun}"
+            return f"{story.backward_pass} backpropagates again through what `{story.what}` keeps of an earlier {story.again.noun}"
         name = f" through `{story.carried}`" if story.carried else ""
         return f"{story.backward_pass} reaches{name} into the graph of an earlier {story.again.noun}, which is freed"
 
-    def cures(self, story: FreedStory) -> Cures:
+    def helps(self, story: FreedStory) -> tuple[Help, ...]:
         assert story.again is not None
         noun, what = story.again.noun, story.carried or story.what
         where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.maker)
         cut: tuple[Cure, ...] = (Detach(where, what, story.again.loop),)
-        once = f"after the {'last call' if story.again.is_call else 'loop'}"
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
-        through = f"walk once, {once}, if gradients are to flow through all {noun}s", total
+        once = f"after the {'last call' if story.again.is_call else 'loop'}"
         if is_list(what, story.incident.built.span.source):
-            cleared: tuple[str, tuple[Cure, ...]] = f"clear `{what}` after each walk", (Clear(story.second, what),)
-            if _OF_ONE_BACKWARD.search(what):
-                alone = f"walk only the loss of this {noun}, and keep detached values in `{what}`"
-                return cleared, (alone, cut), (f"walk `{story.roots[1]}` once, {once}", total)
-            return (f"keep detached values in `{what}`", cut), (cleared[0], ())
-        if story.root_is_named and _is_total(story):
-            alone = f"walk only the loss of this {noun}, and add detached values to `{what}`"
-            whole = f"walk `{story.roots[1]}` once, {once}", total
-            return ((alone, cut), whole) if ".step(" in body(story.again.loop) else (whole, (alone, cut))
+            clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what),))
+            if is_bounded(what, story.incident.built.span.source):
+                clear = Help(
+                    f"keep in `{what}` what `{short(story.maker.text)}` is made of, and make it anew in each {noun}"
+                )
+            detached = Help(f"keep detached values in `{what}`", cut, unless_refuted=not story.root_is_named)
+            return detached, clear, Help(f"call backward on `{story.roots[1]}` once, {once}", total)
+        if _is_total(story):
+            alone = Help(f"call backward on the loss of this {noun} alone, and add detached values to `{what}`", cut)
+            whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
+            return (alone, whole) if story.incident.stepped else (whole, alone)
         if is_cached(story.incident.built.span):
-            return (f"compute `{what}` anew in each {noun}: what is cached keeps its graph", ()), (
-                _detached(story),
-                cut,
-            )
-        return (_detached(story), cut), through
+            anew = Help(f"compute `{what}` anew in each {noun}: what is cached keeps its graph")
+            return anew, Help(_detached(story), cut)
+        through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
+        return Help(_detached(story), cut), through
 
     fails = {
         "a hidden state": """
@@ -96,7 +93,7 @@ class CarriedGraph(FreedRule):
         """,
     }
     runs = {
-        "a total of what has been walked": """
+        "a total of losses that backward has used": """
             w, total = torch.ones(3, requires_grad=True), 0
             for _ in range(3):
                 (loss := (w * w).sum()).backward()
@@ -111,14 +108,12 @@ class CarriedGraph(FreedRule):
 
 
 def _is_total(story: FreedStory) -> bool:
-    """What is walked is a sum over the turns, not a state from which each turn computes its loss: `h.sum()`."""
-    name = story.name
-    is_asked = re.search(r"\w\(", story.roots[1]) is not None
-    return is_added_to(name, story.incident.built.span.source) and (_TOTAL.search(name) is not None or not is_asked)
+    """Backward is called on a sum over the iterations itself, not on what each computes of a state: `h.sum()`."""
+    return story.root_is_named and is_added_to(story.name, story.incident.built.span.source)
 
 
 def _detached(story: FreedStory) -> str:
-    """How the carried variable loses its graph between turns."""
+    """How the carried variable loses its graph between iterations."""
     assert story.again is not None
     noun, name = story.again.noun, story.carried
     if not name:

@@ -1,20 +1,19 @@
-"""RTL105: an optimiser calls a closure again, but the graph that it walks was built outside."""
+"""RTL105: an optimiser calls a closure again, but the graph that it backpropagates through was built outside."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Cure, Detach, MoveInto
-from retainlint.rules.freed_rules import Cures, FreedRule
-from retainlint.rules.source_hints import stands_for_a_constant
+from retainlint.diagnostic import Cure, Detach, Help, MoveInto
+from retainlint.rules.freed_rules import FreedRule
 from retainlint.rules.story import FreedStory
 
 
 class ClosureReusesGraph(FreedRule):
-    """A closure that an optimiser calls several times walks a graph that was built outside of it.
+    """A closure that an optimiser calls several times backpropagates through a graph that was built outside of it.
 
     `torch.optim.LBFGS` evaluates its closure again and again within one `step(closure)`, with other weights each
-    time. The first call's walk frees the graph; the next call finds it gone. Even retained, it would hold the loss of
-    the old weights. Everything that depends on the weights belongs into the closure: zero the gradients, compute the
-    loss, walk it, return it. SGD and Adam call a closure once: there the same program runs.
+    time. The first call's backward frees the graph; the next call finds it gone. Even retained, it would hold the
+    loss of the old weights. Everything that depends on the weights belongs into the closure: zero the gradients,
+    compute the loss, call backward on it, return it. SGD and Adam call a closure once: there the same program runs.
     """
 
     code = "RTL105"
@@ -24,15 +23,22 @@ class ClosureReusesGraph(FreedRule):
         return story.incident.in_closure
 
     def message(self, story: FreedStory) -> str:
-        return f"{story.backward_pass} walks a graph that was built once, outside the closure that the optimiser calls again"
+        return f"{story.backward_pass} backpropagates through a graph that was built once, outside the closure that the optimiser calls again"
 
-    def cures(self, story: FreedStory) -> Cures:
+    def helps(self, story: FreedStory) -> tuple[Help, ...]:
         data: tuple[Cure, ...] = (MoveInto(story.maker, story.again.loop),) if story.again is not None else ()
-        anew = f"compute `{story.fresh}` inside the closure: each call has new weights and needs a new graph", data
+        anew = Help(
+            f"compute `{story.fresh}` inside the closure: each call has new weights and needs a new graph", data
+        )
         if story.incident.same_root:
             return (anew,)
-        cut = f"{story.cut('the loss')}, if what it is made of is not trained here", (Detach(story.second, story.what),)
-        return (cut, anew) if stands_for_a_constant(story.maker, story.name) else (anew, cut)
+        why = (
+            ": what it is made of is not trained through it"
+            if story.incident.trained is False
+            else ", if what it is made of is not trained here"
+        )
+        cut = Help(story.cut("the loss") + why, (Detach(story.second, story.what),))
+        return (cut, anew) if story.incident.trained is False else (anew, cut)
 
     fails = {
         "a loss computed before the closure": """

@@ -1,23 +1,25 @@
-"""RTL106: a graph is built once, in `__init__` or at module level, and walked in later calls."""
+"""RTL106: a graph is built once, in `__init__` or at module level, and used by backward in later calls."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import ComputeWhereUsed, Detach
-from retainlint.rules.freed_rules import Cures, FreedRule
+from retainlint.diagnostic import ComputeWhereUsed, Detach, Help
+from retainlint.rules.freed_rules import FreedRule
 from retainlint.rules.source_hints import assigned
 from retainlint.rules.story import FreedStory, enclosing_function
 from retainlint.rules.wording import short
 
 
 class GraphBuiltInInit(FreedRule):
-    """A tensor is derived from parameters once, in `__init__` or at module level, and walked in later calls.
+    """A tensor is derived from parameters once, in `__init__` or at module level, and backward goes through it in later
+    calls.
 
-    `self.scale = self.log_scale.exp()` in `__init__` runs once, so it has one graph. The first training step walks and
+    `self.scale = self.log_scale.exp()` in `__init__` runs once, so it has one graph. The first training step uses and
     frees it; the second needs it again. It would be wrong even if it ran: after `optimizer.step()` the derived tensor
     still holds what the old parameters gave.
 
     Derive it where it is used: in `forward`, in a method, in a property; the same goes for a distribution made from
     parameters in `__init__`. What is not to be trained can be made under `torch.no_grad()`.
+
     """
 
     code = "RTL106"
@@ -32,20 +34,22 @@ class GraphBuiltInInit(FreedRule):
         return f"built once, {self._where(story)}"
 
     def message(self, story: FreedStory) -> str:
-        return f"{story.backward_pass} walks a graph that was built only once, {self._where(story)}"
+        return f"{story.backward_pass} backpropagates through a graph that was built only once, {self._where(story)}"
 
-    def cures(self, story: FreedStory) -> Cures:
+    def helps(self, story: FreedStory) -> tuple[Help, ...]:
         built = story.incident.built.span
         what = story.what if story.incident.name else short(built.text)
         held = what.startswith("self.") or any(name.startswith("self.") for name in assigned(built))
         where = "in `forward` or a property" if held else "in the function that uses it"
         if enclosing_function(built) in ("forward", "__call__"):
-            where = "again in each turn"
+            where = "again in each iteration"
         cut = story.cut("the loss") if story.incident.name else f"detach `{what}`"
-        return (
-            (f"compute `{what}` {where}, so that each walk finds a new graph", (ComputeWhereUsed(built, what),)),
-            (f"{cut}, if it is not to be trained", (Detach(built, what),)),
+        fresh = Help(
+            f"compute `{what}` {where}, so that each backward finds a new graph", (ComputeWhereUsed(built, what),)
         )
+        if story.incident.trained is False:
+            return Help(f"{cut}: what made it is not trained through it", (Detach(built, what),)), fresh
+        return fresh, Help(f"{cut}, if it is not to be trained", (Detach(built, what),))
 
     fails = {
         "a weight derived in __init__": """

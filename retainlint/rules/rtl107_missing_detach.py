@@ -1,21 +1,22 @@
-"""RTL107: a walk goes on into a network that its optimiser doesn't own, and frees what another walk needs."""
+"""RTL107: a backward pass goes on into a network that its optimiser doesn't own, and frees what another one needs."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Detach
-from retainlint.rules.freed_rules import Cures, FreedRule, compute_anew, keep_graph
+from retainlint.diagnostic import Detach, Help
+from retainlint.rules.freed_rules import FreedRule, compute_anew, keep_graph
 from retainlint.rules.story import FreedStory
 
 
 class MissingDetach(FreedRule):
-    """A walk goes on into a network that its own optimiser doesn't train, and frees what another walk needs.
+    """A backward pass goes on into a network that its own optimiser doesn't train, and frees what another one needs.
 
     The discriminator's loss on fake images leads back through the images into the generator. The discriminator's
-    optimiser has no use for those gradients, but the walk computes them, adds them to the generator's, and frees the
-    generator's graph; then the generator's own walk fails. The same happens between actor and critic.
+    optimiser has no use for those gradients, but the backward pass computes them, adds them to the generator's, and
+    frees the generator's graph; then the generator's own backward fails. The same happens between actor and critic.
 
     Give the first loss the tensor detached: `discriminator(fake.detach())`. The gradients of its own network stay the
-    same, and the walk becomes cheaper.
+    same, and backward becomes cheaper.
+
     """
 
     code = "RTL107"
@@ -27,16 +28,16 @@ class MissingDetach(FreedRule):
         graph = "the graph of" if story.name else "the graph behind"
         return f"{story.backward_pass} needs {graph} `{story.what}`, which {story.first_backward} freed for want of a `detach()`"
 
-    def cures(self, story: FreedStory) -> Cures:
+    def helps(self, story: FreedStory) -> tuple[Help, ...]:
         first, second = story.roots
         losses = ("the first loss", "the second") if first == second else (f"`{first}`", f"`{second}`")
         return (
-            (
+            Help(
                 f"{story.cut(losses[0])}: its optimiser doesn't train what made it",
                 (Detach(story.first, story.what),),
             ),
-            (f"compute `{story.what}` anew for {losses[1]}", compute_anew(story)),
-            keep_graph(story, "if the first walk's gradients are wanted in both networks"),
+            Help(f"compute `{story.what}` anew for {losses[1]}", compute_anew(story)),
+            keep_graph(story, "if the first backward's gradients are wanted in both networks"),
         )
 
     fails = {

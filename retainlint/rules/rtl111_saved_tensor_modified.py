@@ -1,10 +1,10 @@
-"""RTL111: a tensor that the graph had saved was changed in place before the walk."""
+"""RTL111: a tensor that the graph had saved was changed in place before the backward pass."""
 
 from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import BackwardFirst, Cure, Diagnostic, OutOfPlace
+from retainlint.diagnostic import BackwardFirst, Diagnostic, Help, OutOfPlace
 from retainlint.incident import Modified
 from retainlint.rules.modified_rules import ModifiedRule, base, rewritten
 from retainlint.rules.source_hints import detached_as, is_made_between, statement
@@ -16,15 +16,15 @@ _MEANT = re.compile(r"\.grad\b|load_state_dict|\binit\.|\b(?:copy|lerp)_\(")
 
 
 class SavedTensorModified(ModifiedRule):
-    """A tensor that the graph had saved was changed in place before the walk that needs it.
+    """A tensor that the graph had saved was changed in place before the backward pass that needs it.
 
     Multiplying, dividing and matrix products save their operands, `exp`, `sigmoid`, `tanh`, `relu` and `softmax`
     their results. Autograd counts the in-place changes of each tensor and refuses to compute with one that is no
     longer what it was. `x += 1`, `x[0] = 0`, `x.clamp_()`, `copy_()` and `load_state_dict()` all count, under
     `torch.no_grad()` too, and so do changes of `x.detach()`, which is the same memory.
 
-    Write the change out of place (`x = x + 1`), change a `clone()`, or walk first. A change through `.data` isn't
-    counted: it gives wrong gradients in silence.
+    Write the change out of place (`x = x + 1`), change a `clone()`, or call backward first. A change through `.data`
+    isn't counted: it gives wrong gradients in silence.
     """
 
     code = "RTL111"
@@ -36,17 +36,14 @@ class SavedTensorModified(ModifiedRule):
         message = f"{code(backward_pass.text)} needs {name}, which {text} changed in place after it was saved"
         first, other = self._backward_first(incident), self._out_of_place(incident, name)
         by_hand = _MEANT.search(change.text) is not None
-        words = [*first, f"compute {code(incident.backward_pass.root)} anew after it"] if by_hand else [*other, *first]
-        cures: list[Cure] = [] if by_hand else [OutOfPlace(change)]
-        cures += (
-            [BackwardFirst(backward_pass, outer_call(incident.modified, incident.backward_pass.moment) or change)]
-            if first
-            else []
-        )
-        help = "; or ".join(words) or "make the change on a copy"
-        return self.modified(incident, message, help, tuple(cures))
+        if by_hand:
+            anew = Help(f"compute {code(incident.backward_pass.root)} anew after it")
+            helps = *first, anew
+        else:
+            helps = *(Help(words, (OutOfPlace(change),)) for words in other), *first
+        return self.modified(incident, message, *(helps or (Help("make the change on a copy", (OutOfPlace(change),)),)))
 
-    def _backward_first(self, incident: Modified) -> list[str]:
+    def _backward_first(self, incident: Modified) -> tuple[Help, ...]:
         """The change is meant, and only comes too early; not where the loss is made after it."""
         backward_pass = incident.backward_pass.moment
         change = outer_call(incident.modified, backward_pass) or incident.modified.span
@@ -56,10 +53,10 @@ class SavedTensorModified(ModifiedRule):
             or change.start > backward_pass.span.start
             or is_made_between(incident.backward_pass.root, change, backward_pass.span)
         ):
-            return []
-        return [
-            f"walk {code(incident.backward_pass.root)} before the change on {place(change, backward_pass.span.source)}"
-        ]
+            return ()
+        root, where = code(incident.backward_pass.root), place(change, backward_pass.span.source)
+        words = f"call backward on {root} before the change on {where}"
+        return (Help(words, (BackwardFirst(backward_pass.span, change),)),)
 
     def _out_of_place(self, incident: Modified, name: str) -> list[str]:
         """The change makes a new tensor, or is made on one."""
@@ -90,7 +87,7 @@ class SavedTensorModified(ModifiedRule):
             + y = y.mul(2)
               y.sum().backward()  #~ walked RTL111
         """,
-        "a weight updated by hand before the walk": """
+        "a weight updated by hand before backward": """
               w = torch.ones(3, requires_grad=True)
               loss = (w ** 2).sum()  #~ built
             + loss.backward()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import Cure, Diagnostic, Label, OutOfPlace, UnderNoGrad
+from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace, UnderNoGrad
 from retainlint.incident import LeafModified
 from retainlint.rules.modified_rules import base
 from retainlint.rules.rule import IncidentRule
@@ -34,19 +34,20 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
         sentence = f"{kind} Variable that requires grad is being used in an in-place operation"
         made = [] if incident.made is None else [Label(incident.made.span, f"{name} is a leaf that requires grad")]
         copied = f"`{held}.clone()`" if held else "a `clone()`"
-        help = f"do it under `with torch.no_grad():`; or change {copied}, if gradients are to flow through the change"
-        cures: tuple[Cure, ...] = (UnderNoGrad(change),)
+        helps: tuple[Help, ...] = (
+            Help("do it under `with torch.no_grad():`", (UnderNoGrad(change),)),
+            Help(f"change {copied}, if gradients are to flow through the change"),
+        )
         if _TOTAL.fullmatch(held) and "+=" in text and ".grad" not in text:
             before, _, added = text.partition("+=")
             new = code(f"{before.rstrip()} = {held} + {added.lstrip()}")
-            cures = (OutOfPlace(change),)
-            help = f"{new}, and no `requires_grad=True` for a total: it gets its graph from what is added"
+            words = f"{new}, and no `requires_grad=True` for a total: it gets its graph from what is added"
+            helps = (Help(words, (OutOfPlace(change),)),)
         return self.diagnostic(
             incident,
             f"{code(text)} changes {name} in place, {kind} that requires grad",
             (*made, Label(change, "changed in place while autograd records", primary=True)),
-            help,
-            cures=cures,
+            *helps,
             notes=(core_note(incident.witness, "", sentence, "the change", ""),),
         )
 

@@ -1,23 +1,24 @@
-"""RTL201: a graph is retained and never walked again."""
+"""RTL201: a graph is retained and never used again."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, DropRetain
+from retainlint.diagnostic import Diagnostic, DropRetain, Help
 from retainlint.incident import Retained
 from retainlint.rules.warning_rule import WarningRule, backward_text
 from retainlint.rules.wording import code
 
 
 class NeedlessRetainGraph(WarningRule[Retained]):
-    """`retain_graph=True` on a walk after which nothing ever walks any part of that graph again.
+    """`retain_graph=True` in a backward pass after which nothing ever goes through any part of that graph again.
 
     What the graph saved, which is most of the memory of a training step, then stays alive as long as some variable
-    still leads to it: through the optimiser's step, and into the next turn's forward pass, where two turns' graphs
-    are alive at once. Often the argument is left from an attempt to silence "Trying to backward through the graph a
-    second time", and hides the next mistake of that kind.
+    still leads to it: through the optimiser's step, and into the next iteration's forward pass, where two iterations'
+    graphs are alive at once. Often the argument is left from an attempt to silence "Trying to backward through the
+    graph a second time", and hides the next mistake of that kind.
 
     It is said only where every later use of the graph is seen: not of a graph that came in from outside, was handed
     to code that can't be seen, or is kept in an object, a global, or a returned value.
+
     """
 
     code = "RTL201"
@@ -26,10 +27,12 @@ class NeedlessRetainGraph(WarningRule[Retained]):
     def report(self, incident: Retained) -> Diagnostic:
         return self.warning(
             incident,
-            f"{backward_text(incident.backward_pass)} retains a graph that nothing walks again",
-            f"retained here, and never walked again: what {code(incident.backward_pass.root)}'s graph saved stays alive",
-            "drop `retain_graph=True`: the walk then frees the graph as it goes",
-            cures=(DropRetain(incident.backward_pass.moment.span, incident.value),),
+            f"{backward_text(incident.backward_pass)} retains a graph that nothing uses again",
+            f"retained here, and never used again: what {code(incident.backward_pass.root)}'s graph saved stays alive",
+            Help(
+                "drop `retain_graph=True`: backward then frees the graph as it goes",
+                (DropRetain(incident.backward_pass.moment.span, incident.value),),
+            ),
         )
 
     fails = {
@@ -78,7 +81,7 @@ class NeedlessRetainGraph(WarningRule[Retained]):
                 rows.append(x.grad.clone())
             print(torch.stack(rows).shape)
         """,
-        "walked again only sometimes": """
+        "used again only sometimes": """
             w = torch.ones(3, requires_grad=True)
             loss = (w * w).sum()
             loss.backward(retain_graph=True)

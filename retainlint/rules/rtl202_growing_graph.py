@@ -1,19 +1,19 @@
-"""RTL202: a carried graph is retained and walked anew, longer, in each turn."""
+"""RTL202: a carried graph is retained and gone through again, longer, in each iteration."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Detach, Diagnostic, Label
+from retainlint.diagnostic import Detach, Diagnostic, Help, Label
 from retainlint.incident import Growing
 from retainlint.rules.warning_rule import WarningRule, backward_text, loop_at
 
 
 class GrowingGraph(WarningRule[Growing]):
-    """A tensor is carried from turn to turn with its graph, which is retained and walked anew each time.
+    """A tensor is carried from iteration to iteration with its graph, which is retained and gone through again each time.
 
-    Turn n walks the graphs of all n turns: time grows with the square of their number, memory with each. It also adds
-    the gradients of early turns again and again. A hidden state is usually meant to carry numbers, not the graph:
-    detach it at the start of each turn (truncated backpropagation through time). If the gradient through all turns is
-    wanted, add up the losses and walk once, behind the loop.
+    Iteration n goes through the graphs of all n iterations: time grows with the square of their number, memory with
+    each. It also adds the gradients of early iterations again and again. A hidden state is usually meant to carry
+    numbers, not the graph: detach it at the start of each iteration (truncated backpropagation through time). If the
+    gradient through all iterations is wanted, add up the losses and call backward once, behind the loop.
     """
 
     code = "RTL202"
@@ -23,13 +23,16 @@ class GrowingGraph(WarningRule[Growing]):
         home = incident.primary.source
         return self.warning(
             incident,
-            f"{backward_text(incident.backward_pass)} walks the graphs of all earlier turns again: they grow with each turn",
-            "retains and walks all turns so far",
-            "detach what is carried at the start of each turn; or add up the losses and walk once behind the loop",
-            Label(incident.built.span, "each turn builds on the one before"),
+            f"{backward_text(incident.backward_pass)} backpropagates again through the graphs of all earlier iterations: they grow with each iteration",
+            "retains and goes through all iterations so far",
+            Help(
+                "detach what is carried at the start of each iteration",
+                (Detach(incident.built.span, "", incident.loop),),
+            ),
+            Help("add up the losses and call backward once behind the loop"),
+            Label(incident.built.span, "each iteration builds on the one before"),
             Label(incident.loop, ""),
-            cures=(Detach(incident.built.span, "", incident.loop),),
-            notes=(f"note: time and memory grow with each turn of {loop_at(incident.loop, home)}",),
+            notes=(f"note: time and memory grow with each iteration of {loop_at(incident.loop, home)}",),
         )
 
     fails = {
@@ -43,7 +46,7 @@ class GrowingGraph(WarningRule[Growing]):
             -     loss.backward(retain_graph=True)  #~ wasted RTL202
             +     loss.backward()
         """,
-        "a running total walked each turn": """
+        "backward on a running total in each iteration": """
               w = torch.ones(3, requires_grad=True)
               total = torch.zeros(())
               for _ in range(20):
@@ -54,7 +57,7 @@ class GrowingGraph(WarningRule[Growing]):
         """,
     }
     runs = {
-        "detached at the end of each turn": """
+        "detached at the end of each iteration": """
             cell = torch.nn.RNNCell(4, 8)
             hidden = torch.zeros(2, 8)
             for _ in range(20):
@@ -63,14 +66,14 @@ class GrowingGraph(WarningRule[Growing]):
                 loss.backward()
                 hidden = hidden.detach()
         """,
-        "one graph, built before, walked in each turn": """
+        "one graph, built before, used in each iteration": """
             w = torch.ones(3, requires_grad=True)
             shared = w.exp()
             for i in range(20):
                 (shared * i).sum().backward(retain_graph=True)
             shared.sum().backward()
         """,
-        "cut every other turn": """
+        "cut every other iteration": """
             cell = torch.nn.RNNCell(4, 8)
             hidden = torch.zeros(2, 8)
             for i in range(20):
@@ -80,7 +83,7 @@ class GrowingGraph(WarningRule[Growing]):
                 if i % 2:
                     hidden = hidden.detach()
         """,
-        "the graph of all turns, walked once": """
+        "the graph of all iterations, used once": """
             cell = torch.nn.RNNCell(4, 8)
             hidden, total = torch.zeros(2, 8), 0
             for _ in range(20):

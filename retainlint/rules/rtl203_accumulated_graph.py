@@ -6,18 +6,18 @@ from retainlint.rules.kept_rules import KeptRule
 
 
 class AccumulatedGraph(KeptRule):
-    """A running total, kept for the log, holds on to the graph of every turn (`total += loss`).
+    """A running total, kept for the log, holds on to the graph of every iteration (`total += loss`).
 
-    The sum of two tensors leads to both of their graphs, so nothing of them is let go before the total is. If the loss
-    was walked, what its graph saved is gone and only the nodes stay: small, but growing with each turn. If it never was
-    (a validation loop without `no_grad`), or was walked with `retain_graph=True`, all activations of all turns stay, and
-    memory runs out.
+    The sum of two tensors leads to both of their graphs, so nothing of them is let go before the total is. If the
+    loss was used by backward, what its graph saved is gone and only the nodes stay: small, but growing with each
+    iteration. If it never was (a validation loop without `no_grad`), or was used with `retain_graph=True`, all
+    activations of all iterations stay, and memory runs out.
 
-    A moving average (`average = 0.9 * average + 0.1 * loss`), totals in a dict and outputs that are joined in each turn
-    (`outputs = torch.cat([outputs, output])`) are such totals too.
+    A moving average (`average = 0.9 * average + 0.1 * loss`), totals in a dict and outputs that are joined in each
+    iteration (`outputs = torch.cat([outputs, output])`) are such totals too.
 
-    Add up `loss.item()`, or `loss.detach()`, which doesn't wait for the device. A total that is walked later is none of
-    this rule's business.
+    Add up `loss.item()`, or `loss.detach()`, which doesn't wait for the device. A total that backward is called on
+    later is none of this rule's business.
     """
 
     code = "RTL203"
@@ -72,7 +72,7 @@ class AccumulatedGraph(KeptRule):
         """,
     }
     runs = {
-        "the total is walked": """
+        "backward is called on the total": """
             w = torch.ones(3, requires_grad=True)
             total = 0
             for _ in range(20):
@@ -86,7 +86,7 @@ class AccumulatedGraph(KeptRule):
                     total += model(torch.randn(8, 4)).mean()
             print(total)
         """,
-        "detached before the next turn": """
+        "detached before the next iteration": """
             w = torch.ones(3, requires_grad=True)
             average = torch.zeros(())
             for _ in range(20):

@@ -6,16 +6,18 @@ from retainlint.rules.kept_rules import KeptRule
 
 
 class StoredGraph(KeptRule):
-    """A list for the log holds on to the graph of every turn (`losses.append(loss)`).
+    """A list for the log holds on to the graph of every iteration (`losses.append(loss)`).
 
-    Each element leads to its graph. If that was walked, what it saved is gone and only the nodes stay: small, but
-    growing with each turn. If it never was (a validation loop without `no_grad`), or was walked with
-    `retain_graph=True`, all activations of all turns stay, and memory runs out.
+    Each element leads to its graph. If backward used that, what it saved is gone and only the nodes stay: small, but
+    growing with each iteration. If it never was (a validation loop without `no_grad`), or was used with
+    `retain_graph=True`, all activations of all iterations stay, and memory runs out.
 
-    A dict that gets a new key in each turn, and tuples or dicts with tensors in them that are appended, are the same.
+    A dict that gets a new key in each iteration, and tuples or dicts with tensors in them that are appended, are the
+    same.
 
-    Append `loss.item()`, or `output.detach()` where the tensor is needed. A list whose elements are walked later is
+    Append `loss.item()`, or `output.detach()` where the tensor is needed. A list whose elements backward uses later is
     none of this rule's business.
+
     """
 
     code = "RTL204"
@@ -42,7 +44,7 @@ class StoredGraph(KeptRule):
         """,
     }
     runs = {
-        "the losses of an episode, walked at its end": """
+        "the losses of an episode, used at its end": """
             policy = torch.nn.Linear(4, 2)
             for _ in range(20):
                 losses = []
@@ -68,7 +70,7 @@ class StoredGraph(KeptRule):
                 output.pow(2).mean().backward()
                 outputs.append(output.detach())
         """,
-        "a new list in each turn": """
+        "a new list in each iteration": """
             w = torch.ones(3, requires_grad=True)
             for _ in range(20):
                 parts = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic
+from retainlint.diagnostic import Diagnostic, Help
 from retainlint.incident import Cycle
 from retainlint.rules.warning_rule import WarningRule, backward_text
 
@@ -25,7 +25,8 @@ class CreateGraphBackward(WarningRule[Cycle]):
             incident,
             f"{backward_text(incident.backward_pass)} makes the parameters and their gradients hold each other",
             "each `p.grad` leads back to `p`: neither is ever freed",
-            "get the gradients from `torch.autograd.grad(..., create_graph=True)`; or set each `p.grad` to None after use",
+            Help("get the gradients from `torch.autograd.grad(..., create_graph=True)`"),
+            Help("set each `p.grad` to None after use"),
         )
 
     fails = {
@@ -37,7 +38,7 @@ class CreateGraphBackward(WarningRule[Cycle]):
             + (slope,) = torch.autograd.grad(loss, w, create_graph=True)
             + print((slope ** 2).sum().item())
         """,
-        "in each turn": """
+        "in each iteration": """
               model = torch.nn.Linear(4, 1)
               for _ in range(20):
                   loss = model(torch.randn(8, 4)).pow(2).mean()
@@ -56,7 +57,7 @@ class CreateGraphBackward(WarningRule[Cycle]):
             print((w.grad ** 2).sum().item())
             w.grad = None
         """,
-        "zero_grad in the next turn": """
+        "zero_grad in the next iteration": """
             model = torch.nn.Linear(4, 1)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             for _ in range(20):

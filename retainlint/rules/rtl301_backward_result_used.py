@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Cure, Diagnostic, DropAssignment, Label
+from retainlint.diagnostic import Cure, Diagnostic, DropAssignment, Help, Label
 from retainlint.incident import ResultUsed
 from retainlint.rules.warning_rule import WarningRule, backward_text
 from retainlint.rules.wording import code
@@ -12,8 +12,8 @@ from retainlint.text.source import Span
 class BackwardResultUsed(WarningRule[ResultUsed]):
     """The result of `backward()` is used, but it returns None.
 
-    Gradients arrive in the `.grad` of the leaves. `loss = loss.backward()` loses the loss: from there on it is None, and
-    the next use of it fails. To get gradients as values, ask `torch.autograd.grad`.
+    Gradients arrive in the `.grad` of the leaves. `loss = loss.backward()` loses the loss: from there on it is None,
+    and the next use of it fails. To get gradients as values, ask `torch.autograd.grad`.
     """
 
     code = "RTL301"
@@ -33,10 +33,9 @@ class BackwardResultUsed(WarningRule[ResultUsed]):
             incident,
             message,
             "returns None",
-            "write it as a statement of its own; the gradients are in the `.grad` of the leaves, or `torch.autograd.grad` "
-            "returns them",
+            Help("write it as a statement of its own; the gradients are in the `.grad` of the leaves", cures),
+            Help("get the gradients from `torch.autograd.grad`, which returns them"),
             *labels,
-            cures=cures,
         )
 
     fails = {
@@ -57,11 +56,11 @@ class BackwardResultUsed(WarningRule[ResultUsed]):
     }
     runs = {
         "handed through by a helper": """
-            def walk(loss):
+            def update(loss):
                 return loss.backward()
 
             w = torch.ones(3, requires_grad=True)
-            walk((w * w).sum())
+            update((w * w).sum())
         """,
         "thrown away on purpose": """
             w = torch.ones(3, requires_grad=True)

@@ -1,8 +1,8 @@
-"""RTL302: a walk is given an argument that it hasn't."""
+"""RTL302: backward is given an argument that it hasn't."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Cure, Diagnostic, Label, RenameArgument, Severity
+from retainlint.diagnostic import Cure, Diagnostic, Help, Label, RenameArgument, Severity
 from retainlint.incident import UnknownArgument
 from retainlint.rules.warning_rule import WarningRule
 from retainlint.rules.wording import code, short
@@ -25,7 +25,7 @@ def _meant(function: str, name: str) -> str:
 
 
 class UnknownBackwardArgument(WarningRule[UnknownArgument]):
-    """A walk is given an argument by a name that torch doesn't have, or no longer has.
+    """Backward is given an argument by a name that torch doesn't have, or no longer has.
 
     `retain_variables` became `retain_graph` in torch 0.2, and today it is a TypeError; `grad_variables` became
     `gradient` in `Tensor.backward()` and `grad_tensors` in `torch.autograd.backward()`. `Tensor.backward()` takes
@@ -52,9 +52,8 @@ class UnknownBackwardArgument(WarningRule[UnknownArgument]):
             incident,
             f"{code(incident.call.span.text)}: `{given}` is deprecated" if incident.deprecated else fails,
             f"`{given}` is ignored or renamed" if incident.deprecated else f"{says} '{given}'",
-            f"it is called `{new}` today" if new else f"leave `{given}` out",
+            Help(f"it is called `{new}` today" if new else f"leave `{given}` out", cures),
             *labels,
-            cures=cures,
             severity=Severity.ERROR if incident.fails else self.severity,
         )
 

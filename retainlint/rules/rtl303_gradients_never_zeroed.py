@@ -1,21 +1,22 @@
-"""RTL303: gradients are added up over all turns and never zeroed."""
+"""RTL303: gradients are added up over all iterations and never zeroed."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, Label, ZeroFirst
+from retainlint.diagnostic import Diagnostic, Help, Label, ZeroFirst
 from retainlint.incident import NeverZeroed
 from retainlint.rules.warning_rule import WarningRule, loop_at
 from retainlint.rules.wording import code
 
 
 class GradientsNeverZeroed(WarningRule[NeverZeroed]):
-    """A loop walks and steps, and nothing ever zeroes the gradients.
+    """A loop calls backward and steps, and nothing ever zeroes the gradients.
 
-    `backward()` adds to `.grad`. Without `zero_grad()`, each step uses the sum of the gradients of all turns so far,
-    computed at weights that are long gone. To add up over a few turns on purpose (gradient accumulation), zero after
-    each step.
+    `backward()` adds to `.grad`. Without `zero_grad()`, each step uses the sum of the gradients of all iterations so
+    far, computed at weights that are long gone. To add up over a few iterations on purpose (gradient accumulation),
+    zero after each step.
 
     This rule is off by default: gradients may be zeroed by a framework, or in code that isn't seen.
+
     """
 
     code = "RTL303"
@@ -25,12 +26,14 @@ class GradientsNeverZeroed(WarningRule[NeverZeroed]):
         home, owner = incident.primary.source, incident.owner
         return self.warning(
             incident,
-            f"{code(incident.primary.text)} uses the gradients of all turns so far: nothing zeroes them",
-            "uses the sum over all turns",
-            f"call {code(f'{owner}.zero_grad()')} in each turn of {loop_at(incident.loop, home)}, before the walk",
-            Label(incident.backward_pass, "adds to the gradients of the turns before"),
+            f"{code(incident.primary.text)} uses the gradients of all iterations so far: nothing zeroes them",
+            "uses the sum over all iterations",
+            Help(
+                f"call {code(f'{owner}.zero_grad()')} in each iteration of {loop_at(incident.loop, home)}, before backward",
+                (ZeroFirst(incident.backward_pass, owner),),
+            ),
+            Label(incident.backward_pass, "adds to the gradients of the iterations before"),
             Label(incident.loop, ""),
-            cures=(ZeroFirst(incident.backward_pass, owner),),
         )
 
     fails = {
@@ -56,7 +59,7 @@ class GradientsNeverZeroed(WarningRule[NeverZeroed]):
         """,
     }
     runs = {
-        "gradients added up over four turns": """
+        "gradients added up over four iterations": """
             model = torch.nn.Linear(4, 1)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
             for i in range(20):

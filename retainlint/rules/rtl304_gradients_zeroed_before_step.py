@@ -1,8 +1,8 @@
-"""RTL304: gradients are zeroed between the walk and the step."""
+"""RTL304: gradients are zeroed between backward and the step."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, Label, SwapZeroAndStep
+from retainlint.diagnostic import Diagnostic, Help, Label, SwapZeroAndStep
 from retainlint.incident import ThrownAway
 from retainlint.rules.warning_rule import WarningRule
 from retainlint.rules.wording import code
@@ -11,8 +11,8 @@ from retainlint.rules.wording import code
 class GradientsZeroedBeforeStep(WarningRule[ThrownAway]):
     """The gradients that `backward()` computed are zeroed before `step()` could use them.
 
-    `zero_grad()` sets each `.grad` to None, and `step()` skips a parameter whose `.grad` is None: nothing is trained, in
-    silence. Zero before the walk, or after the step.
+    `zero_grad()` sets each `.grad` to None, and `step()` skips a parameter whose `.grad` is None: nothing is trained,
+    in silence. Zero before backward, or after the step.
     """
 
     code = "RTL304"
@@ -24,10 +24,9 @@ class GradientsZeroedBeforeStep(WarningRule[ThrownAway]):
             incident,
             f"{code(zeroed.text)} throws away the gradients before {code(step.text)} could use them",
             "zeroed here, unused",
-            f"move {code(zeroed.text)} before the walk, or behind the step",
+            Help(f"move {code(zeroed.text)} before backward, or behind the step", (SwapZeroAndStep(zeroed, step),)),
             Label(incident.backward_pass, "computes the gradients"),
             Label(step, "has only zeros to go by" if "False" in zeroed.text else "has nothing to do"),
-            cures=(SwapZeroAndStep(zeroed, step),),
         )
 
     fails = {
@@ -55,7 +54,7 @@ class GradientsZeroedBeforeStep(WarningRule[ThrownAway]):
         """,
     }
     runs = {
-        "zeroed before the walk": """
+        "zeroed before backward": """
             w = torch.ones(3, requires_grad=True)
             optimizer = torch.optim.SGD([w], lr=0.1)
             for _ in range(20):
@@ -82,7 +81,7 @@ class GradientsZeroedBeforeStep(WarningRule[ThrownAway]):
             w.grad = clipped
             optimizer.step()
         """,
-        "a first walk for a measure alone": """
+        "a first backward for a measure alone": """
             w = torch.ones(3, requires_grad=True)
             optimizer = torch.optim.SGD([w], lr=0.1)
             w.exp().sum().backward()

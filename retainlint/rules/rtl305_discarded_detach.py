@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import AssignDetach, Diagnostic
+from retainlint.diagnostic import AssignDetach, Diagnostic, Help
 from retainlint.incident import Discarded
 from retainlint.rules.warning_rule import WarningRule, name_of
 from retainlint.rules.wording import code
@@ -24,10 +24,9 @@ class DiscardedDetach(WarningRule[Discarded]):
             incident,
             f"the result of {code(incident.primary.text)} is dropped; {code(incident.name)} keeps its graph",
             "does nothing",
-            f"write `{name} = {name}.detach()`, or `{name}.detach_()`"
+            Help(f"write `{name} = {name}.detach()`, or `{name}.detach_()`", (AssignDetach(incident.primary, name),))
             if name
-            else "bind the result, or use `detach_()`",
-            cures=(AssignDetach(incident.primary, name),) if name else (),
+            else Help("bind the result, or use `detach_()`"),
         )
 
     fails = {

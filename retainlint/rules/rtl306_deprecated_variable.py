@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Cure, Diagnostic, RemoveVariable
+from retainlint.diagnostic import Cure, Diagnostic, Help, RemoveVariable
 from retainlint.incident import OldVariable
 from retainlint.rules.warning_rule import WarningRule
 from retainlint.rules.wording import code
@@ -31,8 +31,7 @@ class DeprecatedVariable(WarningRule[OldVariable]):
             incident,
             "`volatile` has no effect: the graph is built" if volatile else "`Variable` is the tensor itself",
             "builds a graph all the same" if volatile else "nothing but its argument",
-            f"{cure}, under `torch.no_grad()`" if volatile else cure,
-            cures=cures,
+            Help(f"{cure}, under `torch.no_grad()`" if volatile else cure, cures),
         )
 
     fails = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, Label, RemoveSuppression, Severity
+from retainlint.diagnostic import Diagnostic, Help, Label, RemoveSuppression, Severity
 from retainlint.rules.rule import Rule
 from retainlint.text.source import Span
 
@@ -16,8 +16,8 @@ class UnusedSuppression(Rule):
 
     Only what is ours is judged: in `# noqa: F401, RTL101` the second code, and a bare `# noqa` never. A rule that is
     off, and a file that couldn't be followed to its end, leave it open whether a comment is of use; then nothing is
-    said, nor of a file that holds no walk, which isn't parsed at all. A finding that only another module's call leads
-    to isn't seen when this file is checked alone: name RTL901 in such a comment too, and it is never judged.
+    said, nor of a file that calls no backward, which isn't parsed at all. A finding that only another module's call
+    leads to isn't seen when this file is checked alone: name RTL901 in such a comment too, and it is never judged.
     """
 
     code = "RTL901"
@@ -56,7 +56,7 @@ class UnusedSuppression(Rule):
             message, label = "no rule found anything here", "suppresses nothing"
         labels = (Label(_trimmed(comment), label, primary=True),)
         cures = () if misplaced or near else (RemoveSuppression(edit, left),)
-        return Diagnostic(self.code, self.name, self.severity, message, labels, help=help, cures=cures)
+        return Diagnostic(self.code, self.name, self.severity, message, labels, helps=(Help(help, cures),))
 
 
 def _listed(words: tuple[str, ...]) -> str:

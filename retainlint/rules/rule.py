@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import ClassVar, Generic, TypeVar
 
 from retainlint.catalogue import CATALOGUE
-from retainlint.diagnostic import Cure, Diagnostic, Label, Severity
+from retainlint.diagnostic import Diagnostic, Help, Label, Severity
 from retainlint.incident import Incident
 from retainlint.rules.wording import circumstances, graded
 from retainlint.startup.records import record
@@ -138,9 +138,7 @@ class IncidentRule(Rule, Generic[Kind]):
         incident: Kind,
         message: str,
         labels: tuple[Label, ...],
-        help: str,
-        *,
-        cures: tuple[Cure, ...] = (),
+        *helps: Help,
         notes: tuple[str, ...] = (),
         severity: Severity | None = None,
     ) -> Diagnostic:
@@ -152,7 +150,6 @@ class IncidentRule(Rule, Generic[Kind]):
             message=message,
             labels=labels,
             notes=(*notes, *circumstances(incident.conditions, incident.assumptions, incident.primary.source)),
-            help=help,
-            cures=cures,
+            helps=helps,
             witness=incident.witness,
         )

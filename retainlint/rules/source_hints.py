@@ -8,13 +8,9 @@ from collections.abc import Iterator
 from retainlint.startup.records import record
 from retainlint.text.source import Source, Span
 
-_CONSTANT = re.compile(
-    r"target|label|teacher|advantage|(\b|_)returns?(\b|_)|reward|baseline|fake|\bold_|_old\b|buffer|memory|rollout|reference",
-    re.IGNORECASE,
-)
 LONGEST = 400
 """Characters of a row that are read."""
-_CLEARED = re.compile(r"zero_grad\(|\.grad\s*=\s*None|\.grad\.(?:data\.)?zero_\(")
+_GRADIENTS = re.compile(r"zero_grad\(|\.grad\b")
 
 
 def _row(source: Source, row: int) -> str:
@@ -76,17 +72,24 @@ def is_list(name: str, source: Source) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(name)}\.(?:append|appendleft|extend)\(", source.text) is not None
 
 
+def is_bounded(name: str, source: Source) -> bool:
+    """Whether the program makes it a `deque`: it forgets by itself, and isn't to be emptied."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}\b[^=\n]*= *(?:\w+\.)?deque\(", source.text) is not None
+
+
 def is_added_to(name: str, source: Source) -> bool:
-    """Whether a statement makes a sum over turns of what has this name: `total += loss`, `total = 0.9 * total + loss`."""
+    """Whether a statement makes a sum over iterations of what has this name, and nothing else of it: `total += loss`,
+    `total = 0.9 * total + loss`."""
     word = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
     for row in range(1, len(source.row_starts) + 1):
         found = _assignment(text) if name in (text := _row(source, row)) else None
-        if found is not None and name in found.names:
-            if found.sign in ("+=", "-="):
-                return True
-            terms = _outside_brackets(found.value)
-            if found.sign == "=" and word.search(terms) and re.search(r"[+-]", terms):
-                return True
+        if found is None or name not in found.names:
+            continue
+        if found.sign in ("+=", "-="):
+            return not word.search(found.value)
+        terms = _outside_brackets(found.value)
+        if found.sign == "=" and word.search(terms) and re.search(r"[+-]", terms):
+            return len(word.findall(found.value)) == 1
     return False
 
 
@@ -106,10 +109,9 @@ def kept_in(span: Span) -> str:
 
 
 def is_cached(span: Span) -> bool:
-    """Whether what is computed at `span` is looked up first: below `if ... is None`, in what is called a cache."""
+    """Whether what is computed at `span` is looked up first: below `if ... is None`, `if ... not in ...`."""
     rows = span.source
-    near = [_row(rows, span.row), *_headers(rows, span.row)]
-    return any(re.search(r"(?i)cache|^\s*if .*\b(?:is None|not in)\b", text) for text in near)
+    return any(re.match(r"\s*(?:@.*cache|if .*\b(?:is None|not in)\b)", text) for text in _headers(rows, span.row))
 
 
 def _headers(rows: Source, row: int) -> Iterator[str]:
@@ -121,11 +123,6 @@ def _headers(rows: Source, row: int) -> Iterator[str]:
         if text.strip() and (indent(text) < margin or is_decorator) and not text.lstrip().startswith((")", "#")):
             margin = indent(text)
             yield text
-
-
-def stands_for_a_constant(span: Span, name: str) -> bool:
-    """Whether the words say that gradients aren't wanted through it: targets, a teacher's answer, advantages, a memory."""
-    return any(_CONSTANT.search(text) for text in (name, span.text, *assigned(span)))
 
 
 def body(loop: Span) -> str:
@@ -143,7 +140,7 @@ def _below(rows: Source, header: int, margin: int) -> Iterator[str]:
 
 
 def backward_around(span: Span) -> bool:
-    """Whether the function that `span` stands in walks something."""
+    """Whether the function that `span` stands in calls backward."""
     rows = span.source
     margin = indent(_row(rows, span.row))
     for above in range(span.row - 1, 0, -1):
@@ -155,10 +152,10 @@ def backward_around(span: Span) -> bool:
     return False
 
 
-def clears_gradients(loop: Span) -> bool:
-    """Each turn starts with fresh gradients and takes no step: then it wants them by themselves."""
+def uses_gradients(loop: Span) -> bool:
+    """Each iteration clears or reads gradients, and takes no step: then it wants its own by themselves."""
     text = body(loop)
-    return _CLEARED.search(text) is not None and ".step(" not in text
+    return _GRADIENTS.search(text) is not None and ".step(" not in text
 
 
 def is_used_between(names: tuple[str, ...], first: Span, second: Span) -> bool:

@@ -1,4 +1,4 @@
-"""Reads a Freed incident as a story: which turn or call built the graph, which freed it, which needed it again."""
+"""Reads a Freed incident as a story: which iteration or call built the graph, which freed it, which needed it again."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from retainlint.text.source import Source, Span
 
 @record
 class Again:
-    """The loop, or the method that is called again, of which one turn spoils the graph and a later one needs it.
+    """The loop, or the method that is called again, of which one iteration spoils the graph and a later one needs it.
 
-    `built` is the turn that built the graph; None if it was built before.
+    `built` is the iteration that built the graph; None if it was built before.
     """
 
     loop: Span
@@ -27,7 +27,7 @@ class Again:
 
     @property
     def noun(self) -> str:
-        return "call" if self.is_call else "turn"
+        return "call" if self.is_call else "iteration"
 
     @property
     def iterable(self) -> str:
@@ -53,7 +53,7 @@ class FreedStory:
 
     @property
     def is_carried(self) -> bool:
-        """Built in an earlier turn than the one that needs it."""
+        """Built in an earlier iteration than the one that needs it."""
         return self.again is not None and self.again.built is not None and self.again.built < self.again.needed
 
     @property
@@ -81,12 +81,12 @@ class FreedStory:
 
     @property
     def backward_pass(self) -> str:
-        """The walk that fails, in backticks."""
+        """The backward pass that fails, in backticks."""
         return code(self.second.text)
 
     @property
     def first_backward(self) -> str:
-        """The walk that frees, in backticks, with its line where the text alone doesn't tell it from the other."""
+        """The backward pass that frees, in backticks, with its line where the text alone doesn't tell it from the other."""
         text = code(self.first.text)
         return (
             text if text != self.backward_pass and self.first.source is self.home else f"{text} ({self.at(self.first)})"
@@ -94,23 +94,23 @@ class FreedStory:
 
     @property
     def first_is_grad(self) -> bool:
-        """The freeing walk is a call of autograd.grad."""
+        """The freeing backward pass is a call of autograd.grad."""
         return re.match(r"[\w.]*\bgrad\(", self.first.text) is not None
 
     @property
     def maker(self) -> Span:
-        """The expression that built the graph, as it stands in the function of the walk or nearest to it."""
+        """The expression that built the graph, as it stands in the function of the backward pass or nearest to it."""
         return outer_call(self.incident.built, self.nearest) or self.incident.built.span
 
     @property
     def nearest(self) -> Moment:
-        """Of the two walks the one that shares more calls with what built the graph."""
+        """Of the two backward passes the one that shares more calls with what built the graph."""
         backward_passes = self.incident.reused.moment, self.incident.freed.moment
         return max(backward_passes, key=lambda backward_pass: shared_frames(self.incident.built, backward_pass))
 
     @cached_property
     def name(self) -> str:
-        """The variable that holds what is shared: as the function of the walk calls it, where the machine saw it by
+        """The variable that holds what is shared: as the function of the backward pass calls it, where the machine saw it by
         another name inside a call (the argument `x` of a network), or saw none."""
         recorded, way = self.incident.name, self.incident.via
         if self.incident.in_init or recorded.startswith("self."):
@@ -130,7 +130,7 @@ class FreedStory:
 
     @cached_property
     def carried(self) -> str:
-        """What hands the graph on to the next turn, without backticks: as the function of the walk calls it, if it can
+        """What hands the graph on to the next iteration, without backticks: as the function of the backward pass calls it, if it can
         be told; else as the machine saw it; "" if neither knows."""
         built = self.incident.built.span
         here = carried_name(self.maker) if self.maker != built else ""
@@ -145,23 +145,23 @@ class FreedStory:
 
     @property
     def second_is_grad(self) -> bool:
-        """The walk that fails is a call of autograd.grad."""
+        """The backward pass that fails is a call of autograd.grad."""
         return re.match(r"[\w.]*\bgrad\(", self.second.text) is not None
 
     def cut(self, taker: str) -> str:
-        """How `taker` (a loss, in backticks) is kept from walking what is shared."""
+        """How `taker` (a loss, in backticks) is kept from going through what is shared."""
         if self.name:
             return f"use `{self.what}.detach()` for {taker}"
         return f"detach what {taker} takes from `{self.what}`"
 
     @property
     def roots(self) -> tuple[str, str]:
-        """The first and the second walk's roots, without backticks."""
+        """The first and the second backward pass's roots, without backticks."""
         return short(self.incident.freed.root), short(self.incident.reused.root)
 
     @property
     def root_is_named(self) -> bool:
-        """The name of the shared graph stands in the text of the second walk's root: `total`, `sum(losses)`."""
+        """The name of the shared graph stands in the text of the second backward pass's root: `total`, `sum(losses)`."""
         name = self.name
         return bool(name) and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", self.incident.reused.root) is not None
 
@@ -170,7 +170,7 @@ class FreedStory:
 
     @property
     def loop(self) -> str:
-        """The loop as one points at it: "this loop" if it is the walk's innermost, else by its line or name."""
+        """The loop as one points at it: "this loop" if it is the backward pass's innermost, else by its line or name."""
         assert self.again is not None
         loop = self.again.loop
         if self.again.is_call:
@@ -182,7 +182,7 @@ class FreedStory:
 
     @property
     def iterations(self) -> tuple[str, str]:
-        """The turn that frees and the turn that needs; the first names its loop where the walk stands in several."""
+        """The iteration that frees and the iteration that needs; the first names its loop where the backward pass stands in several."""
         assert self.again is not None
         names_loop = self.again.is_call or self.loop != "this loop"
         of = f" of {self.loop.removeprefix('the calls of ')}" if names_loop else ""
@@ -196,7 +196,7 @@ def targets(loop: Span) -> frozenset[str]:
 
 
 def again(built: Moment, spoilt: Moment, needed: Moment) -> Again | None:
-    """The outermost loop that the last two moments stand in, in different turns."""
+    """The outermost loop that the last two moments stand in, in different iterations."""
     later = {(iteration.loop, iteration.is_call): iteration.number for iteration in needed.iterations}
     before = {(iteration.loop, iteration.is_call): iteration.number for iteration in built.iterations}
     for iteration in spoilt.iterations:

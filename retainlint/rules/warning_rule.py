@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import Cure, Diagnostic, Label, Severity
+from retainlint.diagnostic import Diagnostic, Help, Label, Severity
 from retainlint.incident import BackwardPass
 from retainlint.rules.rule import IncidentRule, Kind
 from retainlint.rules.wording import code, place
@@ -21,16 +21,15 @@ class WarningRule(IncidentRule[Kind]):
         incident: Kind,
         message: str,
         mark: str,
-        help: str,
-        *labels: Label,
-        cures: tuple[Cure, ...] = (),
+        *parts: Label | Help,
         notes: tuple[str, ...] = (),
         severity: Severity | None = None,
     ) -> Diagnostic:
-        """A finding: `mark` stands under its place, `labels` are the other marks."""
-        others = tuple(label for label in labels if label.span != incident.primary)
+        """A finding: `mark` stands under its place; `parts` are the helps, the best first, and the other marks."""
+        others = (part for part in parts if isinstance(part, Label) and part.span != incident.primary)
         labels = (*others, Label(incident.primary, mark, primary=True))
-        return self.diagnostic(incident, message, labels, help, cures=cures, notes=notes, severity=severity)
+        helps = (part for part in parts if isinstance(part, Help))
+        return self.diagnostic(incident, message, labels, *helps, notes=notes, severity=severity)
 
 
 def loop_at(loop: Span, home: Source) -> str:

@@ -14,8 +14,8 @@ WIDTH = 44
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _BRANCHES = {
-    "for": ("runs", "runs no turn"),
-    "while": ("runs", "runs no turn"),
+    "for": ("runs", "runs no iteration"),
+    "while": ("runs", "runs no iteration"),
     "except": ("catches", "doesn't catch"),
     "case": ("matches", "doesn't match"),
 }
@@ -75,7 +75,7 @@ def place(span: Span, home: Source) -> str:
 
 
 def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
-    """What the operation written as `text` keeps for the walk: "this product saves `t` and `a`"; "" if not known."""
+    """What the operation written as `text` keeps for the backward pass: "this product saves `t` and `a`"; "" if not known."""
     names = ["its result" if n == "result" else "its input" if n == "self" else code(n, 24) for n in saved if n]
     if not names:
         return ""
@@ -108,7 +108,7 @@ def circumstances(conditions: tuple[Condition, ...], assumptions: tuple[str, ...
 
 
 def core_note(witness: Witness | None, op: str, sentence: str, when: str, at: str) -> str:
-    """What the reference core raised: `when` ("turn 2", "the walk"), at which backward function, built `at`."""
+    """What the reference core raised: `when` ("iteration 2", "backward"), at which backward function, built `at`."""
     raised = re.split(r" \(or |[.:](?:\s|$)", witness.error)[0] if witness else sentence
     node = (witness.node if witness else "") or op
     return f'core: {when} raised "{short(raised, 100)}"' + (f" at {short(node)} ({at})" if node and at else "")
@@ -126,7 +126,7 @@ def _condition_text(outcomes: dict[bool, Condition], home: Source) -> str:
     span = next(iter(outcomes.values())).span
     words = _BRANCHES.get(next(iter(span.text.split()), ""), ("is true", "is false"))
     ways = [
-        f"{words[not taken]} in turn {outcomes[taken].iteration}"
+        f"{words[not taken]} in iteration {outcomes[taken].iteration}"
         if outcomes[taken].iteration
         else words[not taken] + (" at one time" if taken else " at another") * (len(outcomes) > 1)
         for taken in sorted(outcomes, reverse=True)

@@ -16,6 +16,7 @@ from retainlint import lowering
 from retainlint.cache import directory
 from retainlint.cache.cache import Cache
 from retainlint.cache.ir_store import IrStore
+from retainlint.checking import pipeline
 from retainlint.checking.linter import check
 from retainlint.checking.scheduler import Running
 from retainlint.config import Configs, Settings
@@ -40,6 +41,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     write("setup.cfg", "")
     write("a.py", USES)
     write("nets.py", NETS)
+    monkeypatch.setattr(pipeline, "advised", lambda found, diagnostics, *_: list(diagnostics))  # edits are parsed, too
 
 
 @pytest.fixture
@@ -118,6 +120,7 @@ def test_nothing_is_imported_to_parse_what_was_kept() -> None:
     script = (
         "import sys\nfrom retainlint.cache.cache import Cache\nfrom retainlint.config import Configs, Settings\n"
         "from retainlint.checking.linter import check\nfrom retainlint.checking.scheduler import Running\n"
+        "from retainlint.checking import pipeline\npipeline.advised = lambda found, told, *_: list(told)\n"
         "found = check(['a.py'], Configs.alike(Settings()), None, Running(Cache('cache')))\n"
         "print(len(found.diagnostics), 'libcst' in sys.modules)\n"
     )

@@ -15,12 +15,12 @@ HEAD = "import torch\n\nw = torch.ones(3, requires_grad=True)\n"
 
 PAIRS = {
     "semicolons": (
-        "loss = (w*w).sum(); loss.backward(); loss.backward()\n",
-        "loss = (w*w).sum(); loss.backward(retain_graph=True); loss.backward()\n",
+        "loss = (w*w).sum(); torch.autograd.grad(loss, w); loss.backward()\n",
+        "loss = (w*w).sum(); torch.autograd.grad(loss, w, retain_graph=True); loss.backward()\n",
     ),
     "a body in the row of its header": (
-        "loss = (w*w).sum()\nfor _ in range(2): loss.backward()\n",
-        "loss = (w*w).sum()\nfor _ in range(2): loss.backward(retain_graph=True)\n",
+        "loss = (w*w).sum()\nfor _ in range(2): torch.autograd.grad(loss, w)\n",
+        "loss = (w*w).sum()\nfor _ in range(2): torch.autograd.grad(loss, w, retain_graph=True)\n",
     ),
     "a last row without an end": (
         "h = w.exp()\na, b = h.sum(), (h*h).sum()\na.backward()\nb.backward()",

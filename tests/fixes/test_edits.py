@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retainlint.fixes.edits import Edit, apart, edited, moved
+from retainlint.diagnostic import Edit
+from retainlint.fixes.edits import apart, edited, moved
 from retainlint.text.source import Source
 
 TEXT = st.text(alphabet="ab \té\r\n\x0c", max_size=40)

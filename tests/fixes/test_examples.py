@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 from fixes.look import look
 
-from retainlint.diagnostic import Diagnostic
-from retainlint.fixes import Applicability, Seen, fix_all
+from retainlint.diagnostic import Applicability, Diagnostic
+from retainlint.fixes import Seen, fix_all
 from retainlint.rules import RULES, Rule
 from retainlint.rules.rule import Example
 from retainlint.text.source import Source
@@ -19,7 +19,7 @@ _MARK = re.compile(r" *#~.*$", re.MULTILINE)
 NOT_LOCAL = {
     ("RTL112", "nothing requires a gradient"),  # which tensor is to require one is the author's to say
     ("RTL205", "the norm of the gradient"),
-    ("RTL205", "in each turn"),
+    ("RTL205", "in each iteration"),
     ("RTL301", "taken for the gradient"),
     ("RTL306", "volatile"),
 }

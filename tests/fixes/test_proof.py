@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from fake_pipeline import label
 
-from retainlint.diagnostic import Diagnostic, Severity
-from retainlint.fixes.edits import Applicability, Edit, Fix, edited
+from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Severity
+from retainlint.fixes.edits import edited
 from retainlint.fixes.proof import Seen, cures
 from retainlint.text.source import Source, Span
 
@@ -28,7 +28,8 @@ def found(source: Source, text: str, code: str = "RTL101", nth: int = 0) -> Diag
 def seen(source: Source, *diagnostics: Diagnostic) -> Seen:
     every = spans(source, "make()")
     backward_passes = frozenset(label(source, "loss.backward()", nth=nth).span for nth in (0, 1))
-    return Seen(source, diagnostics, backward_passes, every, every)
+    trained = frozenset((leaf, place) for leaf in every for place in backward_passes)
+    return Seen(source, diagnostics, backward_passes, every, trained)
 
 
 TARGET = found(BEFORE, "loss.backward()", nth=1)

@@ -7,22 +7,26 @@ from pathlib import Path
 
 from fake_pipeline import finding, label
 
-from retainlint.diagnostic import Diagnostic, Label, Severity
+from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Help, Label, Severity
 from retainlint.incident import Gap, Witness
 from retainlint.report import render
-from retainlint.report.run import FixText, PlacedEdit, RuleText, Run
+from retainlint.report.run import RuleText, Run
 from retainlint.report.terminal import Style
+from retainlint.startup.records import replace
 from retainlint.text.source import Source, Span
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 SOURCE = Source("pkg/m.py", "é = a * b\nif flag:\n    '𝔘'; loss.backward(\n    )\n")
-TOLD = finding(
-    label(SOURCE, "a * b", "built: `a[0](b)`"),
-    label(SOURCE, "if flag:"),
-    label(SOURCE, "loss.backward(\n    )", "walked", primary=True),
-    help="detach `{a}`; or `[x](http://evil)`",
-    notes=("core: n",),
+TOLD = replace(
+    finding(
+        label(SOURCE, "a * b", "built: `a[0](b)`"),
+        label(SOURCE, "if flag:"),
+        label(SOURCE, "loss.backward(\n    )", "walked", primary=True),
+        help="detach `{a}`; or `[x](http://evil)`",
+        notes=("core: n",),
+    ),
+    fix=Fix(Applicability.UNSAFE, "drop it", (Edit(SOURCE.offset(3, 10), SOURCE.offset(4, 6), ""),)),
 )
 
 OTHER = Source("other/model.py", "def forward(x):\n    return x * w\n")
@@ -38,7 +42,7 @@ IN_CELLS = finding(label(NOTEBOOK, "t @ a", "built"), label(NOTEBOOK, "y.backwar
 
 UNREAD = Diagnostic(
     "RTL900", "file-not-checked", Severity.ERROR, "not checked: null bytes",
-    (Label(Span(Source("bad.py", ""), 0, 0), "", primary=True),), help="mend it",
+    (Label(Span(Source("bad.py", ""), 0, 0), "", primary=True),), helps=(Help("mend it"),),
 )  # fmt: skip
 
 EVIL = "x\x1b]0;owned\x07\x00##vso[task.setvariable]##[error]%0A::error::<b>&]]>\"'\u202e\ufffe\ud800]({0})"
@@ -67,7 +71,6 @@ RUN = Run(
     files=7,
     gaps=(Gap(Span(OTHER, 4, 11), "a call of what isn't known"),),
     crashes={"bad.py": "Traceback:\n  x\nValueError: broken: twice\n"},
-    fixes={id(TOLD): FixText("drop it", "unsafe", (PlacedEdit("", 3, 10, 4, 6),))},
 )
 
 

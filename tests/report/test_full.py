@@ -10,7 +10,7 @@ from fake_pipeline import finding, label
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retainlint.diagnostic import Diagnostic, Label, Severity
+from retainlint.diagnostic import Diagnostic, Help, Label, Severity
 from retainlint.report.full import render
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style
@@ -228,7 +228,7 @@ def test_what_a_terminal_would_act_on_is_escaped() -> None:
     source = Source("ev\x1b[2Jil\n::error::.py", "x = '\x1b[31m\u202e\x07\x0c\x85\u2028\U000e0001'; walk()\n")
     told = Diagnostic(
         "RTL101", "n", Severity.ERROR, "bad \x1b]0;title\x07", (label(source, "walk()", "text \x9b", primary=True),),
-        notes=("core: \x1b",), help="\u200b",
+        notes=("core: \x1b",), helps=(Help("\u200b"),),
     )  # fmt: skip
     text = picture(told)
     assert all(character == "\n" or unicodedata.category(character)[0] not in "C" for character in text)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report.samples import from_life, written
 
-from retainlint.diagnostic import Diagnostic, Label, Severity
+from retainlint.diagnostic import Diagnostic, Help, Label, Severity
 from retainlint.report import FORMATS
 from retainlint.report.terminal import Style
 from retainlint.text.source import Source, Span
@@ -33,7 +33,7 @@ def findings(draw: st.DrawFn) -> Diagnostic:
     chosen = draw(st.integers(0, len(spans) - 1))
     labels = tuple(Label(Span(source, a, b), draw(TEXTS), n == chosen) for n, (a, b) in enumerate(spans))
     notes = tuple(draw(st.lists(TEXTS, max_size=2)))
-    return Diagnostic("RTL101", "backward-in-loop", Severity.ERROR, draw(TEXTS), labels, notes, draw(TEXTS))
+    return Diagnostic("RTL101", "backward-in-loop", Severity.ERROR, draw(TEXTS), labels, notes, (Help(draw(TEXTS)),))
 
 
 @given(findings(), st.integers(20, 160))

@@ -2,61 +2,58 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import pytest
-from machine import Machine
 
+from retainlint.checking.linter import check_source
+from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.lowering import lower
-from retainlint.rules import diagnose
-from retainlint.symbolic import explore
-from retainlint.text.source import Source
+from retainlint.text.files import Disk
 
 RAISES = Path(__file__).resolve().parents[2] / "fixtures" / "raises"
 
 FIRST = {
     # Carried state is detached, the list that feeds one walk is emptied, a cache is left, a total isn't walked.
-    "rnn_hidden_between_batches": "`hidden = hidden.detach()` at the start of each turn",
-    "rnn_classic_hand_written": "`hidden = hidden.detach()` at the start of each turn",
-    "long_char_lstm_trainer": "`h = tuple(s.detach() for s in h)` at the start of each turn",
-    "rl_reinforce_log_probs_kept": "clear `policy.saved_log_probs` after each walk",
-    "rl_dqn_replay_keeps_q": "keep detached values in `replay`",
-    "init_cached_property": "compute `self.matrix` anew in each turn: what is cached keeps its graph",
+    "rnn_hidden_between_batches": "`hidden = hidden.detach()` at the start of each iteration",
+    "rnn_classic_hand_written": "`hidden = hidden.detach()` at the end of each call",
+    "long_char_lstm_trainer": "`h = tuple(t.detach() for t in h)` at the start of each iteration",
+    "rl_reinforce_log_probs_kept": "clear `policy.saved_log_probs` after each backward",
+    "rl_dqn_replay_keeps_q": "keep in `replay` what `q_values[action]` is made of, and make it anew in each iteration",
+    "init_cached_property": "compute `self.matrix` anew in each iteration: what is cached keeps its graph",
     # Another network's output is detached, whichever walk comes first.
     "gan_dcgan_loop": "use `fake.detach()` for `errD_fake`: its optimiser doesn't train what made it",
     "gan_generator_first": "use `fake.detach()` for `d_loss`, if it needs no gradient through it",
-    "gan_wgan_critic_steps": "use `fake.detach()` for the loss: its optimiser doesn't train what made it",
-    "mutual_learning_peers_not_detached": "detach what the loss takes from `m(x)`: its optimiser doesn't train what made it",
-    "rl_ppo_advantage_outside_epochs": "use `advantage.detach()` for the loss, if it needs no gradient through it",
-    "closure_style_transfer_targets": "use `t.detach()` for the loss, if what it is made of is not trained here",
+    "gan_wgan_critic_steps": "use `fake.detach()` for the loss: what made it is not trained through it",
+    "mutual_learning_peers_not_detached": "detach what the loss takes from `m(x)`: what made it is not trained through it",
+    "rl_ppo_advantage_outside_epochs": "use `advantage.detach()` for the loss: what made it is not trained through it",
+    "closure_style_transfer_targets": "use `t.detach()` for the loss: what it is made of is not trained through it",
     # Losses of one forward pass are added up.
-    "seed_two_losses": "walk both at once, `(loss1 + loss2).backward()`",
-    "long_multitask_trainer": 'walk both at once, `(losses["age"] + losses["gender"]).backward()`',
-    "list_comprehension_shared_hidden": "add the losses up and walk their sum once: `sum(losses).backward()`",
-    "generator_yields_slices": "add the losses up and walk their sum once, after the loop",
+    "seed_two_losses": "call backward once, on the sum: `(loss1 + loss2).backward()`",
+    "long_multitask_trainer": 'call backward once, on the sum: `(losses["age"] + losses["gender"]).backward()`',
+    "list_comprehension_shared_hidden": "add the losses up and call backward on the sum once: `sum(losses).backward()`",
+    "generator_yields_slices": "add the losses up and call backward on the sum once, after the loop",
     # What stands above a loop moves into it.
     "seed_shared_product_loop": "compute `y` inside the loop",
     "closure_lbfgs_penalty_outside": "compute `penalty` inside the closure: each call has new weights and needs a new graph",
-    "init_scaled_weight": "compute `self.scaled` in `forward` or a property, so that each walk finds a new graph",
+    "init_scaled_weight": "compute `self.scaled` in `forward` or a property, so that each backward finds a new graph",
     # The graph is really wanted twice.
-    "jacobian_rows_by_hand": "`retain_graph=True`, since each turn wants this graph (it costs memory)",
-    "per_sample_gradients": "`retain_graph=True`, if each turn's gradients are wanted by themselves (it costs memory)",
-    "partial_walk_then_whole": "`retain_graph=True` on line 9, since both walks want this graph (it costs memory)",
-    "maml_inner_without_create_graph": "`create_graph=True`, if the second walk is to go through the gradient itself",
+    "jacobian_rows_by_hand": "`retain_graph=True`, since each iteration wants this graph (it costs memory)",
+    "per_sample_gradients": "`retain_graph=True`, if each iteration's gradients are wanted by themselves (it costs memory)",
+    "partial_walk_then_whole": "`retain_graph=True` on line 9, since both backward passes want this graph (it costs memory)",
+    "maml_inner_without_create_graph": "`create_graph=True`, if the second backward is to go through the gradient itself",
     # A walk too many.
-    "seed_scalar_twice": "remove one of the two walks: the second only adds the same gradients again",
-    "twice_loss_mean_of_scalar": "remove `loss.backward()` (line 10): the second walk goes through what it starts at",
+    "seed_scalar_twice": "remove one of the two: the second only adds the same gradients again",
+    "twice_loss_mean_of_scalar": "remove `loss.backward()` (line 10): the second goes through what it starts at",
     # Changes in place.
-    "step_between_two_losses": "walk `loss_right` before `optimizer.step()` on line 25",
+    "step_between_two_losses": "compute `loss_right` anew after it",
     "inplace_relu_plus_residual": "`out = out + identity` instead of `out += identity`",
-    "inplace_manual_sgd_between_walks": "walk `mae` before the change on line 15",
+    "inplace_manual_sgd_between_walks": "call backward on `mae` before the change on line 15",
     "inplace_slice_of_activation": "change a copy: `h = h.clone()` before it",
     "inplace_detached_view_zeroed": "`snapshot = h.detach().clone()`: what is only detached is the same memory",
     "leaf_update_outside_no_grad": "do it under `with torch.no_grad():`",
     # No graph.
-    "nograph_argmax_predictions": "walk a loss of what goes into `logits.argmax(dim=1)`",
+    "nograph_argmax_predictions": "call backward on a loss of what goes into `logits.argmax(dim=1)`",
     "nograph_loss_rewrapped": "keep the tensors: what `torch.tensor(losses).sum()` makes (line 10) has no graph",
 }
 
@@ -67,41 +64,40 @@ w, h = torch.randn(3, 3, requires_grad=True), torch.zeros(1, 3)
 for _ in range(3):
     h = torch.tanh(h @ w + 1)
     h.sum().backward()
-""": "`h = h.detach()` at the start of each turn",
+""": "`h = h.detach()` at the start of each iteration",
     """
 w, state = torch.randn(3, 3, requires_grad=True), torch.zeros(1, 3)
 for _ in range(3):
     state = state + torch.tanh(state @ w)
     (state - 1).pow(2).mean().backward()
-""": "`state = state.detach()` at the start of each turn",
+""": "`state = state.detach()` at the start of each iteration",
     # A sum over the turns is walked once.
     """
 w, total = torch.randn(3, 3, requires_grad=True), 0
 for _ in range(3):
     total = total + torch.tanh(w).sum()
     total.backward()
-""": "walk `total` once, after the loop",
+""": "call backward on `total` once, after the loop",
     """
 w, total = torch.randn(3, 3, requires_grad=True), torch.zeros(3)
 for _ in range(3):
     total += torch.tanh(w).sum(0)
     total.mean().backward()
-""": "walk `total.mean()` once, after the loop",
+""": "call backward on `total.mean()` once, after the loop",
 }
 
 
 @pytest.mark.parametrize("text", SMALL)
-def test_a_state_is_told_from_a_total(machine: Machine, text: str) -> None:
-    (found,) = machine(f"import torch\n{text}").diagnostics
-    assert found.help.split("; or ")[0] == SMALL[text]
+def test_a_state_is_told_from_a_total(text: str) -> None:
+    (found,) = told("small.py", f"import torch\n{text}".encode())
+    assert found.helps[0].words == SMALL[text]
 
 
-@cache
-def diagnosed(name: str) -> tuple[Diagnostic, ...]:
-    source = Source.decode(f"{name}.py", (RAISES / f"{name}.py").read_bytes())
-    return tuple(map(diagnose, explore(lower(source)).incidents))
+def told(name: str, data: bytes) -> tuple[Diagnostic, ...]:
+    return check_source(name, data, Settings(), Disk()).diagnostics
 
 
 @pytest.mark.parametrize("name", FIRST)
 def test_the_right_cure_comes_first(name: str) -> None:
-    assert FIRST[name] in [diagnostic.help.split("; or ")[0] for diagnostic in diagnosed(name)]
+    found = told(f"{name}.py", (RAISES / f"{name}.py").read_bytes())
+    assert FIRST[name] in [each.helps[0].words for each in found]

@@ -180,7 +180,7 @@ def test_witness_tells_what_the_core_raised() -> None:
     diagnostic = diagnose(replace(freed("hidden state"), witness=witness))
     assert diagnostic.witness is witness
     assert diagnostic.notes[0] == (
-        'core: turn 2 raised "Trying to backward through the graph a second time" at AddmmBackward0 (line 3)'
+        'core: iteration 2 raised "Trying to backward through the graph a second time" at AddmmBackward0 (line 3)'
     )
 
 

@@ -84,7 +84,7 @@ def test_place_in_another_file_is_named() -> None:
     [
         ("flag", True, "`flag` is true (line 1)"),
         ("flag", False, "`flag` is false (line 1)"),
-        ("for x in xs", False, "`for x in xs` runs no turn (line 1)"),
+        ("for x in xs", False, "`for x in xs` runs no iteration (line 1)"),
         ("except ValueError", True, "`except ValueError` catches (line 1)"),
         ("format", True, "`format` is true (line 1)"),
     ],

@@ -7,10 +7,12 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from retainlint import diagnostic as cures
+from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.backward_calls import (
     backward_first,
     clear,
+    create_graph,
     drop_backward,
     keep_graph,
     swap_zero_and_step,
@@ -30,7 +32,6 @@ from retainlint.fixes.cures.no_grad import uncut, under_no_grad
 from retainlint.fixes.cures.out_of_place import out_of_place
 from retainlint.fixes.cures.recompute import compute_anew, compute_where_used, move_into
 from retainlint.fixes.cures.sum_losses import sum_losses
-from retainlint.fixes.edits import Fix
 
 FixBuilder: TypeAlias = Callable[[EditableCode, Any, cures.Diagnostic], Iterator[Fix]]
 """From a cure to what could be done, in the order in which to try it."""
@@ -47,6 +48,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.DropRetain: drop_retain,
         cures.DropBackward: drop_backward,
         cures.KeepGraph: keep_graph,
+        cures.CreateGraph: create_graph,
         cures.MoveInto: move_into,
         cures.OutOfPlace: out_of_place,
         cures.RemoveSuppression: remove_suppression,

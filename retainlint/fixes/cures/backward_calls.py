@@ -6,10 +6,21 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from retainlint.diagnostic import BackwardFirst, Clear, Diagnostic, DropBackward, KeepGraph, SwapZeroAndStep, ZeroFirst
+from retainlint.diagnostic import (
+    BackwardFirst,
+    Clear,
+    CreateGraph,
+    Diagnostic,
+    DropBackward,
+    Edit,
+    Fix,
+    KeepGraph,
+    SwapZeroAndStep,
+    ZeroFirst,
+)
 from retainlint.fixes.code import EditableCode
-from retainlint.fixes.cures.expressions import with_argument
-from retainlint.fixes.edits import Edit, Fix, unsafe
+from retainlint.fixes.cures.expressions import with_argument, without_argument
+from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     TUNES,
     after,
@@ -41,7 +52,7 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
     if steps:
         yield _change_behind(code, moved, backward_pass, block.statements)
     if not any(meets(writes(each), reads(backward_pass)) for each in (moved, *between)):
-        message = f"Walk before `{_head(code, moved)}`"
+        message = f"Call backward before `{_head(code, moved)}`"
         yield unsafe(message, copied_before(code, moved, [backward_pass]), removed(code, backward_pass))
     if not steps:
         yield _change_behind(code, moved, backward_pass, block.statements)
@@ -65,7 +76,7 @@ def _mixes(
 
 
 def _change_behind(code: EditableCode, change: ast.stmt, backward_pass: ast.stmt, body: Sequence[ast.stmt]) -> Fix:
-    message = f"Move `{_head(code, change)}` behind the walk"
+    message = f"Move `{_head(code, change)}` behind backward"
     following = body[body.index(backward_pass) + 1 : body.index(backward_pass) + 2]
     if following and ast.unparse(following[0]) == ast.unparse(change):
         return unsafe(message, removed(code, change))
@@ -84,7 +95,7 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     """A list of tensors emptied after the walk that used them."""
     if code.holds(cure.name):
         edit = after(code, code.statement_at(cure.backward_pass), f"{cure.name}.clear()")
-        yield unsafe(f"Clear `{cure.name}` after the walk", edit)
+        yield unsafe(f"Clear `{cure.name}` after backward", edit)
 
 
 def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -96,7 +107,7 @@ def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic
     before = code.within(one, block.statements)
     if before is None or before is two or calls(block.upto(before, two), TUNES):
         return
-    yield unsafe(f"Remove the second walk, `{code.of(two)}`", removed(code, two), merges=1)
+    yield unsafe(f"Remove `{code.of(two)}`", removed(code, two), merges=1)
 
 
 def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -104,9 +115,17 @@ def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> I
     call = code.call_at(cure.span)
     if cure.span == diagnostic.primary.span and (counted := _but_the_last(code, call)):
         edit = with_argument(code, call, "retain_graph", counted)
-        yield unsafe(f"Retain the graph in all turns but the last: `retain_graph={counted}`", edit)
+        yield unsafe(f"Retain the graph in all iterations but the last: `retain_graph={counted}`", edit)
     edit = with_argument(code, call, "retain_graph", "True")
     yield unsafe("Retain the graph: `retain_graph=True`", edit)
+
+
+def create_graph(code: EditableCode, cure: CreateGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """A graph for the gradient; it keeps the one that it was computed from."""
+    call = code.call_at(cure.span)
+    edits = [with_argument(code, call, "create_graph", "True")]
+    edits += [without_argument(code, call, word) for word in call.keywords if word.arg == "retain_graph"]
+    yield unsafe("Give the gradient a graph: `create_graph=True`", *edits)
 
 
 def _but_the_last(code: EditableCode, call: ast.Call) -> str:

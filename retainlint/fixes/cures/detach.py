@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from retainlint.diagnostic import Detach, Diagnostic
+from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix
 from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, normalized, parameters
-from retainlint.fixes.edits import Edit, Fix, unsafe
+from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import after, before, detached, first, reads
 from retainlint.text.source import Span
 
@@ -53,7 +53,7 @@ class Carried:
 
     def fixes(self) -> Iterator[Callable[[], Fix]]:
         """At the start of each turn if it has a value then, at its end, where it is kept."""
-        noun = "call" if is_function(self.body) else "turn"
+        noun = "call" if is_function(self.body) else "iteration"
         used = entering(self.code, self.body, self.name)
         if noun == "call" and len(used) == 1:
             yield lambda: unsafe(f"Detach `{self.name}` where it is used", detached(self.code, used[0]))
@@ -63,14 +63,13 @@ class Carried:
             yield partial(self._put, row, start, self._at_start)
         for row in self._rows:
             yield partial(self._put, row, end, self._at_end)
-            yield partial(self._put, row, "after the walk", self._after_backward)
+            yield partial(self._put, row, "after backward", self._after_backward)
         yield from self._kept()
         for row in known:
             yield partial(self._put, f"if {self.name} is not None:\n    {row}", start, self._at_start)
 
     def _put(self, row: str, where: str, edit: Callable[[str], Edit]) -> Fix:
-        names = row.partition(" = ")[0].rpartition("    ")[2].replace(", ", "`, `")
-        return unsafe(f"Detach `{names}` {where}", edit(row))
+        return unsafe(f"`{row.rpartition('    ')[2]}` {where}", edit(row))
 
     @cached_property
     def _rows(self) -> tuple[str, ...]:

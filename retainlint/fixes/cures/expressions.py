@@ -12,12 +12,14 @@ from retainlint.diagnostic import (
     Diagnostic,
     DropAssignment,
     DropRetain,
+    Edit,
+    Fix,
     RemoveSuppression,
     RemoveVariable,
     RenameArgument,
 )
 from retainlint.fixes.code import EditableCode, Uneditable
-from retainlint.fixes.edits import Edit, Fix, safe, unsafe
+from retainlint.fixes.edits import safe, unsafe
 from retainlint.fixes.statements import called, ended
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from retainlint.diagnostic import Diagnostic, Uncut, UnderNoGrad
+from retainlint.diagnostic import Diagnostic, Edit, Fix, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode
-from retainlint.fixes.edits import Edit, Fix, unsafe
+from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, called
 
 

@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, MoveInto
+from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, Edit, Fix, MoveInto
 from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, ScopeNode, Uneditable, bound, parameters
-from retainlint.fixes.edits import Edit, Fix, unsafe
+from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     around,
     before,
@@ -67,7 +67,7 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
         return
     names = ", ".join(sorted(name for name in set().union(*map(writes, again)) if not name.endswith(".*")))
     what = f"`{names}`" if names else f"`{code.of(built)}`"
-    yield unsafe(f"Compute {what} again before this walk", copied_before(code, place, again))
+    yield unsafe(f"Compute {what} again before this backward", copied_before(code, place, again))
 
 
 def _behind_what_spoils(chain: list[ast.stmt], between: list[ast.stmt]) -> list[ast.stmt]:

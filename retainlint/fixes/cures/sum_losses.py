@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from retainlint.diagnostic import Diagnostic, SumLosses
+from retainlint.diagnostic import Diagnostic, Edit, Fix, SumLosses
 from retainlint.fixes.code import EditableCode, LoopNode
 from retainlint.fixes.cures.detach import entering
-from retainlint.fixes.edits import Edit, Fix, unsafe
+from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     TUNES,
     after,
@@ -52,13 +52,15 @@ def _two(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
     rebound = [each for each in between if ast.unparse(roots[0]) in writes(each)]
     if not rebound:
         total = Edit(code.start(roots[1]), code.end(roots[1]), f"({texts[0]} + {texts[1]})")
-        yield _once(f"Walk `{texts[0]} + {texts[1]}` once", removed(code, first), _bare(code, total))
+        yield _once(f"Call backward once, on `{texts[0]} + {texts[1]}`", removed(code, first), _bare(code, total))
     elif texts[0] == texts[1] and len(rebound) == 1 and isinstance(rebound[0], ast.Assign):
         value = rebound[0].value
         if len(rebound[0].targets) == 1 and ast.unparse(rebound[0].targets[0]) == texts[0]:
             at = code.start(value)
             yield _once(
-                "Add the losses up, and walk their sum once", removed(code, first), Edit(at, at, f"{texts[0]} + ")
+                "Add the losses up, and call backward on the sum once",
+                removed(code, first),
+                Edit(at, at, f"{texts[0]} + "),
             )
 
 
@@ -86,7 +88,8 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
         total = source if each else f"{code.of(root)} for {code.of(loop.target)} in {source}"
         start, end = code.rows(loop)
         yield _once(
-            "Walk the sum once", Edit(start, end, f"{code.indent(loop)}sum({total}).backward(){_ending(code, end)}")
+            "Call backward once, on the sum",
+            Edit(start, end, f"{code.indent(loop)}sum({total}).backward(){_ending(code, end)}"),
         )
         return
     name = ast.unparse(root)
@@ -103,7 +106,7 @@ def _accumulated(code: EditableCode, loop: LoopNode, statement: ast.stmt, root: 
     total = next(name for name in ("total", "total_loss", "sum_of_losses") if name not in code.text)
     start, end = code.start(statement), code.end(statement)
     return _once(
-        "Add the losses up, and walk their sum once, after the loop",
+        "Add the losses up, and call backward on the sum once, after the loop",
         before(code, loop, f"{total} = 0"),
         Edit(start, end, f"{total} = {total} + {root}"),
         after(code, loop, f"{total}.backward()"),

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
-from retainlint.autograd.graph import Node, SavedTensor
+from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import BackwardPass, Condition, Freed, LeafModified, Modified, Moment, NoGraph
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import witness
+from retainlint.symbolic.models.unknown import weights
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import MIXED, BackwardRecord, Change, State
-from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, Const, Method, Ref, Term, Tuple, UnknownObj, Value
+from retainlint.symbolic.state.values import (
+    CONVENTIONAL,
+    GUESS,
+    Const,
+    Method,
+    OptimizerObj,
+    Ref,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+)
 from retainlint.symbolic.tape.observer import change_of
 from retainlint.text.source import Span
 
@@ -105,7 +117,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
             *_assumptions(machine.graphs, (*way, node)),
             *_iterations(first.backward_pass.moment, second.backward_pass.moment),
             *(
-                (f"the walk on {first.backward_pass.moment.span.line} succeeds, inside its `try`",)
+                (f"the backward call on {first.backward_pass.moment.span.line} succeeds, inside its `try`",)
                 if first.uncertain
                 else ()
             ),
@@ -113,6 +125,8 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         in_closure=_in_closure(birth.moment, second.backward_pass.moment),
         in_init=_in_init(birth, first.backward_pass.moment, second.backward_pass.moment),
         foreign=_foreign(machine.graphs, state, node, first, second),
+        stepped=_stepped(state, first),
+        trained=_trained(machine.graphs, state, node, first, second),
     )
     machine.report(incident, lambda: witness.of_freed(machine.graphs, first, second, node))
 
@@ -202,7 +216,7 @@ def _about_weights(graphs: Graphs, saved: SavedTensor, change: Change, backward_
 def _iterations(freed: Moment, reused: Moment) -> tuple[str, ...]:
     """What is taken for granted of a loop whose count we can't read."""
     later = next((b for a, b in zip(freed.iterations, reused.iterations, strict=False) if a != b), None)
-    return () if later is None or later.sure else (f"the loop on {later.loop.line} makes more than one turn",)
+    return () if later is None or later.sure else (f"the loop on {later.loop.line} makes more than one iteration",)
 
 
 def _is_called_once(graphs: Graphs, birth: Birth, spoilt: Moment, second: BackwardRecord) -> bool:
@@ -251,3 +265,42 @@ def _foreign(graphs: Graphs, state: State, node: Node, first: BackwardRecord, se
     owned = between[0].owned
     lost = {n.variable for n in below if n.is_leaf}  # what a cut here would keep the optimiser from training
     return bool(owned & everything) and not owned & (shared | lost)
+
+
+def _stepped(state: State, first: BackwardRecord) -> bool:
+    """Whether weights that a backward pass gave gradients have moved since: by a step, or by hand."""
+    events = list(state.gradient_events)
+    walks = [at for at, event in enumerate(events) if event.moment == first.backward_pass.moment]
+    if walks and any(event.kind == "step" for event in events[walks[-1] :]):
+        return True
+    leaves = {node.variable for node in first.reach if node.is_leaf}
+    return any(change.storage in leaves and change.created >= first.created for change in state.changes)
+
+
+def _trained(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool | None:
+    """Whether a graph is what the optimisers train: one owns a leaf of it. It isn't where it was made of data, and the
+    later backward pass reaches all of its leaves by another way too: then it is what that is compared with. None if there
+    is no optimiser, or one that may own more than is seen."""
+    nodes = graphs.reach([Edge(node)])
+    below = {each.variable for each in nodes if each.is_leaf}
+    held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
+    if any(leaf.variable in below for each in held for leaf in weights.leaves(state, each.params or ())):
+        is_of_data = any(
+            saved.edge is None and not saved.is_result and saved.storage is not None
+            for each in nodes
+            for saved in each.saved
+        )
+        return not (is_of_data and below <= _reached_apart(first, second))
+    return False if below and held and not any(each.params is None or each.open for each in held) else None
+
+
+def _reached_apart(first: BackwardRecord, second: BackwardRecord) -> set[Hashable]:
+    """The leaves that a backward pass reaches without going through what an earlier one freed."""
+    found: set[Node] = set()
+    waiting = [edge.node for edge in second.roots]
+    while waiting:
+        node = waiting.pop()
+        if node not in found and node in second.reach and node not in first.freed:
+            found.add(node)
+            waiting += [edge.node for edge in node.next if edge is not None]
+    return {node.variable for node in found if node.is_leaf}

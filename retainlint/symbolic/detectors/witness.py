@@ -147,7 +147,7 @@ def of_freed(graphs: Graphs, first: BackwardRecord, second: BackwardRecord, node
         (record, script.names[way[0]], script.kept[way[0]]) for record, way in zip((first, second), ways, strict=True)
     ]
     for number, (record, name, _) in enumerate(backward_passes):
-        what = "frees what it walks" if number == 0 else "needs it again"
+        what = "frees what it goes through" if number == 0 else "needs it again"
         script.say(statement("_0.sum().backward(retain_graph=False)", name), record.backward_pass.moment.span, what)
     error = _replay(script.ledger.fork(), [(kept, False) for _, _, kept in backward_passes])
     honest = _replay(script.ledger.fork(), [(backward_passes[0][2], True), (backward_passes[1][2], False)])

@@ -109,7 +109,7 @@ def _proof(incident: Incident) -> Callable[[], Witness | None] | None:
 def _conduct(machine: Interpreter) -> Conduct:
     births = machine.graphs.births
     leaves = (births[node].moment.span for node in machine.passed if births[node].operation == "leaf")
-    trained = (births[node].moment.span for node in machine.trained)
+    trained = ((births[node].moment.span, place) for node, place in machine.trained)
     return Conduct(
         frozenset(machine.backpropagated), frozenset(leaves), frozenset(trained), frozenset(machine.missing_reads)
     )

@@ -113,7 +113,7 @@ def _script(machine: Interpreter, states: list[State], block: ir.Block) -> list[
     machine.events.emit(events.NotFollowed())
     machine.gap(
         block[0].span,
-        f"the script was left: no walk within {limits.SCRIPT_START_STEPS} steps, so what its classes inherit was run",
+        f"the script was left: no backward pass within {limits.SCRIPT_START_STEPS} steps, so what its classes inherit was run",
         spoils=False,
     )
     for each in states:

@@ -71,7 +71,7 @@ class Interpreter:
         self.backpropagated: set[Span] = set()
         self.leading: set[ir.Code] = set()
         self.passed: set[Node] = set()
-        self.trained: set[Node] = set()
+        self.trained: set[tuple[Node, Span]] = set()
         self.missing_reads: set[Span] = set()
         self.entered: set[ir.Code] = set()
         self.running = program.module  # the entry

@@ -76,7 +76,9 @@ class Machine(Protocol):
     tells_caught: bool  # failures count that a `try` around them catches
     tries: list[ir.Try]  # whose bodies are being run, the innermost last
     passed: set[Node]  # that a walk which leaves gradients has passed
-    trained: set[Node]  # leaves that a step has changed
+    trained: set[
+        tuple[Node, Span]
+    ]  # leaves that a step has changed, and the backward pass that gave it their gradients
     missing_reads: set[Span]  # where something was taken that isn't there
     chooser: Chooser
     yielding: set[ir.Code]  # generators that yield once their counters have grown

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from retainlint.incident import Iteration
+from retainlint.autograd.graph import Node
+from retainlint.incident import Iteration, Moment
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
@@ -15,7 +16,7 @@ from retainlint.symbolic.models.torch.operations import bump
 from retainlint.symbolic.models.unknown import conventions, objects, weights
 from retainlint.symbolic.state import gradient_events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import GradientEvent, State, Step
+from retainlint.symbolic.state.state import BackwardRecord, GradientEvent, State, Step
 from retainlint.symbolic.state.values import (
     FALSE,
     GUESS,
@@ -216,20 +217,37 @@ def _is_hidden(state: State, held: OptimizerObj) -> bool:
 
 def step(machine: Machine, state: State, held: OptimizerObj, span: Span) -> None:
     """Move each owned parameter that has a gradient."""
+    used = _gradients_of(state, held)
     for value in held.params or ():
         tensor = state.get(value)
         if isinstance(tensor, TensorObj) and tensor.edge is not None:
             if tensor.edge.node.variable in state.ledger.graded:
-                machine.trained.add(tensor.edge.node)
+                machine.trained.update(_trained(tensor.edge.node, used))
                 if not held.silent:
                     bump(state, tensor.storage, span, by_step=True)
     for node, level in list(weights.moved(machine, state, held.params or ())):
-        machine.trained.add(node)
+        machine.trained.update(_trained(node, used))
         if not held.silent:
             bump(state, node.variable, span, by_step=True, level=level)
     if _is_hidden(state, held) and not held.silent:
         _unseen_step(machine, state, span, seen=held.params is not None)
     _note(state, held)
+
+
+def _gradients_of(state: State, held: OptimizerObj) -> list[BackwardRecord]:
+    """The backward passes whose gradients its step is for: those since it zeroed them, or since a step before them."""
+    since: set[Moment] = set()
+    for event in reversed(state.gradient_events):
+        is_zeroed = event.kind == "zero" and event.owner is not None and state.get(event.owner) is held
+        if is_zeroed or (event.kind == "step" and since):
+            break
+        if event.kind == "walk":
+            since.add(event.moment)
+    return [record for record in state.backward_passes if record.accumulate and record.backward_pass.moment in since]
+
+
+def _trained(leaf: Node, used: list[BackwardRecord]) -> Iterator[tuple[Node, Span]]:
+    return ((leaf, record.backward_pass.moment.span) for record in used if leaf in record.reach)
 
 
 def _note(state: State, held: OptimizerObj) -> None:

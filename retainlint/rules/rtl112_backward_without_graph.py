@@ -1,8 +1,8 @@
-"""RTL112: a walk starts at a tensor that has no graph."""
+"""RTL112: backward is called on a tensor that has no graph."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, Label, Uncut
+from retainlint.diagnostic import Diagnostic, Help, Label, Uncut
 from retainlint.incident import NoGraph
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import wrapped_above
@@ -12,15 +12,15 @@ SENTENCE = "element 0 of tensors does not require grad and does not have a grad_
 _CUTS = {
     "detach": (
         "cut off here: `detach()` drops the graph",
-        "walk the tensor from before `detach()`; or, if a new leaf begins there, give that one `.requires_grad_()`",
+        "call backward on the tensor from before `detach()`; or, if a new leaf begins there, give that one `.requires_grad_()`",
     ),
     "no_grad": ("computed without a graph, under `no_grad`", "compute it outside of `torch.no_grad()`"),
     "data": ("cut off here: `.data` has no graph", "use the tensor itself, not its `.data`"),
-    "item": ("a number from here on, without a graph", "keep the tensor for the walk, and take `.item()` for the log"),
+    "item": ("a number from here on, without a graph", "keep the tensor for backward, and take `.item()` for the log"),
     "create_graph": ("a gradient without a graph of its own", "ask for its graph: `create_graph=True`"),
     "constant": (
         "this gradient is constant: it is a function of nothing that requires one",
-        "leave the gradient out of what is walked: it can't change",
+        "leave the gradient out of the loss: it can't change",
     ),
     "checkpoint": (
         "nothing that this checkpoint is given requires a gradient: what it returns doesn't either",
@@ -31,10 +31,10 @@ _CUTS = {
 
 
 class BackwardWithoutGraph(IncidentRule[NoGraph]):
-    """A walk starts at a tensor that has no graph: nothing below it requires a gradient.
+    """Backward is called on a tensor that has no graph: nothing below it requires a gradient.
 
     The graph was cut (`detach()`, `.data`, `.item()` wrapped into a tensor again), or never recorded (`torch.no_grad()`
-    around the forward pass, or nothing that went in requires a gradient). Where the walk itself stands doesn't
+    around the forward pass, or nothing that went in requires a gradient). Where backward itself is called doesn't
     matter: `backward()` inside `no_grad` is legal.
 
     Setting `requires_grad_()` on the loss makes the error go, and trains nothing.
@@ -45,25 +45,26 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
 
     def report(self, incident: NoGraph) -> Diagnostic:
         backward_pass, home = incident.backward_pass.moment.span, incident.primary.source
-        label, cure = _CUTS.get(incident.reason, ("the graph ends here", "keep the graph up to the walk"))
+        label, cure = _CUTS.get(incident.reason, ("the graph ends here", "keep the graph up to the backward call"))
         if incident.reason == "detach" and incident.cut is not None and "detach" not in incident.cut.span.text:
             text = code(incident.cut.span.text)
             label, cure = (
                 f"the graph ends here: no gradient flows through {text}",
-                f"walk a loss of what goes into {text}",
+                f"call backward on a loss of what goes into {text}",
             )
         if incident.cut is None and (wrapped := wrapped_above(backward_pass)):
             cure = f"keep the tensors: what {code(wrapped.text)} makes ({place(wrapped, home)}) has no graph; or {cure}"
         warning = f"note: `requires_grad_()` on {code(incident.backward_pass.root)} would only hide this: nothing would be trained"
         labels = [] if incident.cut is None or incident.cut.span == backward_pass else [Label(incident.cut.span, label)]
         can_uncut = incident.reason in ("detach", "data", "no_grad")
+        data = (Uncut(incident.cut.span, incident.reason),) if incident.cut is not None and can_uncut else ()
+        helps = [Help(words, data if number == 0 else ()) for number, words in enumerate(cure.split("; or "))]
         return self.diagnostic(
             incident,
             f"{code(backward_pass.text)} starts at a tensor without a graph",
-            (*labels, Label(backward_pass, "nothing to walk", primary=True)),
-            cure,
-            cures=(Uncut(incident.cut.span, incident.reason),) if incident.cut is not None and can_uncut else (),
-            notes=(core_note(incident.witness, "", SENTENCE, "the walk", ""), warning),
+            (*labels, Label(backward_pass, "no graph to backpropagate through", primary=True)),
+            *helps,
+            notes=(core_note(incident.witness, "", SENTENCE, "backward", ""), warning),
         )
 
     fails = {
@@ -74,7 +75,7 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
             + loss = model(torch.randn(4, 3)).mean()
               loss.backward()  #~ walked RTL112
         """,
-        "a loss detached for the log, then walked": """
+        "a loss detached for the log, then used for backward": """
               w = torch.ones(3, requires_grad=True)
             - loss = (w * w).sum().detach()
             + loss = (w * w).sum()
@@ -89,7 +90,7 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
         """,
     }
     runs = {
-        "only the walk stands under no_grad": """
+        "only backward stands under no_grad": """
             w = torch.ones(3, requires_grad=True)
             loss = (w * w).sum()
             with torch.no_grad():

@@ -1,8 +1,8 @@
-"""RTL110: an optimiser changed a weight that a later walk needs as it was."""
+"""RTL110: an optimiser changed a weight that a later backward pass needs as it was."""
 
 from __future__ import annotations
 
-from retainlint.diagnostic import BackwardFirst, ComputeAnew, Cure, Detach, Diagnostic, MoveInto
+from retainlint.diagnostic import BackwardFirst, ComputeAnew, Detach, Diagnostic, Help, MoveInto, SumLosses
 from retainlint.incident import Modified
 from retainlint.rules.modified_rules import ModifiedRule
 from retainlint.rules.source_hints import is_made_between
@@ -11,13 +11,15 @@ from retainlint.rules.wording import code, place
 
 
 class StepBeforeBackward(ModifiedRule):
-    """`optimizer.step()` changed a weight in place between the forward pass that saved it and the walk that needs it.
+    """`optimizer.step()` changed a weight in place between the forward pass that saved it and the backward that needs it.
 
-    A layer above another saves its weight for the walk. `step()` changes weights in place, autograd notices, and the
-    walk fails. This is what adding `retain_graph=True` often leads to: the first error goes, this one comes.
+    A layer above another saves its weight for the backward pass. `step()` changes weights in place, autograd notices,
+    and the backward pass fails. This is what adding `retain_graph=True` often leads to: the first error goes, this
+    one comes.
 
-    Walk all losses before the first step, or compute the later loss anew after it. `step()` leaves alone a parameter
-    that its optimiser doesn't own or that has no gradient; and a single layer on plain data saves no weight.
+    Call backward on all losses before the first step, or compute the later loss anew after it. `step()` leaves alone
+    a parameter that its optimiser doesn't own or that has no gradient; and a single layer on plain data saves no
+    weight.
     """
 
     code = "RTL110"
@@ -32,28 +34,41 @@ class StepBeforeBackward(ModifiedRule):
         iterations = again(incident.built, incident.modified, backward_pass.moment)
         change = outer_call(incident.modified, backward_pass.moment) or step
         is_near = incident.modified.frames[: len(backward_pass.moment.frames)] == backward_pass.moment.frames
-        cures: tuple[Cure, ...] = (BackwardFirst(backward_pass.moment.span, change),) if is_near else ()
         anew = outer_call(backward_pass.moment, incident.built) or backward_pass.moment.span
         built = outer_call(incident.built, backward_pass.moment) or incident.built.span
-        cures += (ComputeAnew(anew, built),)
-        help = f"walk {root} before {code(change.text)} on {place(change, home)}; or compute {root} anew after it"
+        where = f"{code(change.text)} on {place(change, home)}"
+        first = Help(
+            f"call backward on {root} before {where}",
+            (BackwardFirst(backward_pass.moment.span, change),) if is_near else (),
+        )
+        fresh = Help(f"compute {root} anew after it", (ComputeAnew(anew, built),))
+        helps: tuple[Help, ...] = (first, fresh)
         if iterations is None and is_made_between(backward_pass.root, change, backward_pass.moment.span):
-            cures = (cures[1], cures[0]) if is_near else cures
-            help = f"compute {code(built.text)} anew after {code(change.text)}; or take that step after this walk"
+            fresh = Help(f"compute {code(built.text)} anew after {code(change.text)}", fresh.cures)
+            helps = fresh, Help("take that step after this backward", first.cures)
         elif iterations is not None and iterations.built is None and iterations.picks(backward_pass.root):
             written = f": {code(f'sum({iterations.iterable}).backward()')}" if iterations.iterable else ""
-            cures = (MoveInto(built, iterations.loop),)
-            help = (
-                f"add the losses up, walk their sum once{written}, and step then; or compute {root} anew in each turn"
+            helps = (
+                Help(
+                    f"add the losses up, call backward on the sum once{written}, and step then",
+                    (SumLosses((backward_pass.moment.span,)),),
+                ),
+                Help(f"compute {root} anew in each iteration", (MoveInto(built, iterations.loop),)),
             )
         elif iterations is not None and iterations.built is None:
-            cures = (MoveInto(built, iterations.loop),)
-            help = f"compute {code(incident.built.span.text)} anew in each {iterations.noun}, with the weights of the {iterations.noun}"
+            what = code(incident.built.span.text)
+            words = f"compute {what} anew in each {iterations.noun}, with the weights of the {iterations.noun}"
+            helps = (Help(words, (MoveInto(built, iterations.loop),)),)
         elif iterations is not None:
-            cures = (Detach(built, incident.name, iterations.loop),)
-            help = f"detach what is kept from {iterations.noun} to {iterations.noun}; or walk once, at the end, and step then"
+            helps = (
+                Help(
+                    f"detach what is kept from {iterations.noun} to {iterations.noun}",
+                    (Detach(built, incident.name, iterations.loop),),
+                ),
+                Help("call backward once, at the end, and step then"),
+            )
         message = f"{code(backward_pass.moment.span.text)} needs {name} as it was before {code(step.text)}"
-        return self.modified(incident, message, help, cures)
+        return self.modified(incident, message, *helps)
 
     fails = {
         "two losses, each with its step": """

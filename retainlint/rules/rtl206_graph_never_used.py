@@ -1,10 +1,10 @@
-"""RTL206: a loop builds graphs that nobody walks."""
+"""RTL206: a loop builds graphs that no backward uses."""
 
 from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import Diagnostic, Label, UnderNoGrad
+from retainlint.diagnostic import Diagnostic, Help, Label, UnderNoGrad
 from retainlint.incident import NeverBackpropagated
 from retainlint.rules.source_hints import backward_around, body
 from retainlint.rules.warning_rule import WarningRule, loop_at
@@ -12,10 +12,10 @@ from retainlint.rules.wording import code, place, short
 
 
 class GraphNeverBackpropagated(WarningRule[NeverBackpropagated]):
-    """An evaluation loop builds a graph in each turn, and nothing walks any of them.
+    """An evaluation loop builds a graph in each iteration, and no backward uses any of them.
 
     Without `torch.no_grad()`, the forward pass saves all that a backward pass would need. It is let go with the result,
-    so memory doesn't grow, but each turn needs several times the memory that it could do with, and some more time.
+    so memory doesn't grow, but each iteration needs several times the memory that it could do with, and some more time.
     `model.eval()` doesn't change that.
 
     Where the loop trains something as well, it is the call that belongs under `no_grad`, not the loop.
@@ -36,11 +36,10 @@ class GraphNeverBackpropagated(WarningRule[NeverBackpropagated]):
             part = f"compute {code(short(built.text))} ({place(built, home)}) under `torch.no_grad()`"
         return self.warning(
             incident,
-            f"{code(incident.primary.text)} builds a graph in each turn that nothing walks",
-            "saves all that a walk would need",
-            part if trains or inside else whole,
+            f"{code(incident.primary.text)} builds a graph in each iteration that no backward pass uses",
+            "saves all that a backward pass would need",
+            Help(part) if trains or inside else Help(whole, (UnderNoGrad(incident.loop),)),
             *(() if built == incident.primary else (Label(built, "through this call"),)),
-            cures=() if trains or inside else (UnderNoGrad(incident.loop),),
         )
 
     fails = {
@@ -78,7 +77,7 @@ class GraphNeverBackpropagated(WarningRule[NeverBackpropagated]):
                 for _ in range(20):
                     print(model(torch.randn(8, 4)).mean().item())
         """,
-        "walked behind the loop": """
+        "used behind the loop": """
             model, outputs = torch.nn.Linear(4, 1), []
             for _ in range(20):
                 outputs.append(model(torch.randn(8, 4)))
