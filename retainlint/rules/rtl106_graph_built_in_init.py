@@ -10,8 +10,7 @@ from retainlint.rules.wording import short
 
 
 class GraphBuiltInInit(FreedRule):
-    """A tensor is derived from parameters once, in `__init__` or at module level, and backward goes through it in later
-    calls.
+    """A tensor is derived from parameters once, in `__init__` or at module level, and used by backward in later calls.
 
     `self.scale = self.log_scale.exp()` in `__init__` runs once, so it has one graph. The first training step uses and
     frees it; the second needs it again. It would be wrong even if it ran: after `optimizer.step()` the derived tensor
