@@ -44,7 +44,9 @@ def test_there_is_a_page_for_each_rule_and_no_other() -> None:
 
 @pytest.mark.parametrize("page", EVERY, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
-    text = re.sub(r"^(?: {4}[^\n]*| *```.*?^ *```)$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(
+        r"^(?: {4}[^\n]*| *```.*?^ *```)$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if not target.startswith(("https://", "http://")):
             file, _, heading = target.partition("#")
