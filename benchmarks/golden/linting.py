@@ -16,8 +16,8 @@ from retainlint.config import Configs, Settings
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 Entry: TypeAlias = "dict[str, Json]"
 
-EVERYTHING = Settings(suppressions=False)
-"""All rules, those that are off by default too, and no comment obeyed."""
+EVERYTHING = Settings(suppressions=False, tried=False)
+"""All rules, those that are off by default too, no comment obeyed; the helps as the rules give them."""
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def advised(
     found: Found, diagnostics: Sequence[Diagnostic], settings: Settings, files: Files | None
 ) -> list[Diagnostic]:
     """What is to be told of a source, with the helps that prove to cure it first, and its fixes."""
-    if not any(each.cures for each in diagnostics) or is_markdown(found.source.name):
+    if not settings.tried or not any(each.cures for each in diagnostics) or is_markdown(found.source.name):
         return list(diagnostics)
     from retainlint.fixes.advice import Advisor
 

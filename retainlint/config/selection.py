@@ -74,12 +74,14 @@ def chosen_codes(layers: Iterable[Selection], known: KnownRules) -> frozenset[st
 class Settings(NamedTuple):
     """`codes` are the rules that are on, None stands for every rule; `suppressions` whether comments count.
 
-    With `thorough`, a failure counts that the program itself catches, and a file is run though no walk stands in it.
+    With `thorough`, a failure counts that the program itself catches, and a file is run though no backward stands in it.
+    With `tried`, each help is tried before it is told, and a fix is found.
     """
 
     codes: frozenset[str] | None = None
     suppressions: bool = True
     thorough: bool = False
+    tried: bool = True
 
     def wants(self, code: str) -> bool:
         return self.codes is None or code in self.codes

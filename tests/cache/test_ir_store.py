@@ -16,7 +16,6 @@ from retainlint import lowering
 from retainlint.cache import directory
 from retainlint.cache.cache import Cache
 from retainlint.cache.ir_store import IrStore
-from retainlint.checking import pipeline
 from retainlint.checking.linter import check
 from retainlint.checking.scheduler import Running
 from retainlint.config import Configs, Settings
@@ -41,7 +40,6 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     write("setup.cfg", "")
     write("a.py", USES)
     write("nets.py", NETS)
-    monkeypatch.setattr(pipeline, "advised", lambda found, diagnostics, *_: list(diagnostics))  # edits are parsed, too
 
 
 @pytest.fixture
@@ -74,7 +72,9 @@ def run(tool: str = "1", directory: str = "cache", jobs: int = 1) -> list[str]:
     for pack in Path(directory).glob("*.pack"):
         pack.unlink()
     way = Running(Cache(directory, lambda: tool), jobs, patience=0, worth=0)
-    found = check(["a.py", "b.py"] if os.path.exists("b.py") else ["a.py"], Configs.alike(Settings()), None, way)
+    found = check(
+        ["a.py", "b.py"] if os.path.exists("b.py") else ["a.py"], Configs.alike(Settings(tried=False)), None, way
+    )
     return [f"{d.primary.span} {d.code} {d.message}" for d in found.diagnostics]
 
 
@@ -120,8 +120,7 @@ def test_nothing_is_imported_to_parse_what_was_kept() -> None:
     script = (
         "import sys\nfrom retainlint.cache.cache import Cache\nfrom retainlint.config import Configs, Settings\n"
         "from retainlint.checking.linter import check\nfrom retainlint.checking.scheduler import Running\n"
-        "from retainlint.checking import pipeline\npipeline.advised = lambda found, told, *_: list(told)\n"
-        "found = check(['a.py'], Configs.alike(Settings()), None, Running(Cache('cache')))\n"
+        "found = check(['a.py'], Configs.alike(Settings(tried=False)), None, Running(Cache('cache')))\n"
         "print(len(found.diagnostics), 'libcst' in sys.modules)\n"
     )
     room = str(Path(__file__).resolve().parents[2])
@@ -205,8 +204,8 @@ def test_a_row_that_leads_nowhere_ends_it(header: bytes) -> None:
 
 def test_no_cache_keeps_nothing() -> None:
     module_loading._lowered.clear()
-    assert len(check(["a.py"], Configs.alike(Settings()), None, Running(None)).diagnostics) == 1
-    assert len(check(["a.py"], Configs.alike(Settings()), None, Running(Cache())).diagnostics) == 1
+    assert len(check(["a.py"], Configs.alike(Settings(tried=False)), None, Running(None)).diagnostics) == 1
+    assert len(check(["a.py"], Configs.alike(Settings(tried=False)), None, Running(Cache())).diagnostics) == 1
     assert sorted(os.listdir()) == ["a.py", "nets.py", "setup.cfg"]
 
 
@@ -243,7 +242,7 @@ def test_runs_at_the_same_time_do_no_harm() -> None:
         " project._lowered.clear()\n"
         " for file in glob.glob('cache/*.lowered/*.ir'):\n"
         "  if number % 3 == 0 and os.path.exists(file): os.truncate(file, os.path.getsize(file) // 2)\n"
-        " print(len(check(['a.py'], Configs.alike(Settings()), None, Running(Cache('cache', lambda: str(number)))).diagnostics))\n"
+        " print(len(check(['a.py'], Configs.alike(Settings(tried=False)), None, Running(Cache('cache', lambda: str(number)))).diagnostics))\n"
     )
     room = str(Path(__file__).resolve().parents[2])
     runs = [
