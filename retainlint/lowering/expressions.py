@@ -9,28 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 
-from retainlint.ir import (
-    Arg,
-    Await,
-    Binary,
-    Call,
-    Compare,
-    GetAttr,
-    GetItem,
-    If,
-    Item,
-    Kind,
-    Literal,
-    Move,
-    Register,
-    Unary,
-    Yield,
-)
+from retainlint import ir
 from retainlint.lowering.builder import Builder, Value
 from retainlint.lowering.parse import INTERPOLATED, INTERPOLATIONS, TEMPLATES
 from retainlint.text.source import Span
 
-_CONSTANTS: dict[str, Literal] = {"None": None, "True": True, "False": False}
+_CONSTANTS: dict[str, ir.Literal] = {"None": None, "True": True, "False": False}
 
 
 BINARY: dict[type[cst.BaseBinaryOp], str] = {
@@ -70,7 +54,7 @@ _UNARY: dict[type[cst.BaseUnaryOp], str] = {cst.Plus: "+", cst.Minus: "-", cst.B
 # -- names -------------------------------------------------------------------------------------------
 
 
-def _name(b: Builder, node: cst.Name) -> Register:
+def _name(b: Builder, node: cst.Name) -> ir.Register:
     if node.value in _CONSTANTS:
         return b.const(b.span(node), _CONSTANTS[node.value])
     return b.load(b.span(node), node.value)
@@ -79,15 +63,15 @@ def _name(b: Builder, node: cst.Name) -> Register:
 # -- containers ---------------------------------------------------------------------------------------------------
 
 
-def _element(b: Builder, element: cst.BaseElement | cst.BaseDictElement) -> Item:
+def _element(b: Builder, element: cst.BaseElement | cst.BaseDictElement) -> ir.Item:
     if isinstance(element, cst.DictElement):
         key = b.value(element.key)
-        return Item(b.value(element.value), key)
-    return Item(b.value(element.value), starred=isinstance(element, (cst.StarredElement, cst.StarredDictElement)))
+        return ir.Item(b.value(element.value), key)
+    return ir.Item(b.value(element.value), starred=isinstance(element, (cst.StarredElement, cst.StarredDictElement)))
 
 
-def _container(kind: Kind) -> Value:
-    def lower(b: Builder, node: cst.Tuple | cst.List | cst.Set | cst.Dict) -> Register:
+def _container(kind: ir.Kind) -> Value:
+    def lower(b: Builder, node: cst.Tuple | cst.List | cst.Set | cst.Dict) -> ir.Register:
         return b.build(b.span(node), kind, [_element(b, element) for element in node.elements])
 
     return lower
@@ -96,81 +80,83 @@ def _container(kind: Kind) -> Value:
 # -- operators ----------------------------------------------------------------------------------------------------
 
 
-def _unary(b: Builder, node: cst.UnaryOperation) -> Register:
+def _unary(b: Builder, node: cst.UnaryOperation) -> ir.Register:
     operand = b.value(node.expression)
     dst = b.fresh()
-    b.emit(Unary(b.span(node), dst, _UNARY[type(node.operator)], operand))
+    b.emit(ir.Unary(b.span(node), dst, _UNARY[type(node.operator)], operand))
     return dst
 
 
-def _binary(b: Builder, node: cst.BinaryOperation) -> Register:
+def _binary(b: Builder, node: cst.BinaryOperation) -> ir.Register:
     left = b.value(node.left)
     right = b.value(node.right)
     dst = b.fresh()
-    b.emit(Binary(b.span(node), dst, BINARY[type(node.operator)], left, right))
+    b.emit(ir.Binary(b.span(node), dst, BINARY[type(node.operator)], left, right))
     return dst
 
 
-def _boolean(b: Builder, node: cst.BooleanOperation) -> Register:
+def _boolean(b: Builder, node: cst.BooleanOperation) -> ir.Register:
     left, dst = b.value(node.left), b.fresh()
     span = b.span(node.left)
     with b.block() as decided:
-        b.emit(Move(span, dst, left))
+        b.emit(ir.Move(span, dst, left))
     with b.block() as other:
         right = b.value(node.right)
-        b.emit(Move(b.span(node.right), dst, right))
+        b.emit(ir.Move(b.span(node.right), dst, right))
     then, orelse = (other, decided) if isinstance(node.operator, cst.And) else (decided, other)
-    b.emit(If(span, left, tuple(then), tuple(orelse)))
+    b.emit(ir.If(span, left, tuple(then), tuple(orelse)))
     return dst
 
 
-def _conditional(b: Builder, node: cst.IfExp) -> Register:
+def _conditional(b: Builder, node: cst.IfExp) -> ir.Register:
     cond, dst = b.value(node.test), b.fresh()
     with b.block() as then:
         src = b.value(node.body)
-        b.emit(Move(b.span(node.body), dst, src))
+        b.emit(ir.Move(b.span(node.body), dst, src))
     with b.block() as orelse:
         src = b.value(node.orelse)
-        b.emit(Move(b.span(node.orelse), dst, src))
-    b.emit(If(b.span(node.test), cond, tuple(then), tuple(orelse)))
+        b.emit(ir.Move(b.span(node.orelse), dst, src))
+    b.emit(ir.If(b.span(node.test), cond, tuple(then), tuple(orelse)))
     return dst
 
 
-def _comparison(b: Builder, node: cst.Comparison) -> Register:
+def _comparison(b: Builder, node: cst.Comparison) -> ir.Register:
     left = b.value(node.left)
     if len(node.comparisons) == 1:
         return _compare(b, b.span(node), left, node.comparisons[0])
     return _chain(b, node.left, left, node.comparisons)
 
 
-def _compare(b: Builder, span: Span, left: Register, target: cst.ComparisonTarget) -> Register:
+def _compare(b: Builder, span: Span, left: ir.Register, target: cst.ComparisonTarget) -> ir.Register:
     right = b.value(target.comparator)
     dst = b.fresh()
-    b.emit(Compare(span, dst, _COMPARE[type(target.operator)], left, right))
+    b.emit(ir.Compare(span, dst, _COMPARE[type(target.operator)], left, right))
     return dst
 
 
-def _chain(b: Builder, first: cst.BaseExpression, left: Register, targets: Sequence[cst.ComparisonTarget]) -> Register:
+def _chain(
+    b: Builder, first: cst.BaseExpression, left: ir.Register, targets: Sequence[cst.ComparisonTarget]
+) -> ir.Register:
     """`a < b < c` is `a < b and b < c`, with `b` computed once."""
     dst, outer = b.fresh(), b.out
     links = []
     for target in targets:
         right = b.value(target.comparator)
         result, span = b.fresh(), b.between(first, target.comparator)
-        b.emit(Compare(span, result, _COMPARE[type(target.operator)], left, right))
+        b.emit(ir.Compare(span, result, _COMPARE[type(target.operator)], left, right))
         links.append((b.out, span, result))
         b.out, first, left = [], target.comparator, right
     b.out = outer
     last, span, result = links.pop()
-    last.append(Move(span, dst, result))
+    last.append(ir.Move(span, dst, result))
     inner = tuple(last)
     for before, span, result in reversed(links):
-        before.append(If(span, result, inner, (Move(span, dst, result),)))
+        before.append(ir.If(span, result, inner, (ir.Move(span, dst, result),)))
         inner = tuple(before)
     return dst
 
 
-def _walrus(b: Builder, node: cst.NamedExpr) -> Register:
+def _walrus(b: Builder, node: cst.NamedExpr) -> ir.Register:
     value = b.value(node.value)
     if isinstance(node.target, cst.Name):
         b.store(b.span(node.target), node.target.value, value)
@@ -180,90 +166,90 @@ def _walrus(b: Builder, node: cst.NamedExpr) -> Register:
 # -- attributes, items, calls -------------------------------------------------------------------------------------
 
 
-def _attribute(b: Builder, node: cst.Attribute) -> Register:
+def _attribute(b: Builder, node: cst.Attribute) -> ir.Register:
     obj = b.value(node.value)
     dst = b.fresh()
-    b.emit(GetAttr(b.span(node), dst, obj, b.names.spelled(node.attr.value)))
+    b.emit(ir.GetAttr(b.span(node), dst, obj, b.names.spelled(node.attr.value)))
     return dst
 
 
-def _subscript(b: Builder, node: cst.Subscript) -> Register:
+def _subscript(b: Builder, node: cst.Subscript) -> ir.Register:
     obj = b.value(node.value)
     index = index_of(b, node)
     dst = b.fresh()
-    b.emit(GetItem(b.span(node), dst, obj, index))
+    b.emit(ir.GetItem(b.span(node), dst, obj, index))
     return dst
 
 
-def index_of(b: Builder, node: cst.Subscript) -> Register:
+def index_of(b: Builder, node: cst.Subscript) -> ir.Register:
     """The register of what stands between the brackets of a subscript."""
     elements = node.slice
     starred = isinstance(elements[0].slice, cst.Index) and elements[0].slice.star is not None
     if len(elements) == 1 and not isinstance(elements[0].comma, cst.Comma) and not starred:
         return _index(b, elements[0]).value
     span = b.slice_span(elements[0], elements[-1])
-    return b.build(span, Kind.TUPLE, [_index(b, element) for element in elements])
+    return b.build(span, ir.Kind.TUPLE, [_index(b, element) for element in elements])
 
 
-def _index(b: Builder, element: cst.SubscriptElement) -> Item:
+def _index(b: Builder, element: cst.SubscriptElement) -> ir.Item:
     inner = element.slice
     if isinstance(inner, cst.Index):
-        return Item(b.value(inner.value), starred=inner.star is not None)
+        return ir.Item(b.value(inner.value), starred=inner.star is not None)
     if not isinstance(inner, cst.Slice):
-        return Item(b.unknown(b.span(element), "an index"))
+        return ir.Item(b.unknown(b.span(element), "an index"))
     span = b.slice_span(element, element)
     parts = (inner.lower, inner.upper, inner.step)
-    items = [Item(b.const(span, None) if part is None else b.value(part)) for part in parts]
-    return Item(b.build(span, Kind.SLICE, items))
+    items = [ir.Item(b.const(span, None) if part is None else b.value(part)) for part in parts]
+    return ir.Item(b.build(span, ir.Kind.SLICE, items))
 
 
-def _call(b: Builder, node: cst.Call) -> Register:
+def _call(b: Builder, node: cst.Call) -> ir.Register:
     func = b.value(node.func)
     args = arguments(b, node.args)
     dst = b.fresh()
-    b.emit(Call(b.span(node), dst, func, args))
+    b.emit(ir.Call(b.span(node), dst, func, args))
     return dst
 
 
-def arguments(b: Builder, args: Sequence[cst.Arg]) -> tuple[Arg, ...]:
+def arguments(b: Builder, args: Sequence[cst.Arg]) -> tuple[ir.Arg, ...]:
     """The arguments of a call or a class, as written; `f(a=x, *y)` computes `y` before `x`."""
     order = range(len(args))
     if any(arg.star == "*" for arg in args):
         order_ = sorted(order, key=lambda at: args[at].keyword is not None or args[at].star == "**")
     else:
         order_ = list(order)
-    lowered: dict[int, Arg] = {}
+    lowered: dict[int, ir.Arg] = {}
     for at in order_:
         arg = args[at]
         value = b.value(arg.value)
-        lowered[at] = Arg(value, arg.keyword.value if arg.keyword is not None else None, len(arg.star), b.span(arg))
+        lowered[at] = ir.Arg(value, arg.keyword.value if arg.keyword is not None else None, len(arg.star), b.span(arg))
     return tuple(lowered[at] for at in order)
 
 
-def _await(b: Builder, node: cst.Await) -> Register:
+def _await(b: Builder, node: cst.Await) -> ir.Register:
     src = b.value(node.expression)
     dst = b.fresh()
-    b.emit(Await(b.span(node), dst, src))
+    b.emit(ir.Await(b.span(node), dst, src))
     return dst
 
 
-def _yield(b: Builder, node: cst.Yield) -> Register:
+def _yield(b: Builder, node: cst.Yield) -> ir.Register:
     b.is_generator = True
     if isinstance(node.value, cst.From):
         src = b.value(node.value.item)
     else:
         src = b.const(b.span(node), None) if node.value is None else b.value(node.value)
     dst = b.fresh()
-    b.emit(Yield(b.span(node), dst, src, isinstance(node.value, cst.From)))
+    b.emit(ir.Yield(b.span(node), dst, src, isinstance(node.value, cst.From)))
     return dst
 
 
 VALUES: dict[type[cst.CSTNode], Value] = {
     cst.Name: _name,
-    cst.Tuple: _container(Kind.TUPLE),
-    cst.List: _container(Kind.LIST),
-    cst.Set: _container(Kind.SET),
-    cst.Dict: _container(Kind.DICT),
+    cst.Tuple: _container(ir.Kind.TUPLE),
+    cst.List: _container(ir.Kind.LIST),
+    cst.Set: _container(ir.Kind.SET),
+    cst.Dict: _container(ir.Kind.DICT),
     cst.UnaryOperation: _unary,
     cst.BinaryOperation: _binary,
     cst.BooleanOperation: _boolean,
@@ -285,11 +271,11 @@ _BARE = re.compile(r"\\.|[\"\n]", re.DOTALL)
 """What needs an escape in a literal of one line, and escapes, which are passed over."""
 
 
-def _ellipsis(b: Builder, node: cst.Ellipsis) -> Register:
+def _ellipsis(b: Builder, node: cst.Ellipsis) -> ir.Register:
     return b.const(b.span(node), ...)
 
 
-def _number(b: Builder, node: cst.Integer | cst.Float | cst.Imaginary) -> Register:
+def _number(b: Builder, node: cst.Integer | cst.Float | cst.Imaginary) -> ir.Register:
     try:
         value = ast.literal_eval(node.value)
     except (ValueError, SyntaxError):
@@ -311,7 +297,7 @@ def _text(literal: str) -> str | bytes:
     return value if isinstance(value, (str, bytes)) else ""
 
 
-def _string(b: Builder, node: cst.SimpleString) -> Register:
+def _string(b: Builder, node: cst.SimpleString) -> ir.Register:
     return b.const(b.span(node), _text(node.value))
 
 
@@ -323,7 +309,7 @@ def _strings(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     yield node
 
 
-def _adjacent_strings(b: Builder, node: cst.ConcatenatedString) -> Register:
+def _adjacent_strings(b: Builder, node: cst.ConcatenatedString) -> ir.Register:
     parts = list(_strings(node))
     texts = [_text(part.value) for part in parts if isinstance(part, cst.SimpleString)]
     if len(texts) < len(parts):
@@ -333,25 +319,25 @@ def _adjacent_strings(b: Builder, node: cst.ConcatenatedString) -> Register:
     return b.const(b.span(node), "".join(text for text in texts if isinstance(text, str)))
 
 
-def _formatted(b: Builder, node: cst.CSTNode) -> Register:
+def _formatted(b: Builder, node: cst.CSTNode) -> ir.Register:
     return _interpolated(b, node, [node])
 
 
-def _interpolated(b: Builder, node: cst.CSTNode, strings: Sequence[cst.CSTNode]) -> Register:
+def _interpolated(b: Builder, node: cst.CSTNode, strings: Sequence[cst.CSTNode]) -> ir.Register:
     """An f-string or t-string, or several strings side by side."""
-    pieces: list[str | Item] = []
+    pieces: list[str | ir.Item] = []
     for string in strings:
         if isinstance(string, cst.SimpleString):
             pieces.append(str(_text(string.value)))
         elif isinstance(string, INTERPOLATED):
             raw = "r" in string.start.lower()  # type: ignore[attr-defined]
             pieces += _pieces(b, string.parts, raw)  # type: ignore[attr-defined]
-    kind = Kind.TEMPLATE if any(isinstance(string, TEMPLATES) for string in strings) else Kind.STRING
+    kind = ir.Kind.TEMPLATE if any(isinstance(string, TEMPLATES) for string in strings) else ir.Kind.STRING
     items, texts = _sorted(pieces)
     return b.build(b.span(node), kind, items, texts)
 
 
-def _pieces(b: Builder, parts: Sequence[cst.CSTNode], raw: bool) -> Iterator[str | Item]:
+def _pieces(b: Builder, parts: Sequence[cst.CSTNode], raw: bool) -> Iterator[str | ir.Item]:
     for part in parts:
         if not isinstance(part, INTERPOLATIONS):
             yield _literal(part.value, raw)  # type: ignore[attr-defined]
@@ -362,7 +348,7 @@ def _pieces(b: Builder, parts: Sequence[cst.CSTNode], raw: bool) -> Iterator[str
         if part.equal is not None:  # type: ignore[attr-defined]
             yield _named(b, part)
             conversion = conversion or ("" if spec else "r")
-        yield Item(value, conversion=conversion, spec=_spec(b, part, spec or (), raw))
+        yield ir.Item(value, conversion=conversion, spec=_spec(b, part, spec or (), raw))
 
 
 def _named(b: Builder, part: cst.CSTNode) -> str:
@@ -373,16 +359,16 @@ def _named(b: Builder, part: cst.CSTNode) -> str:
     return text[start : behind.end()] if behind is not None else ""
 
 
-def _spec(b: Builder, part: cst.CSTNode, parts: Sequence[cst.CSTNode], raw: bool) -> str | Register:
+def _spec(b: Builder, part: cst.CSTNode, parts: Sequence[cst.CSTNode], raw: bool) -> str | ir.Register:
     items, texts = _sorted(_pieces(b, parts, raw))
     if not items:
         return texts[0]
-    return b.build(b.span(part.expression), Kind.STRING, items, texts)  # type: ignore[attr-defined]
+    return b.build(b.span(part.expression), ir.Kind.STRING, items, texts)  # type: ignore[attr-defined]
 
 
-def _sorted(pieces: Iterable[str | Item]) -> tuple[list[Item], tuple[str, ...]]:
+def _sorted(pieces: Iterable[str | ir.Item]) -> tuple[list[ir.Item], tuple[str, ...]]:
     """The items, and the texts around them."""
-    items: list[Item] = []
+    items: list[ir.Item] = []
     texts = [""]
     for piece in pieces:
         if isinstance(piece, str):

@@ -8,19 +8,7 @@ from functools import partial
 
 import libcst as cst
 
-from retainlint.ir import (
-    Code,
-    Decorate,
-    Deferred,
-    Head,
-    MakeClass,
-    MakeFunction,
-    MakeType,
-    Opaque,
-    Param,
-    Register,
-    Return,
-)
+from retainlint import ir
 from retainlint.lowering.builder import Builder, Statement, Unit, Value
 from retainlint.lowering.expressions import arguments
 from retainlint.lowering.guards import LoweringError
@@ -36,15 +24,15 @@ def _function(b: Builder, node: cst.FunctionDef) -> None:
     _enter_type_parameters(b, node.type_parameters)
     params = _params(b, node.params)
     body, extent, is_async = _aside(b, node.body), b.unit.offsets[id(node)], node.asynchronous is not None
-    head = Head(name, _qualname(b, name), span, extent, body or extent, params, is_async, b.names.private or "")
+    head = ir.Head(name, _qualname(b, name), span, extent, body or extent, params, is_async, b.names.private or "")
     code = _later(b.unit, head) if body is not None else _code(b.unit, b.names, node.body, head)
     _leave_type_parameters(b, node.type_parameters)
     dst = b.fresh()
-    b.emit(MakeFunction(span, dst, code))
+    b.emit(ir.MakeFunction(span, dst, code))
     _bind(b, span, name, decorators, dst)
 
 
-def _code(unit: Unit, outer: Names, body: cst.BaseSuite, head: Head) -> Code:
+def _code(unit: Unit, outer: Names, body: cst.BaseSuite, head: ir.Head) -> ir.Code:
     bindings = bindings_of(body.body, unit.walruses(*head.extent))
     bindings.bound.update(param.name for param in head.params)
     inner = Builder(unit, Names(Holder.FUNCTION, bindings, outer), head.qualname)
@@ -62,12 +50,12 @@ def _aside(b: Builder, body: cst.BaseSuite) -> tuple[int, int] | None:
     return None if end is None else (start, end)
 
 
-def _later(unit: Unit, head: Head) -> Code:
+def _later(unit: Unit, head: ir.Head) -> ir.Code:
     unit = replace(unit, offsets={}, gaps=[], aside={})  # the tree at hand needn't live as long as this
-    return Deferred(head, unit.backward_passes(*head.extent), partial(with_body, unit))
+    return ir.Deferred(head, unit.backward_passes(*head.extent), partial(with_body, unit))
 
 
-def with_body(unit: Unit, head: Head) -> Code:
+def with_body(unit: Unit, head: ir.Head) -> ir.Code:
     """A function of a module or class, lowered after the module that it stands in; unknown where it can't be read safely.
 
     What it doesn't bind itself is the module's, whatever stands around it.
@@ -80,20 +68,20 @@ def with_body(unit: Unit, head: Head) -> Code:
             around = Names(Holder.MODULE, Bindings(), None, private=head.private)
             return _code(replace(unit, offsets=tree.offsets), around, holder.body, head)
     except (LoweringError, RecursionError):
-        gap = Opaque(head.span, f"the body of `{head.name}` can't be read")
-        return Code(head.name, head.qualname, head.span, (gap,), head.params, is_async=head.is_async)
+        gap = ir.Opaque(head.span, f"the body of `{head.name}` can't be read")
+        return ir.Code(head.name, head.qualname, head.span, (gap,), head.params, is_async=head.is_async)
 
 
-def _lambda(b: Builder, node: cst.Lambda) -> Register:
+def _lambda(b: Builder, node: cst.Lambda) -> ir.Register:
     span = b.span(node)
     params = _params(b, node.params)
     bound = walruses_of(node.body) if b.unit.holds_walrus(span.start, span.end) else set()
     bound.update(param.name for param in params)
     inner = _inside(b, Names(Holder.FUNCTION, Bindings(bound), b.names), "<lambda>")
     value = inner.value(node.body)
-    inner.emit(Return(inner.span(node.body), value))
+    inner.emit(ir.Return(inner.span(node.body), value))
     dst = b.fresh()
-    b.emit(MakeFunction(span, dst, finish(inner, "<lambda>", span, (span.start, span.end), params)))
+    b.emit(ir.MakeFunction(span, dst, finish(inner, "<lambda>", span, (span.start, span.end), params)))
     return dst
 
 
@@ -109,7 +97,7 @@ def _class(b: Builder, node: cst.ClassDef) -> None:
     code = finish(inner, name, span, (start, end))
     _leave_type_parameters(b, node.type_parameters)
     dst = b.fresh()
-    b.emit(MakeClass(span, dst, code, bases))
+    b.emit(ir.MakeClass(span, dst, code, bases))
     _bind(b, span, name, decorators, dst)
 
 
@@ -118,15 +106,15 @@ def finish(
     name: str,
     span: Span,
     extent: tuple[int, int],
-    params: tuple[Param, ...] = (),
+    params: tuple[ir.Param, ...] = (),
     is_async: bool = False,
-) -> Code:
+) -> ir.Code:
     """The code that `b` has built, whose text reaches over `extent`."""
     own = b.names.bindings
     local_names = frozenset((own.bound - own.globals - own.nonlocals) | b.names.renamed)
     captured = frozenset(b.names.captured)
     kept = local_names if b.names.holder is Holder.CLASS or b.names.all_read else captured
-    return Code(
+    return ir.Code(
         name=name,
         qualname=b.qualname,
         span=span,
@@ -153,11 +141,13 @@ def _qualname(b: Builder, name: str) -> str:
     return f"{b.qualname}.{name}" if b.qualname else name
 
 
-def _bind(b: Builder, span: Span, name: str, decorators: Sequence[tuple[Span, Register]], target: Register) -> None:
+def _bind(
+    b: Builder, span: Span, name: str, decorators: Sequence[tuple[Span, ir.Register]], target: ir.Register
+) -> None:
     """Apply decorators, the last one first, and store what comes out."""
     for place, decorator in reversed(decorators):
         dst = b.fresh()
-        b.emit(Decorate(place, dst, decorator, target))
+        b.emit(ir.Decorate(place, dst, decorator, target))
         target = dst
     b.store(span, name, target)
 
@@ -178,13 +168,13 @@ def _listed(params: cst.Parameters) -> Iterator[tuple[cst.Param, str]]:
         yield params.star_kwarg, "doublestar"
 
 
-def _params(b: Builder, params: cst.Parameters) -> tuple[Param, ...]:
+def _params(b: Builder, params: cst.Parameters) -> tuple[ir.Param, ...]:
     """The parameters; their defaults are computed in the code that holds the function."""
     lowered = []
     for param, kind in _listed(params):
         default = b.value(param.default) if param.default is not None else None
         annotation = b.text(param.annotation.annotation) if param.annotation is not None else None
-        lowered.append(Param(b.names.spelled(param.name.value), kind, default, annotation, b.span(param.name)))
+        lowered.append(ir.Param(b.names.spelled(param.name.value), kind, default, annotation, b.span(param.name)))
     return tuple(lowered)
 
 
@@ -204,7 +194,7 @@ def _enter_type_parameters(b: Builder, params: cst.TypeParameters | None) -> Non
 def _make_type(b: Builder, name: cst.Name) -> None:
     """Bind a name to a type; its bound, default or value are computed by those who ask for them, and nobody does."""
     dst = b.fresh()
-    b.emit(MakeType(b.span(name), dst, name.value))
+    b.emit(ir.MakeType(b.span(name), dst, name.value))
     b.store(b.span(name), name.value, dst)
 
 

@@ -10,47 +10,25 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from retainlint.ir import (
-    READS,
-    Block,
-    Break,
-    Const,
-    Continue,
-    Delete,
-    For,
-    Handler,
-    If,
-    Instr,
-    Live,
-    Load,
-    Raise,
-    Register,
-    Return,
-    Scope,
-    Store,
-    Try,
-    Unpack,
-    While,
-    With,
-)
+from retainlint import ir
 from retainlint.startup.records import record
 
-Alive: TypeAlias = "set[Register | str]"
-Frozen: TypeAlias = "frozenset[Register | str]"
+Alive: TypeAlias = "set[ir.Register | str]"
+Frozen: TypeAlias = "frozenset[ir.Register | str]"
 
 _NONE: Frozen = frozenset()
-_BRANCHING = (If, For, While, With, Try)
+_BRANCHING = (ir.If, ir.For, ir.While, ir.With, ir.Try)
 
 SWALLOWERS = ("suppress", "raises", "ignore", "catch", "swallow", "skip", "timeout", "cancel")
 """In the text of a `with` item that may go on behind its block after an exception; case doesn't matter."""
 
 
-def has_branches(body: Iterable[Instr]) -> bool:
+def has_branches(body: Iterable[ir.Instr]) -> bool:
     """Whether anything in a body asks what is live."""
     return any(isinstance(instr, _BRANCHING) for instr in body)
 
 
-def with_liveness(body: Block, kept: frozenset[str], own: Scope = Scope.LOCAL) -> Block:
+def with_liveness(body: ir.Block, kept: frozenset[str], own: ir.Scope = ir.Scope.LOCAL) -> ir.Block:
     """`body` with `live` and `live_iteration` filled in; the names in `kept` are live everywhere.
 
     `own` is the scope of the code's own names: GLOBAL in a module, whose `kept` are the names that inner codes use.
@@ -81,20 +59,20 @@ class _BackwardPass:
     nothing, so a summary doesn't depend on what surrounds it: each is made once, and the walk stays linear.
     """
 
-    def __init__(self, kept: frozenset[str], own: Scope) -> None:
+    def __init__(self, kept: frozenset[str], own: ir.Scope) -> None:
         self.kept, self.own = kept, own
         self.summaries: dict[int, Frozen] = {}
-        self.lives: dict[Frozen, Live] = {}
+        self.lives: dict[Frozen, ir.Live] = {}
 
-    def block(self, body: Block, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, Block]:
+    def block(self, body: ir.Block, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, ir.Block]:
         """What is live before `body`, given what is behind it (`live` is used up); and `body`, filled in if asked."""
-        filled: list[Instr] = []
+        filled: list[ir.Instr] = []
         raised = landings.raised
         live |= raised  # any instruction may raise
         for instr in reversed(body):
             if isinstance(instr, _BRANCHING):
                 live, instr = _BRANCHES[type(instr)](self, instr, live, landings, filling)
-            elif isinstance(instr, (Return, Raise, Break, Continue)):
+            elif isinstance(instr, (ir.Return, ir.Raise, ir.Break, ir.Continue)):
                 live = _jump(instr, landings)
             else:
                 self._plain(instr, live, raised)
@@ -102,31 +80,31 @@ class _BackwardPass:
                 filled.append(instr)
         return live, tuple(reversed(filled))
 
-    def _plain(self, instr: Instr, live: Alive, raised: Frozen) -> None:
-        if isinstance(instr, Store):
+    def _plain(self, instr: ir.Instr, live: Alive, raised: Frozen) -> None:
+        if isinstance(instr, ir.Store):
             if instr.scope is self.own:
                 _kill(live, instr.name, raised)
             live.add(instr.src)
             return
-        for dst in instr.dsts if isinstance(instr, Unpack) else (getattr(instr, "dst", None),):
+        for dst in instr.dsts if isinstance(instr, ir.Unpack) else (getattr(instr, "dst", None),):
             if dst is not None:
                 _kill(live, dst, raised)
-        if isinstance(instr, (Load, Delete)):
+        if isinstance(instr, (ir.Load, ir.Delete)):
             if instr.scope is self.own and instr.name not in self.kept:
                 live.add(instr.name)
         else:
-            live.update(READS[type(instr)](instr))
+            live.update(ir.READS[type(instr)](instr))
 
-    def live(self, alive: Alive) -> Live:
+    def live(self, alive: Alive) -> ir.Live:
         key = frozenset(alive)
         if key not in self.lives:
             names = frozenset(member for member in key if isinstance(member, str))
-            self.lives[key] = Live(frozenset(member for member in key if isinstance(member, int)), names | self.kept)
+            self.lives[key] = ir.Live(frozenset(member for member in key if isinstance(member, int)), names | self.kept)
         return self.lives[key]
 
     # -- branches: each gives what is live before it, and itself with its `live` ------------------------------------
 
-    def if_(self, instr: If, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, If]:
+    def if_(self, instr: ir.If, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, ir.If]:
         after = self.live(live) if filling else None
         before, then = self.block(instr.then, set(live), landings, filling)
         other, orelse = self.block(instr.orelse, live, landings, filling)
@@ -134,7 +112,7 @@ class _BackwardPass:
         before.add(instr.cond)
         return before, instr if after is None else replace(instr, then=then, orelse=orelse, live=after)
 
-    def for_(self, instr: For, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, For]:
+    def for_(self, instr: ir.For, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, ir.For]:
         exhausted, orelse = self.block(instr.orelse, set(live), landings, filling)
         iteration = exhausted | live | self.summary(instr)
         iteration.add(instr.iterable)
@@ -145,7 +123,7 @@ class _BackwardPass:
         filled = replace(instr, body=body, orelse=orelse, live=self.live(live), live_iteration=self.live(iteration))
         return iteration, filled
 
-    def while_(self, instr: While, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, While]:
+    def while_(self, instr: ir.While, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, ir.While]:
         exhausted, orelse = self.block(instr.orelse, set(live), landings, filling)
         inner = replace(landings, broken=frozenset(live))
         if _endless(instr):
@@ -162,7 +140,7 @@ class _BackwardPass:
             instr, test=test, body=body, orelse=orelse, live=self.live(live), live_iteration=self.live(iteration)
         )
 
-    def with_(self, instr: With, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, With]:
+    def with_(self, instr: ir.With, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, ir.With]:
         after = self.live(live) if filling else None
         item = instr.span.text.lower()
         swallowed = live if any(word in item for word in SWALLOWERS) else set()
@@ -171,15 +149,15 @@ class _BackwardPass:
         before.discard(instr.dst)
         return before, instr if after is None else replace(instr, body=body, live=after)
 
-    def try_(self, instr: Try, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, Try]:
+    def try_(self, instr: ir.Try, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, ir.Try]:
         after = self.live(live) if filling else None
-        final: Block = ()
+        final: ir.Block = ()
         if instr.final:
             ways_out = live | landings.broken | landings.continued
             live, final = self.block(instr.final, ways_out, landings, filling)
             landings = landings.behind(live)
         caught: Alive = set(landings.raised)
-        handlers: list[Handler] = []
+        handlers: list[ir.Handler] = []
         for handler in reversed(instr.handlers):
             rest = frozenset(caught) if instr.is_group else _NONE  # which may run behind this one, however it ends
             inside = replace(landings, raised=landings.raised | rest)
@@ -192,7 +170,9 @@ class _BackwardPass:
             return before, instr
         return before, replace(instr, body=body, handlers=tuple(handlers), orelse=orelse, final=final, live=after)
 
-    def _handler(self, handler: Handler, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, Handler]:
+    def _handler(
+        self, handler: ir.Handler, live: Alive, landings: _Landings, filling: bool
+    ) -> tuple[Alive, ir.Handler]:
         live, body = self.block(handler.body, live, landings, filling)
         live.discard(handler.dst)
         if handler.type is not None:
@@ -200,11 +180,11 @@ class _BackwardPass:
         live, test = self.block(handler.test, live, landings, filling)
         return live, replace(handler, test=test, body=body) if filling else handler
 
-    def summary(self, loop: For | While) -> Frozen:
+    def summary(self, loop: ir.For | ir.While) -> Frozen:
         """What the turns of a loop read of what stood before it."""
         if id(loop) not in self.summaries:
             live, _ = self.block(loop.body, set(), _Landings(), False)
-            if isinstance(loop, For):
+            if isinstance(loop, ir.For):
                 live.discard(loop.item)
             else:
                 live.add(loop.cond)
@@ -213,32 +193,32 @@ class _BackwardPass:
         return self.summaries[id(loop)]
 
 
-_BRANCHES: dict[type, Callable[[_BackwardPass, Any, Alive, _Landings, bool], tuple[Alive, Instr]]] = {
-    If: _BackwardPass.if_,
-    For: _BackwardPass.for_,
-    While: _BackwardPass.while_,
-    With: _BackwardPass.with_,
-    Try: _BackwardPass.try_,
+_BRANCHES: dict[type, Callable[[_BackwardPass, Any, Alive, _Landings, bool], tuple[Alive, ir.Instr]]] = {
+    ir.If: _BackwardPass.if_,
+    ir.For: _BackwardPass.for_,
+    ir.While: _BackwardPass.while_,
+    ir.With: _BackwardPass.with_,
+    ir.Try: _BackwardPass.try_,
 }
 
 
-def _kill(live: Alive, member: Register | str, raised: Frozen) -> None:
+def _kill(live: Alive, member: ir.Register | str, raised: Frozen) -> None:
     """What is written isn't live before; but where an exception may jump to a reader, it may not have been written."""
     if member not in raised:
         live.discard(member)
 
 
-def _jump(instr: Return | Raise | Break | Continue, landings: _Landings) -> Alive:
+def _jump(instr: ir.Return | ir.Raise | ir.Break | ir.Continue, landings: _Landings) -> Alive:
     live = set(landings.raised)
-    if isinstance(instr, Break):
+    if isinstance(instr, ir.Break):
         live |= landings.broken
-    elif isinstance(instr, Continue):
+    elif isinstance(instr, ir.Continue):
         live |= landings.continued
     elif instr.src is not None:
         live.add(instr.src)
     return live
 
 
-def _endless(loop: While) -> bool:
+def _endless(loop: ir.While) -> bool:
     """`while True` is left by `break` alone."""
-    return len(loop.test) == 1 and isinstance(loop.test[0], Const) and bool(loop.test[0].value)
+    return len(loop.test) == 1 and isinstance(loop.test[0], ir.Const) and bool(loop.test[0].value)

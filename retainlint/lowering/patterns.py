@@ -7,38 +7,18 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from retainlint.ir import (
-    Arg,
-    Block,
-    Build,
-    Call,
-    Compare,
-    Const,
-    DelItem,
-    GetAttr,
-    GetItem,
-    If,
-    Import,
-    Instr,
-    Item,
-    Kind,
-    Load,
-    Move,
-    Register,
-    Scope,
-    Unpack,
-)
+from retainlint import ir
 from retainlint.lowering.builder import Builder, Statement
 from retainlint.text.source import Span
 
-Test = Callable[[], "Register | None"]
+Test = Callable[[], "ir.Register | None"]
 """Emits a test and gives the register of its answer; None if it can't fail."""
 
 
-def all_of(b: Builder, span: Span, tests: Sequence[Test]) -> Register | None:
+def all_of(b: Builder, span: Span, tests: Sequence[Test]) -> ir.Register | None:
     """The `and` of some tests: each is emitted inside the branch where those before it hold."""
     outer = b.out
-    before: list[tuple[list[Instr], Register]] = []
+    before: list[tuple[list[ir.Instr], ir.Register]] = []
     for test in tests:
         answer = test()
         if answer is not None:
@@ -48,38 +28,38 @@ def all_of(b: Builder, span: Span, tests: Sequence[Test]) -> Register | None:
     if not before:
         return None
     dst = b.fresh()
-    inner: Block = (*trailing, Move(span, dst, before[-1][1]))
+    inner: ir.Block = (*trailing, ir.Move(span, dst, before[-1][1]))
     for out, answer in reversed(before):
-        out.append(If(span, answer, inner, (Move(span, dst, answer),)))
+        out.append(ir.If(span, answer, inner, (ir.Move(span, dst, answer),)))
         inner = tuple(out) if out is not outer else ()
     return dst
 
 
-def compared(b: Builder, span: Span, op: str, left: Register, right: Register) -> Register:
+def compared(b: Builder, span: Span, op: str, left: ir.Register, right: ir.Register) -> ir.Register:
     dst = b.fresh()
-    b.emit(Compare(span, dst, op, left, right))
+    b.emit(ir.Compare(span, dst, op, left, right))
     return dst
 
 
-def builtin(b: Builder, span: Span, name: str) -> Register:
+def builtin(b: Builder, span: Span, name: str) -> ir.Register:
     dst = b.fresh()
-    b.emit(Load(span, dst, name, Scope.GLOBAL))
+    b.emit(ir.Load(span, dst, name, ir.Scope.GLOBAL))
     return dst
 
 
-def called(b: Builder, span: Span, name: str, *args: Register) -> Register:
+def called(b: Builder, span: Span, name: str, *args: ir.Register) -> ir.Register:
     func, dst = builtin(b, span, name), b.fresh()
-    b.emit(Call(span, dst, func, tuple(Arg(arg) for arg in args)))
+    b.emit(ir.Call(span, dst, func, tuple(ir.Arg(arg) for arg in args)))
     return dst
 
 
-def is_instance(b: Builder, span: Span, subject: Register, cls: Register) -> Register:
+def is_instance(b: Builder, span: Span, subject: ir.Register, cls: ir.Register) -> ir.Register:
     return called(b, span, "isinstance", subject, cls)
 
 
-def imported(b: Builder, span: Span, module: str, name: str) -> Register:
+def imported(b: Builder, span: Span, module: str, name: str) -> ir.Register:
     dst = b.fresh()
-    b.emit(Import(span, dst, module, name))
+    b.emit(ir.Import(span, dst, module, name))
     return dst
 
 
@@ -92,20 +72,20 @@ class _Case:
     """A pattern under way: the names it captures, and the registers that hold them once it has matched."""
 
     b: Builder
-    captures: dict[str, tuple[Register, Span]] = field(default_factory=dict)
+    captures: dict[str, tuple[ir.Register, Span]] = field(default_factory=dict)
 
-    def capture(self, node: cst.Name, src: Register) -> None:
+    def capture(self, node: cst.Name, src: ir.Register) -> None:
         """Note a captured value; every alternative of an or-pattern writes the same register."""
         span = self.b.span(node)
         if node.value not in self.captures:
             self.captures[node.value] = (self.b.fresh(), span)
-        self.b.emit(Move(span, self.captures[node.value][0], src))
+        self.b.emit(ir.Move(span, self.captures[node.value][0], src))
 
 
 def _match(b: Builder, node: cst.Match) -> None:
     subject, outer = b.value(node.subject), b.out
-    arms: list[tuple[list[Instr], Span, Register, Block]] = []
-    orelse: Block = ()
+    arms: list[tuple[list[ir.Instr], Span, ir.Register, ir.Block]] = []
+    orelse: ir.Block = ()
     for case in node.cases:
         span = b.span(case.pattern)
         matched = _matched(b, case, subject)
@@ -123,16 +103,16 @@ def _match(b: Builder, node: cst.Match) -> None:
         orelse = tuple(b.out)
     b.out = outer
     for before, span, test, body in reversed(arms):
-        before.append(If(span, test, body, orelse))
+        before.append(ir.If(span, test, body, orelse))
         orelse = tuple(before) if before is not outer else ()
 
 
-def _matched(b: Builder, node: cst.MatchCase, subject: Register) -> tuple[Register, Block] | None:
+def _matched(b: Builder, node: cst.MatchCase, subject: ir.Register) -> tuple[ir.Register, ir.Block] | None:
     """The register that tells whether a case is taken, and the stores left to do; None if it always is."""
     case, before, start = _Case(b), b.out, len(b.out)
     test = _pattern(case, node.pattern, subject)
     # Not every path writes what is captured; without this the registers would seem to be read from earlier cases.
-    before[start:start] = [Const(span, dst, None) for dst, span in case.captures.values()]
+    before[start:start] = [ir.Const(span, dst, None) for dst, span in case.captures.values()]
     with b.block() as stores:
         for name, (src, span) in case.captures.items():
             b.store(span, name, src)
@@ -143,7 +123,7 @@ def _matched(b: Builder, node: cst.MatchCase, subject: Register) -> tuple[Regist
         return test, tuple(stores)
     guard = node.guard
 
-    def guarded() -> Register:
+    def guarded() -> ir.Register:
         b.out.extend(stores)
         return b.value(guard)
 
@@ -154,7 +134,7 @@ def _matched(b: Builder, node: cst.MatchCase, subject: Register) -> tuple[Regist
 # -- patterns -----------------------------------------------------------------------------------------------------
 
 
-def _pattern(case: _Case, node: cst.MatchPattern, subject: Register) -> Register | None:
+def _pattern(case: _Case, node: cst.MatchPattern, subject: ir.Register) -> ir.Register | None:
     """Emit the test of a pattern; gives the register of its answer, None if it can't fail."""
     b, span = case.b, case.b.span(node)
     if isinstance(node, cst.MatchValue):
@@ -174,69 +154,69 @@ def _pattern(case: _Case, node: cst.MatchPattern, subject: Register) -> Register
     return b.unknown(span, f"a {type(node).__name__} pattern")
 
 
-def _captured(case: _Case, node: cst.MatchAs, subject: Register) -> Register | None:
+def _captured(case: _Case, node: cst.MatchAs, subject: ir.Register) -> ir.Register | None:
     test = None if node.pattern is None else _pattern(case, node.pattern, subject)
     if node.name is not None:
         case.capture(node.name, subject)
     return test
 
 
-def _any(case: _Case, node: cst.MatchOr, subject: Register) -> Register | None:
+def _any(case: _Case, node: cst.MatchOr, subject: ir.Register) -> ir.Register | None:
     """Each alternative is tried in the branch where those before it failed."""
     b, outer = case.b, case.b.out
-    failed: list[tuple[list[Instr], Register, Span]] = []
+    failed: list[tuple[list[ir.Instr], ir.Register, Span]] = []
     dst = b.fresh()
-    inner: Block = ()
+    inner: ir.Block = ()
     for alternative in node.patterns:
         span = b.span(alternative.pattern)
         answer = _pattern(case, alternative.pattern, subject)
         if answer is None:
             if not failed:
                 return None
-            b.emit(Move(span, dst, b.const(span, True)))
+            b.emit(ir.Move(span, dst, b.const(span, True)))
             break
         failed.append((b.out, answer, span))
         b.out = []
     else:
         out, answer, span = failed.pop()
-        out.append(Move(span, dst, answer))
+        out.append(ir.Move(span, dst, answer))
         b.out = out
     inner = tuple(b.out) if b.out is not outer else ()
     b.out = outer
     for out, answer, span in reversed(failed):
-        out.append(If(span, answer, (Move(span, dst, answer),), inner))
+        out.append(ir.If(span, answer, (ir.Move(span, dst, answer),), inner))
         inner = tuple(out) if out is not outer else ()
     return dst
 
 
-def _sequence(case: _Case, node: cst.MatchList | cst.MatchTuple, subject: Register) -> Register | None:
+def _sequence(case: _Case, node: cst.MatchList | cst.MatchTuple, subject: ir.Register) -> ir.Register | None:
     b, span = case.b, case.b.span(node)
     stars = [at for at, element in enumerate(node.patterns) if isinstance(element, cst.MatchStar)]
 
-    def is_sequence() -> Register:
+    def is_sequence() -> ir.Register:
         return is_instance(b, span, subject, imported(b, span, "collections.abc", "Sequence"))
 
-    def is_no_text() -> Register:
-        texts = [Item(builtin(b, span, name)) for name in ("str", "bytes", "bytearray")]
+    def is_no_text() -> ir.Register:
+        texts = [ir.Item(builtin(b, span, name)) for name in ("str", "bytes", "bytearray")]
         kinds = b.fresh()
-        b.emit(Build(span, kinds, Kind.TUPLE, tuple(texts)))
+        b.emit(ir.Build(span, kinds, ir.Kind.TUPLE, tuple(texts)))
         return compared(b, span, "is", is_instance(b, span, subject, kinds), b.const(span, False))
 
-    def is_long_enough() -> Register:
+    def is_long_enough() -> ir.Register:
         length = called(b, span, "len", subject)
         wanted = b.const(span, len(node.patterns) - len(stars))
         return compared(b, span, ">=" if stars else "==", length, wanted)
 
-    def elements_match() -> Register | None:
+    def elements_match() -> ir.Register | None:
         dsts = tuple(b.fresh() for _ in node.patterns)
-        b.emit(Unpack(span, dsts, subject, stars[0] if stars else None))
+        b.emit(ir.Unpack(span, dsts, subject, stars[0] if stars else None))
         return all_of(b, span, [_element(case, element, dst) for element, dst in zip(node.patterns, dsts, strict=True)])
 
     return all_of(b, span, [is_sequence, is_no_text, is_long_enough, elements_match])
 
 
-def _element(case: _Case, element: cst.MatchSequenceElement | cst.MatchStar, src: Register) -> Test:
-    def test() -> Register | None:
+def _element(case: _Case, element: cst.MatchSequenceElement | cst.MatchStar, src: ir.Register) -> Test:
+    def test() -> ir.Register | None:
         if isinstance(element, cst.MatchSequenceElement):
             return _pattern(case, element.value, src)
         if element.name is not None:
@@ -246,21 +226,21 @@ def _element(case: _Case, element: cst.MatchSequenceElement | cst.MatchStar, src
     return test
 
 
-def _mapping(case: _Case, node: cst.MatchMapping, subject: Register) -> Register | None:
+def _mapping(case: _Case, node: cst.MatchMapping, subject: ir.Register) -> ir.Register | None:
     b, span = case.b, case.b.span(node)
-    keys: list[Register] = []
+    keys: list[ir.Register] = []
 
-    def is_mapping() -> Register:
+    def is_mapping() -> ir.Register:
         return is_instance(b, span, subject, imported(b, span, "collections.abc", "Mapping"))
 
     def entry(element: cst.MatchMappingElement) -> Test:
-        def has_key() -> Register:
+        def has_key() -> ir.Register:
             keys.append(b.value(element.key))
             return compared(b, b.span(element), "in", keys[-1], subject)
 
-        def value_matches() -> Register | None:
+        def value_matches() -> ir.Register | None:
             value = b.fresh()
-            b.emit(GetItem(b.span(element), value, subject, keys[-1]))
+            b.emit(ir.GetItem(b.span(element), value, subject, keys[-1]))
             return _pattern(case, element.pattern, value)
 
         return lambda: all_of(b, b.span(element), [has_key, value_matches])
@@ -269,26 +249,26 @@ def _mapping(case: _Case, node: cst.MatchMapping, subject: Register) -> Register
         if node.rest is not None:
             others = called(b, span, "dict", subject)
             for key in keys:
-                b.emit(DelItem(span, others, key))
+                b.emit(ir.DelItem(span, others, key))
             case.capture(node.rest, others)
 
     return all_of(b, span, [is_mapping, *(entry(element) for element in node.elements), rest])
 
 
-def _instance(case: _Case, node: cst.MatchClass, subject: Register) -> Register | None:
+def _instance(case: _Case, node: cst.MatchClass, subject: ir.Register) -> ir.Register | None:
     b, span = case.b, case.b.span(node)
     cls = b.value(node.cls)
     itself = (
         isinstance(node.cls, cst.Name)
         and node.cls.value in _SELF_MATCHING
-        and b.names.resolve(node.cls.value)[1] is Scope.GLOBAL
+        and b.names.resolve(node.cls.value)[1] is ir.Scope.GLOBAL
     )
 
     def positional(at: int, element: cst.MatchSequenceElement) -> Test:
-        def attribute_name() -> Register:
+        def attribute_name() -> ir.Register:
             names, name = b.fresh(), b.fresh()
-            b.emit(GetAttr(span, names, cls, "__match_args__"))
-            b.emit(GetItem(span, name, names, b.const(span, at)))
+            b.emit(ir.GetAttr(span, names, cls, "__match_args__"))
+            b.emit(ir.GetItem(span, name, names, b.const(span, at)))
             return name
 
         if itself:
@@ -311,8 +291,8 @@ def _instance(case: _Case, node: cst.MatchClass, subject: Register) -> Register 
 
 
 def _attribute(
-    case: _Case, span: Span, subject: Register, name: Register, pattern: cst.MatchPattern
-) -> Register | None:
+    case: _Case, span: Span, subject: ir.Register, name: ir.Register, pattern: cst.MatchPattern
+) -> ir.Register | None:
     """Whether the subject has an attribute, and that matches."""
     b = case.b
     return all_of(

@@ -7,37 +7,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from retainlint.ir import (
-    Append,
-    Arg,
-    Binary,
-    Block,
-    Break,
-    Build,
-    Call,
-    Continue,
-    DelAttr,
-    Delete,
-    DelItem,
-    For,
-    GetAttr,
-    GetItem,
-    Handler,
-    If,
-    Import,
-    Instr,
-    Item,
-    Kind,
-    Raise,
-    Register,
-    Return,
-    SetAttr,
-    SetItem,
-    Try,
-    Unpack,
-    While,
-    With,
-)
+from retainlint import ir
 from retainlint.lowering import limits
 from retainlint.lowering.builder import Builder, Statement, Value
 from retainlint.lowering.expressions import index_of
@@ -46,27 +16,27 @@ from retainlint.lowering.scopes import imported_name, targets_of
 from retainlint.text.source import Span
 
 
-def assign(b: Builder, target: cst.CSTNode, src: Register) -> None:
+def assign(b: Builder, target: cst.CSTNode, src: ir.Register) -> None:
     """Bind a target to the value in `src`."""
     if isinstance(target, cst.Name):
         b.store(b.span(target), target.value, src)
     elif isinstance(target, cst.Attribute):
         obj = b.value(target.value)
-        b.emit(SetAttr(b.span(target), obj, b.names.spelled(target.attr.value), src))
+        b.emit(ir.SetAttr(b.span(target), obj, b.names.spelled(target.attr.value), src))
     elif isinstance(target, cst.Subscript):
         obj = b.value(target.value)
         index = index_of(b, target)
-        b.emit(SetItem(b.span(target), obj, index, src))
+        b.emit(ir.SetItem(b.span(target), obj, index, src))
     elif isinstance(target, (cst.Tuple, cst.List)):
         _unpack(b, target, target.elements, src)
     else:
         b.opaque(b.span(target), f"an assignment to a {type(target).__name__}")
 
 
-def _unpack(b: Builder, target: cst.CSTNode, elements: Sequence[cst.BaseElement], src: Register) -> None:
+def _unpack(b: Builder, target: cst.CSTNode, elements: Sequence[cst.BaseElement], src: ir.Register) -> None:
     dsts = tuple(b.fresh() for _ in elements)
     stars = [at for at, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
-    b.emit(Unpack(b.span(target), dsts, src, stars[0] if stars else None))
+    b.emit(ir.Unpack(b.span(target), dsts, src, stars[0] if stars else None))
     for element, dst in zip(elements, dsts, strict=True):
         assign(b, element.value, dst)
 
@@ -75,14 +45,14 @@ def delete(b: Builder, target: cst.CSTNode) -> None:
     """`del target`."""
     if isinstance(target, cst.Name):
         name, scope = b.names.resolve(target.value)
-        b.emit(Delete(b.span(target), name, scope))
+        b.emit(ir.Delete(b.span(target), name, scope))
     elif isinstance(target, cst.Attribute):
         obj = b.value(target.value)
-        b.emit(DelAttr(b.span(target), obj, b.names.spelled(target.attr.value)))
+        b.emit(ir.DelAttr(b.span(target), obj, b.names.spelled(target.attr.value)))
     elif isinstance(target, cst.Subscript):
         obj = b.value(target.value)
         index = index_of(b, target)
-        b.emit(DelItem(b.span(target), obj, index))
+        b.emit(ir.DelItem(b.span(target), obj, index))
     elif isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             delete(b, element.value)
@@ -90,20 +60,20 @@ def delete(b: Builder, target: cst.CSTNode) -> None:
         b.opaque(b.span(target), f"a deletion of a {type(target).__name__}")
 
 
-_KINDS: dict[type[cst.CSTNode], Kind] = {
-    cst.ListComp: Kind.LIST,
-    cst.GeneratorExp: Kind.LIST,
-    cst.SetComp: Kind.SET,
-    cst.DictComp: Kind.DICT,
-    **dict.fromkeys(UNPACKING_DICT_COMPREHENSIONS, Kind.DICT),
+_KINDS: dict[type[cst.CSTNode], ir.Kind] = {
+    cst.ListComp: ir.Kind.LIST,
+    cst.GeneratorExp: ir.Kind.LIST,
+    cst.SetComp: ir.Kind.SET,
+    cst.DictComp: ir.Kind.DICT,
+    **dict.fromkeys(UNPACKING_DICT_COMPREHENSIONS, ir.Kind.DICT),
 }
 
 
-def _comprehension(b: Builder, node: cst.BaseComp) -> Register:
+def _comprehension(b: Builder, node: cst.BaseComp) -> ir.Register:
     """The first iterable is computed outside of the comprehension's scope, all else inside."""
     span, dst = b.span(node), b.fresh()
     iterable = b.value(node.for_in.iter)
-    b.emit(Build(span, dst, _KINDS[type(node)], ()))
+    b.emit(ir.Build(span, dst, _KINDS[type(node)], ()))
     names: list[str] = []
     clause: cst.CompFor | None = node.for_in
     while clause is not None:
@@ -117,22 +87,22 @@ def _comprehension(b: Builder, node: cst.BaseComp) -> Register:
     return dst
 
 
-def _loop(b: Builder, node: cst.BaseComp, clause: cst.CompFor, iterable: Register, container: Register) -> None:
+def _loop(b: Builder, node: cst.BaseComp, clause: cst.CompFor, iterable: ir.Register, container: ir.Register) -> None:
     item = b.fresh()
     with b.block() as body:
         assign(b, clause.target, item)
         _conditions(b, node, clause, 0, container)
-    b.emit(For(_header(b, clause), iterable, item, tuple(body), (), comprehension=True))
+    b.emit(ir.For(_header(b, clause), iterable, item, tuple(body), (), comprehension=True))
 
 
-def _conditions(b: Builder, node: cst.BaseComp, clause: cst.CompFor, at: int, container: Register) -> None:
+def _conditions(b: Builder, node: cst.BaseComp, clause: cst.CompFor, at: int, container: ir.Register) -> None:
     """What a turn does behind the conditions from `at` on."""
     if at < len(clause.ifs):
         test = clause.ifs[at].test
         cond = b.value(test)
         with b.block() as then:
             _conditions(b, node, clause, at + 1, container)
-        b.emit(If(b.span(test), cond, tuple(then), ()))
+        b.emit(ir.If(b.span(test), cond, tuple(then), ()))
     elif clause.inner_for_in is not None:
         iterable = b.value(clause.inner_for_in.iter)
         _loop(b, node, clause.inner_for_in, iterable, container)
@@ -140,17 +110,17 @@ def _conditions(b: Builder, node: cst.BaseComp, clause: cst.CompFor, at: int, co
         _append(b, node, container)
 
 
-def _append(b: Builder, node: cst.BaseComp, container: Register) -> None:
+def _append(b: Builder, node: cst.BaseComp, container: ir.Register) -> None:
     if isinstance(node, cst.DictComp):
         key = b.value(node.key)
-        item, span = Item(b.value(node.value), key), b.between(node.key, node.value)
+        item, span = ir.Item(b.value(node.value), key), b.between(node.key, node.value)
     else:
         element: cst.BaseExpression = node.value if isinstance(node, UNPACKING_DICT_COMPREHENSIONS) else node.elt  # type: ignore[attr-defined]
         span, starred = b.span(element), isinstance(node, UNPACKING_DICT_COMPREHENSIONS)
         if isinstance(element, cst.StarredElement):
             element, starred = element.value, True
-        item = Item(b.value(element), starred=starred)
-    b.emit(Append(span, container, item))
+        item = ir.Item(b.value(element), starred=starred)
+    b.emit(ir.Append(span, container, item))
 
 
 def _header(b: Builder, clause: cst.CompFor) -> Span:
@@ -218,10 +188,10 @@ def _augmented(b: Builder, node: cst.AugAssign) -> None:
     """The object and the index of the target are computed once, before the right side."""
     target, span = node.target, b.span(node.target)
 
-    def computed(left: Register) -> Register:
+    def computed(left: ir.Register) -> ir.Register:
         right = b.value(node.value)
         dst = b.fresh()
-        b.emit(Binary(b.span(node), dst, _IN_PLACE[type(node.operator)], left, right, in_place=True))
+        b.emit(ir.Binary(b.span(node), dst, _IN_PLACE[type(node.operator)], left, right, in_place=True))
         return dst
 
     if isinstance(target, cst.Name):
@@ -229,13 +199,13 @@ def _augmented(b: Builder, node: cst.AugAssign) -> None:
     elif isinstance(target, cst.Attribute):
         obj, left = b.value(target.value), b.fresh()
         name = b.names.spelled(target.attr.value)
-        b.emit(GetAttr(span, left, obj, name))
-        b.emit(SetAttr(span, obj, name, computed(left)))
+        b.emit(ir.GetAttr(span, left, obj, name))
+        b.emit(ir.SetAttr(span, obj, name, computed(left)))
     elif isinstance(target, cst.Subscript):
         obj = b.value(target.value)
         index, left = index_of(b, target), b.fresh()
-        b.emit(GetItem(span, left, obj, index))
-        b.emit(SetItem(span, obj, index, computed(left)))
+        b.emit(ir.GetItem(span, left, obj, index))
+        b.emit(ir.SetItem(span, obj, index, computed(left)))
     else:
         b.opaque(span, f"an augmented assignment to a {type(target).__name__}")
 
@@ -246,14 +216,14 @@ def _delete(b: Builder, node: cst.Del) -> None:
 
 def _return(b: Builder, node: cst.Return) -> None:
     src = b.const(b.span(node), None) if node.value is None else b.value(node.value)
-    b.emit(Return(b.span(node), src))
+    b.emit(ir.Return(b.span(node), src))
 
 
 def _raise(b: Builder, node: cst.Raise) -> None:
     src = None if node.exc is None else b.value(node.exc)
     if node.cause is not None:
         b.value(node.cause.item)
-    b.emit(Raise(b.span(node), src))
+    b.emit(ir.Raise(b.span(node), src))
 
 
 def _assert(b: Builder, node: cst.Assert) -> None:
@@ -261,17 +231,17 @@ def _assert(b: Builder, node: cst.Assert) -> None:
     cond = b.value(node.test)
     with b.block() as failed:
         error = b.load(span, "AssertionError")
-        args = () if node.msg is None else (Arg(b.value(node.msg), span=b.span(node.msg)),)
+        args = () if node.msg is None else (ir.Arg(b.value(node.msg), span=b.span(node.msg)),)
         dst = b.fresh()
-        b.emit(Call(span, dst, error, args))
-        b.emit(Raise(span, dst))
-    b.emit(If(b.span(node.test), cond, (), tuple(failed)))
+        b.emit(ir.Call(span, dst, error, args))
+        b.emit(ir.Raise(span, dst))
+    b.emit(ir.If(b.span(node.test), cond, (), tuple(failed)))
 
 
 def _import(b: Builder, node: cst.Import) -> None:
     for alias in node.names:
         span, dst = b.span(alias), b.fresh()
-        b.emit(Import(span, dst, b.names.spelled(_dotted(alias.name)), None if alias.asname is None else ""))
+        b.emit(ir.Import(span, dst, b.names.spelled(_dotted(alias.name)), None if alias.asname is None else ""))
         b.store(span, imported_name(alias), dst)
 
 
@@ -279,11 +249,11 @@ def _import_from(b: Builder, node: cst.ImportFrom) -> None:
     module = "" if node.module is None else b.names.spelled(_dotted(node.module))
     level = len(node.relative)
     if isinstance(node.names, cst.ImportStar):
-        b.emit(Import(b.span(node), b.fresh(), module, "*", level))
+        b.emit(ir.Import(b.span(node), b.fresh(), module, "*", level))
         return
     for alias in node.names:
         span, dst = b.span(alias), b.fresh()
-        b.emit(Import(span, dst, module, b.names.spelled(_dotted(alias.name)), level))
+        b.emit(ir.Import(span, dst, module, b.names.spelled(_dotted(alias.name)), level))
         b.store(span, imported_name(alias), dst)
 
 
@@ -301,11 +271,11 @@ def _nothing(b: Builder, node: cst.CSTNode) -> None:
 
 
 def _break(b: Builder, node: cst.Break) -> None:
-    b.emit(Break(b.span(node)))
+    b.emit(ir.Break(b.span(node)))
 
 
 def _continue(b: Builder, node: cst.Continue) -> None:
-    b.emit(Continue(b.span(node)))
+    b.emit(ir.Continue(b.span(node)))
 
 
 # -- compound statements ------------------------------------------------------------------------------------------
@@ -314,7 +284,7 @@ def _continue(b: Builder, node: cst.Continue) -> None:
 def _if(b: Builder, node: cst.If) -> None:
     """`elif` nests in ir, but isn't lowered by recursion: hundreds of them are usual."""
     outer = b.out
-    arms: list[tuple[list[Instr], Span, Register, Block]] = []
+    arms: list[tuple[list[ir.Instr], Span, ir.Register, ir.Block]] = []
     arm: cst.If | cst.Else | None = node
     while isinstance(arm, cst.If):
         cond = b.value(arm.test)
@@ -323,7 +293,7 @@ def _if(b: Builder, node: cst.If) -> None:
     b.out = outer
     orelse = b.suite(arm)
     for before, span, cond, then in reversed(arms):
-        before.append(If(span, cond, then, orelse))
+        before.append(ir.If(span, cond, then, orelse))
         orelse = tuple(before) if before is not outer else ()
 
 
@@ -333,7 +303,7 @@ def _for(b: Builder, node: cst.For) -> None:
         assign(b, node.target, item)
         b.run(node.body)
     header = Span(b.unit.source, b.span(node).start, b.end(node.iter))
-    b.emit(For(header, iterable, item, tuple(body), b.suite(node.orelse)))
+    b.emit(ir.For(header, iterable, item, tuple(body), b.suite(node.orelse)))
 
 
 def _while(b: Builder, node: cst.While) -> None:
@@ -341,7 +311,7 @@ def _while(b: Builder, node: cst.While) -> None:
         cond = b.value(node.test)
     header = Span(b.unit.source, b.span(node).start, b.end(node.test))
     body = b.suite(node.body)
-    b.emit(While(header, tuple(test), cond, body, b.suite(node.orelse)))
+    b.emit(ir.While(header, tuple(test), cond, body, b.suite(node.orelse)))
 
 
 def _with(b: Builder, node: cst.With, at: int = 0) -> None:
@@ -359,7 +329,7 @@ def _with(b: Builder, node: cst.With, at: int = 0) -> None:
             _with(b, node, at + 1)
         else:
             b.run(node.body)
-    b.emit(With(b.span(item), context, dst, tuple(body)))
+    b.emit(ir.With(b.span(item), context, dst, tuple(body)))
 
 
 def _unknown_contexts(b: Builder, items: Sequence[cst.WithItem]) -> None:
@@ -377,10 +347,10 @@ def _try(b: Builder, node: cst.Try | cst.TryStar) -> None:
     body = b.suite(node.body)
     handlers = tuple(_handler(b, handler) for handler in node.handlers)
     orelse = b.suite(node.orelse)
-    b.emit(Try(span, body, handlers, orelse, b.suite(node.finalbody), isinstance(node, cst.TryStar)))
+    b.emit(ir.Try(span, body, handlers, orelse, b.suite(node.finalbody), isinstance(node, cst.TryStar)))
 
 
-def _handler(b: Builder, node: cst.ExceptHandler | cst.ExceptStarHandler) -> Handler:
+def _handler(b: Builder, node: cst.ExceptHandler | cst.ExceptStarHandler) -> ir.Handler:
     dst, kind = b.fresh(), None
     start = b.span(node).start
     end = start + len("except")
@@ -395,14 +365,14 @@ def _handler(b: Builder, node: cst.ExceptHandler | cst.ExceptStarHandler) -> Han
         b.run(node.body)
         if node.name is not None and isinstance(node.name.name, cst.Name):
             _forget(b, node.name.name)
-    return Handler(Span(b.unit.source, start, end), tuple(test), kind, dst, tuple(body))
+    return ir.Handler(Span(b.unit.source, start, end), tuple(test), kind, dst, tuple(body))
 
 
 def _forget(b: Builder, node: cst.Name) -> None:
     """Python unbinds a handler's name behind it, even where the handler has deleted it already."""
     name, scope = b.names.resolve(node.value)
     b.store(b.span(node), node.value, b.const(b.span(node), None))
-    b.emit(Delete(b.span(node), name, scope))
+    b.emit(ir.Delete(b.span(node), name, scope))
 
 
 STATEMENTS: dict[type[cst.CSTNode], Statement] = {
