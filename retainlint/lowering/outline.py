@@ -17,16 +17,7 @@ from retainlint.lowering.effects import StatementEffects, look, look_into
 from retainlint.lowering.guards import too_deep
 from retainlint.program import Effect, Part
 from retainlint.startup.records import record
-from retainlint.text.prefilter import (
-    BACKWARD_CALLERS,
-    BY_OTHERS,
-    STEPS,
-    TRAINER,
-    is_of_class,
-    may_backpropagate,
-    only_speaks,
-    trained,
-)
+from retainlint.text import prefilter
 from retainlint.text.source import Source
 
 _DEFINES = re.compile(r"(?:@|(?:async[ \t]+)?def\b|class\b)")
@@ -258,11 +249,11 @@ def outline(source: Source, *, parts: bool = False) -> Outline | None:
     try:
         tree = tree_of(text)
         places = _Places(source)
-        spoken = _spoken(text) if may_backpropagate(text.encode(errors="replace")) else ()
+        spoken = _spoken(text) if prefilter.may_backpropagate(text.encode(errors="replace")) else ()
         rows = sorted({source.place(end - 1)[0] for end in spoken})
         backward_passes: list[int] = []
         if rows:
-            own = {name for name in re.findall(_DEFINED, text) if not only_speaks(name)} | {
+            own = {name for name in re.findall(_DEFINED, text) if not prefilter.only_speaks(name)} | {
                 "backward",
                 "manual_backward",
             }
@@ -283,10 +274,10 @@ def _spoken(text: str) -> Iterator[int]:
     """Where a walk may be spelt, by the end of one of a few words: they are found many times as fast as `walks.WALK`, and
     whatever that finds ends with one of them."""
     patterns = [_BACKWARD, _GRAD]
-    if any(word in text for word in STEPS + BACKWARD_CALLERS):
-        patterns.append(BY_OTHERS)
+    if any(word in text for word in prefilter.STEPS + prefilter.BACKWARD_CALLERS):
+        patterns.append(prefilter.BY_OTHERS)
     if "transformers" in text or "skorch" in text:
-        yield from (end for _, end in trained(text))
+        yield from (end for _, end in prefilter.trained(text))
     yield from (found.end() for pattern in patterns for found in re.finditer(pattern, text))
 
 
@@ -310,14 +301,14 @@ def _backward_passes(
             if last is None or bisect_left(rows, first) < bisect_right(rows, last):
                 pending.append(child)
         if isinstance(node, ast.Attribute):
-            if node.attr in own and isinstance(node.ctx, ast.Load) and not is_of_class(_last(node.value)):
+            if node.attr in own and isinstance(node.ctx, ast.Load) and not prefilter.is_of_class(_last(node.value)):
                 yield node
         elif isinstance(node, ast.Call) and _called(node.func):
             yield node.func
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in STEPS:
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in prefilter.STEPS:
             yield node.body[-1]
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            if node.module.startswith("skorch") or any(each.name == TRAINER for each in node.names):
+            if node.module.startswith("skorch") or any(each.name == prefilter.TRAINER for each in node.names):
                 yield node
 
 
@@ -340,7 +331,11 @@ def _called(func: ast.expr) -> bool:
     """Whether a call of this is a walk: of `backward` and the like, of `autograd.grad`, or of what was imported by such a
     name."""
     name = _last(func)
-    return name == "grad" or name.endswith(BACKWARD_CALLERS) or (name.endswith("backward") and not only_speaks(name))
+    return (
+        name == "grad"
+        or name.endswith(prefilter.BACKWARD_CALLERS)
+        or (name.endswith("backward") and not prefilter.only_speaks(name))
+    )
 
 
 def _outer(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.AnnAssign]:

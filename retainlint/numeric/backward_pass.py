@@ -7,17 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from retainlint.autograd import errors
 from retainlint.autograd.engine import Arithmetic, Observer, backward_pass
-from retainlint.autograd.errors import (
-    DetachedSavedError,
-    GradShapeError,
-    GraphError,
-    ModifiedError,
-    NoGradInputError,
-    NoGraphError,
-    NotScalarError,
-    UnusedError,
-)
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.numeric import grad_mode
 from retainlint.numeric.lacking import LackingUse
@@ -95,10 +86,10 @@ class Watcher(Observer):
         OBSERVERS[-1].freed(node)
         forget(node)
 
-    def refused(self, node: Node, saved: SavedTensor, error: GraphError) -> None:
+    def refused(self, node: Node, saved: SavedTensor, error: errors.GraphError) -> None:
         if isinstance(node, Step) and node.saved_numbers is not None and node.saved_numbers.checks_itself:
             return
-        if isinstance(error, ModifiedError):
+        if isinstance(error, errors.ModifiedError):
             error = worded(node, saved)
         OBSERVERS[-1].refused(node, saved, error)
         raise error
@@ -130,12 +121,12 @@ def check_attached(step: Step, last: str = "") -> None:
         if slot.edge is not None and not slot.edge.node.is_leaf:
             held = held_by(step, slot.name)
             if held is not None and held.gradient_node() is None:
-                raise DetachedSavedError().plain()
+                raise errors.DetachedSavedError().plain()
         if slot.name == last:
             return
 
 
-def worded(node: Node, saved: SavedTensor) -> ModifiedError:
+def worded(node: Node, saved: SavedTensor) -> errors.ModifiedError:
     """The error about a changed tensor, with its type, shape and maker."""
     assert isinstance(node, Step) and saved.storage is not None
     check_attached(node, saved.name)
@@ -144,7 +135,7 @@ def worded(node: Node, saved: SavedTensor) -> ModifiedError:
     shown = f"torch.{held.dtype.legacy}Tensor {list(held.array.shape)}"
     maker = held.gradient_node()
     version = LEDGER.version(saved.storage)
-    error = ModifiedError(shown, version, saved.version)
+    error = errors.ModifiedError(shown, version, saved.version)
     if maker is None:
         return error
     text = str(error).replace(
@@ -159,10 +150,10 @@ def _start(index: int, output: Tensor, given: Any) -> Tensor:
     if given is not None:
         start = given if isinstance(given, Tensor) else Tensor.of(np.asarray(given, output.array.dtype))
         if start.array.shape != output.array.shape:
-            raise GradShapeError(index, start.array.shape, output.array.shape).plain()
+            raise errors.GradShapeError(index, start.array.shape, output.array.shape).plain()
         return start
     if output.requires_grad and output.array.size != 1:
-        raise NotScalarError().plain()
+        raise errors.NotScalarError().plain()
     return Tensor.of(np.ones_like(output.array))
 
 
@@ -172,7 +163,7 @@ def _edges(inputs: Sequence[Tensor], accumulate: bool) -> list[Edge]:
         if accumulate:
             retain_grad(tensor)
         if not tensor.requires_grad:
-            raise NoGradInputError().plain()
+            raise errors.NoGradInputError().plain()
         edges.append(tensor.edge() or Edge(leaf(tensor.storage)))  # the second is reached by nothing
     return edges
 
@@ -190,7 +181,7 @@ def _backward_pass(
     for index, (edge, _) in enumerate(roots):
         if edge is None:
             OBSERVERS[-1].rootless(outputs[index])
-            raise NoGraphError(index).plain()
+            raise errors.NoGraphError(index).plain()
     edges = None if inputs is None else _edges(inputs, accumulate)
     keep = create if retain is None else bool(retain)
     OBSERVERS[-1].started(keep)
@@ -199,7 +190,7 @@ def _backward_pass(
             return backward_pass(
                 roots, LEDGER, Numbers(create), Watcher(), retain=keep, inputs=edges, accumulate=accumulate
             )
-    except GraphError as error:
+    except errors.GraphError as error:
         raise error.plain() from None
 
 
@@ -247,7 +238,7 @@ def grad(
         if materialize_grads:
             found[index] = Tensor.of(np.zeros_like(target.array))
         elif not allow_unused:
-            raise UnusedError(index).plain()
+            raise errors.UnusedError(index).plain()
     return tuple(found)
 
 

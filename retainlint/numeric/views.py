@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retainlint.autograd.errors import (
-    LeafModifiedError,
-    LeafViewModifiedError,
-    OverlapError,
-    SharedViewModifiedError,
-    UntrackedViewModifiedError,
-)
+from retainlint.autograd import errors
 from retainlint.autograd.graph import SavedTensor
 from retainlint.numeric import grad_mode
 from retainlint.numeric.dtypes import Array
@@ -45,9 +39,9 @@ def check_change(tensor: Tensor, recorded: bool) -> None:
     if tensor.base is not None:
         _refuse_origin(tensor, by_base=False)
         if tensor.requires_grad and tensor.base.node is None:
-            raise LeafViewModifiedError().plain()
+            raise errors.LeafViewModifiedError().plain()
     if tensor.requires_grad and tensor.node is None:  # torch looks at a view's node before it makes it anew
-        raise LeafModifiedError().plain()
+        raise errors.LeafModifiedError().plain()
 
 
 def _refuse_origin(view: Tensor, by_base: bool) -> None:
@@ -56,8 +50,8 @@ def _refuse_origin(view: Tensor, by_base: bool) -> None:
         return
     maker = f"Output {view.output} of {short(view.node.op)}" if view.node is not None else ""
     if view.origin == "shared" and maker:
-        raise SharedViewModifiedError(maker, by_base).plain()
-    raise UntrackedViewModifiedError(view.origin.replace("shared", "no_grad"), by_base, maker).plain()
+        raise errors.SharedViewModifiedError(maker, by_base).plain()
+    raise errors.UntrackedViewModifiedError(view.origin.replace("shared", "no_grad"), by_base, maker).plain()
 
 
 def short(op: str) -> str:
@@ -144,5 +138,5 @@ def _through_slice(saved: Saved, grads: list[Tensor | None]) -> Grads:
         return [None] * len(step.next)
     found: list[Any] = list(step.pull([grad._numbered(saved.places)]))
     if saved.overlapping:  # torch writes what it found into a gradient with the view's strides
-        raise OverlapError().plain()
+        raise errors.OverlapError().plain()
     return [grad._renumbered(found[0], saved.places), *found[1:]]

@@ -14,7 +14,7 @@ from retainlint.report.terminal import Style
 from retainlint.text.source import Source, Span
 
 if TYPE_CHECKING:
-    from retainlint.diagnostic import Diagnostic, Edit, Fix, Label
+    from retainlint.diagnostic import Diagnostic, Edit, Fix
     from retainlint.incident import Gap, Witness
 
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
@@ -60,7 +60,11 @@ def entry(diagnostic: Diagnostic, run: Run) -> dict[str, Json]:
         "noqa_row": place(primary.span).row,
         "url": run.url(diagnostic.code),
         "label": primary.text,
-        "related": [_related(label) for label in diagnostic.labels if not label.primary],
+        "related": [
+            {"cell": place(label.span).cell, **_place(label.span), "message": label.text}
+            for label in diagnostic.labels
+            if not label.primary
+        ],
         "notes": list(diagnostic.notes),
         "help": diagnostic.help,
         "witness": None if diagnostic.witness is None else _witness(diagnostic.witness),
@@ -94,10 +98,6 @@ def _place(span: Span) -> dict[str, Json]:
         "location": {"row": at.row, "column": at.column},
         "end_location": {"row": at.end_row, "column": at.end_column},
     }
-
-
-def _related(label: Label) -> dict[str, Json]:
-    return {"cell": place(label.span).cell, **_place(label.span), "message": label.text}
 
 
 def _fix(fix: Fix, source: Source) -> dict[str, Json]:

@@ -168,17 +168,14 @@ def _old_dim(dim: int | None, input: Tensor) -> int:
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, dim: int = -1) -> Any:
     """A differentiable draw from classes."""
-    noise = Tensor.of(-np.log(_exponential(logits)))
+    drawn = exponential(logits.array.size, logits.array.dtype, DEFAULT).reshape(logits.array.shape)
+    noise = Tensor.of(-np.log(drawn))
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft
     index = soft.array.argmax(dim)
     one = np.moveaxis(np.eye(logits.array.shape[dim], dtype=logits.array.dtype)[index], -1, dim)
     return Tensor.of(one) - soft.detach() + soft
-
-
-def _exponential(like: Tensor) -> Any:
-    return exponential(like.array.size, like.array.dtype, DEFAULT).reshape(like.array.shape)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:

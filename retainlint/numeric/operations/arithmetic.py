@@ -63,14 +63,6 @@ def _share(one: Tensor, other: Tensor, wins: Callable[..., Any]) -> Tensor:
     return Tensor.of(wins(a, b).astype(a.dtype) + (a == b).astype(a.dtype) / 2)
 
 
-def _of_base(g: Any, s: Any) -> Any:
-    return g * (s.exponent * s.self ** (s.exponent - 1)).masked_fill(s.exponent == 0, 0.0)
-
-
-def _of_exponent(g: Any, s: Any) -> Any:
-    return g * (s.result * s.self.log()).masked_fill((s.self == 0) & (s.exponent >= 0), 0.0)
-
-
 def _by_quotient(rounding: str, g: Any, s: Any) -> Any:
     return -g * div(s.self, s.other, rounding_mode=rounding)
 
@@ -123,7 +115,12 @@ pow_number: Operation = define(
     lambda x, _, power: _power(x, power),
     self=lambda g, s: nothing(g, s) if s.power == 0 else g * (s.power * s.self ** (s.power - 1)),
 )
-pow_tensor: Operation = promoted("pow_tensor", paired(_power), self=_of_base, exponent=_of_exponent)
+pow_tensor: Operation = promoted(
+    "pow_tensor",
+    paired(_power),
+    self=lambda g, s: g * (s.exponent * s.self ** (s.exponent - 1)).masked_fill(s.exponent == 0, 0.0),
+    exponent=lambda g, s: g * (s.result * s.self.log()).masked_fill((s.self == 0) & (s.exponent >= 0), 0.0),
+)
 pow_of_number: Operation = promoted(
     "rpow",
     lambda x, base: _power(np.asarray(base, x.dtype), x),

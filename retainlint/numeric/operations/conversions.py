@@ -94,12 +94,11 @@ def _logical(function: Any) -> Callable[[Any, Any], Tensor]:
 logical_and, logical_or, logical_xor = _logical(np.logical_and), _logical(np.logical_or), _logical(np.logical_xor)
 
 
-def logical_not(self: Tensor) -> Tensor:
-    return Tensor.of(np.logical_not(self.array))
+def _tested(function: Any) -> Callable[[Tensor], Tensor]:
+    return lambda self: Tensor.of(np.asarray(function(self.array)))
 
 
-def _invert(self: Tensor) -> Tensor:
-    return Tensor.of(np.invert(self.array))
+isnan, isinf, isfinite, logical_not = map(_tested, (np.isnan, np.isinf, np.isfinite, np.logical_not))
 
 
 for _names, _function in {
@@ -116,18 +115,13 @@ for _names, _function in {
     "logical_or": logical_or,
     "logical_xor": logical_xor,
     "logical_not": logical_not,
-    "__invert__ bitwise_not": _invert,
+    "__invert__ bitwise_not": _tested(np.invert),
+    "isnan": isnan,
+    "isinf": isinf,
+    "isfinite": isfinite,
 }.items():
     for _name in _names.split():
         setattr(Tensor, _name, _function)
-
-
-def _tested(function: Any) -> Callable[[Tensor], Tensor]:
-    return lambda self: Tensor.of(np.asarray(function(self.array)))
-
-
-isnan, isinf, isfinite = _tested(np.isnan), _tested(np.isinf), _tested(np.isfinite)
-Tensor.isnan, Tensor.isinf, Tensor.isfinite = isnan, isinf, isfinite  # type: ignore[attr-defined]
 
 
 @method()

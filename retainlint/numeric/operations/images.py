@@ -36,12 +36,8 @@ unshuffle_: Operation = define("pixel_shuffle", _unshuffled, self=lambda g, s: s
 nearest_: Operation = define(
     "interpolate",
     lambda x, rows, across: x[..., rows[:, None], across],
-    self=lambda g, s: _nearest_back(g, s),
+    self=lambda g, s: spread_at(g, s.shapes["self"], (..., s.rows[:, None], s.across)),
 )
-
-
-def _nearest_back(g: Any, s: Any) -> Any:
-    return spread_at(g, s.shapes["self"], (..., s.rows[:, None], s.across))
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Any:

@@ -74,10 +74,6 @@ def _bce(x: Any, y: Any) -> Any:
     return -(y * np.maximum(np.log(x), -100) + (1 - y) * np.maximum(np.log(1 - x), -100))
 
 
-def _bce_slope(x: Any, y: Any, s: Any) -> Any:
-    return (x - y) / ((1 - x) * x).clamp(min=1e-12)
-
-
 def _logits(x: Any, y: Any) -> Any:
     return np.maximum(x, 0) - x * y + np.log1p(np.exp(-np.abs(x)))
 
@@ -98,7 +94,10 @@ smooth_: Operation = pairwise(
 )
 huber_: Operation = pairwise("huber_loss", _huber, _kept(_huber_slope), _kept(lambda x, y, s: -_huber_slope(x, y, s)))
 bce_: Operation = pairwise(
-    "bce_loss", _bce, _bce_slope, lambda x, y, s: (1 - x).log().clamp(min=-100) - x.log().clamp(min=-100)
+    "bce_loss",
+    _bce,
+    lambda x, y, s: (x - y) / ((1 - x) * x).clamp(min=1e-12),
+    lambda x, y, s: (1 - x).log().clamp(min=-100) - x.log().clamp(min=-100),
 )
 logits_: Operation = pairwise("bce_logits_loss", _logits, lambda x, y, s: sigmoid(x) - y, lambda x, y, s: -x)
 

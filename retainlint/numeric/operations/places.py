@@ -34,10 +34,6 @@ def _put(base: Any, values: Any, places: Any) -> Any:
     return made
 
 
-def _index_put(x: Any, values: Any, indices: Any, accumulate: bool) -> Any:
-    return (added if accumulate else replaced)(x, values, indices)
-
-
 # Flat numbers of elements, one for each element of the result: what a view, or a change of one, comes down to.
 
 take: Operation = define(
@@ -60,7 +56,7 @@ index_: Operation = define(
 )
 index_put: Operation = define(
     "index_put",
-    _index_put,
+    lambda x, values, indices, accumulate: (added if accumulate else replaced)(x, values, indices),
     in_memory=lambda x, values, indices, accumulate: x.__setitem__(indices, values),
     self=lambda g, s: g if s.accumulate else without(g, s.indices),
     values=lambda g, s: index_(g, indices=s.indices),
