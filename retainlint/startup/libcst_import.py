@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable
-from functools import cache
 from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -34,10 +33,6 @@ _ALWAYS_RIGHT = frozenset(
     ("_BaseParenthesizedNode", "_BaseSimpleStatement", "SimpleWhitespace", "Newline", "Name", "Arg", "IndentedBlock")
 )
 """Whose way of validating a node finds nothing wrong with what was parsed."""
-
-
-LONG = 40
-"""Characters of white space that is seldom met again."""
 
 
 class _Now:
@@ -98,42 +93,14 @@ def _unopened() -> ModuleType | None:
 
 
 def parse_module(text: str) -> Module:
-    """As libcst's; the tree is only to be read, and its white space may be the same object in several places."""
+    """As libcst's; the tree is only to be read."""
     import libcst
 
-    if not _now.quick:
-        return libcst.parse_module(text)
-    kept: Any = libcst.SimpleWhitespace
-    names = vars(libcst)
-    names["SimpleWhitespace"], _now.parses = _spacing(), True
+    _now.parses = _now.quick
     try:
         return libcst.parse_module(text)
     finally:
-        names["SimpleWhitespace"], _now.parses = kept, False
-
-
-@cache
-def _spacing() -> Callable[..., Any]:
-    """What makes white space while we parse: it is nearly half of a tree's nodes, and nearly all alike."""
-    from libcst import SimpleWhitespace
-
-    spaces: dict[str, Any] = {}
-
-    class Space(SimpleWhitespace):
-        """White space that stands in several places."""
-
-        def _codegen(self, state: Any, **options: Any) -> None:
-            state.add_token(self.value)
-
-    def make(value: str) -> Any:
-        found = spaces.get(value)
-        if found is None:
-            found = Space(value)
-            if len(value) < LONG:
-                spaces[value] = found
-        return found
-
-    return make
+        _now.parses = False
 
 
 class _Late:
