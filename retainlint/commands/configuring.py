@@ -15,11 +15,7 @@ from retainlint.startup.version import __version__
 
 
 def requested(
-    values: Mapping[str, object],
-    texts: tuple[str, ...] = (),
-    *,
-    isolated: bool = False,
-    suppressions: bool = True,
+    values: Mapping[str, object], texts: tuple[str, ...] = (), *, isolated: bool = False, suppressions: bool = True
 ) -> Requested:
     """What the command line says: settings by their keys, as TOML would give them, and the texts of --config.
 

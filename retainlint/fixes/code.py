@@ -9,13 +9,14 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from retainlint.text.source import Source, Span
 
 LoopNode: TypeAlias = ast.For | ast.AsyncFor | ast.While
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+Node = TypeVar("Node", bound=ast.AST)
 
 
 class Uneditable(Exception):
@@ -108,24 +109,15 @@ class EditableCode:
 
     def expression_at(self, span: Span) -> ast.expr:
         """The expression at a span. Raises Uneditable for one of another text, and if there is none."""
-        found = self.expression(span) if span.source is self.source else None
-        if found is None:
-            raise Uneditable("no expression of this text")
-        return found
+        return _there(self.expression(span) if span.source is self.source else None, "expression")
 
     def call_at(self, span: Span) -> ast.Call:
         """The call at a span. Raises Uneditable, as do those around."""
-        found = self.call(span) if span.source is self.source else None
-        if found is None:
-            raise Uneditable("no call of this text")
-        return found
+        return _there(self.call(span) if span.source is self.source else None, "call")
 
     def statement_at(self, span: Span) -> ast.stmt:
         """The innermost statement in which a span begins."""
-        found = self.statement(span.start) if span.source is self.source else None
-        if found is None:
-            raise Uneditable("no statement of this text")
-        return found
+        return _there(self.statement(span.start) if span.source is self.source else None, "statement")
 
     def call(self, span: Span) -> ast.Call | None:
         """The call at a span."""
@@ -277,6 +269,12 @@ class EditableCode:
             elif kind.endswith("STRING_END"):
                 found.update(range(opened.pop() + 1, token.end[0] + 1))
         return found
+
+
+def _there(found: Node | None, kind: str) -> Node:
+    if found is None:
+        raise Uneditable(f"no {kind} of this text")
+    return found
 
 
 def normalized(name: str) -> str | None:

@@ -11,7 +11,7 @@ from retainlint.autograd.errors import FreedError
 from retainlint.autograd.graph import SavedTensor
 from retainlint.numeric import grad_mode
 from retainlint.numeric.backward_pass import worded
-from retainlint.numeric.tape import LEDGER, OBSERVERS, Grads, Meta, Saved, Step, alias, changed, needing, saved_slot
+from retainlint.numeric.tape import LEDGER, Grads, Meta, Saved, Step, alias, changed, needing, recorded, saved_slot
 from retainlint.numeric.tensor import Tensor
 from retainlint.numeric.views import as_view, check_change, rebase
 
@@ -110,23 +110,16 @@ class Function:
     def _record(
         cls, context: Context, tensors: list[Tensor | None], needs: list[bool], outputs: list[Any]
     ) -> list[Any]:
-        edges = tuple(t.edge() if need and t is not None else None for t, need in zip(tensors, needs))
-        wanted = tuple(Meta.of(t) if need and t is not None else None for t, need in zip(tensors, needs))
+        edges = [t.edge() if need and t is not None else None for t, need in zip(tensors, needs)]
+        wanted = [Meta.of(t) if need and t is not None else None for t, need in zip(tensors, needs)]
         fresh = [_as_output(context, tensors, output) for output in outputs]
         slots = tuple(_slot(context, i, t, outputs) for i, t in enumerate(context.to_save) if t is not None)
         known = [output for output in fresh if isinstance(output, Tensor)]
-        step = Step(
-            f"{cls.__name__}Backward",
-            slots,
-            edges,
-            LEDGER.next_order(),
-            pullback=lambda saved, grads: cls._pull(context, tensors, grads),
-            saved_numbers=context,
-            wanted=wanted,
-            outputs=tuple(Meta.of(output) for output in known),
-        )
-        context.step = step
-        OBSERVERS[-1].built(step)
+
+        def pull(saved: Saved, grads: list[Tensor | None]) -> Grads:
+            return cls._pull(context, tensors, grads)
+
+        step = context.step = recorded(f"{cls.__name__}Backward", slots, edges, pull, context, wanted, known)
         for number, output in enumerate(fresh):
             if (
                 isinstance(output, Tensor)

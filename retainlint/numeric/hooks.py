@@ -46,11 +46,7 @@ def _listed(hooks: list[Any], hook: Any, at: int | None = None) -> Handle:
 
 @method()
 def backward(
-    self: Tensor,
-    gradient: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Any = None,
+    self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
     backward_pass.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 

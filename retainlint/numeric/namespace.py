@@ -28,17 +28,7 @@ from retainlint.numeric import (
 )
 from retainlint.numeric.lacking import LackingModule, LackingName
 from retainlint.numeric.layout import Size
-from retainlint.numeric.nn import (
-    attention,
-    calling,
-    containers,
-    functional,
-    init,
-    layers,
-    module,
-    recurrent,
-    weights,
-)
+from retainlint.numeric.nn import attention, calling, containers, functional, init, layers, module, recurrent, weights
 from retainlint.numeric.operations import (
     arithmetic,
     conversions,
@@ -271,33 +261,31 @@ def _top() -> dict[str, Any]:
         "__version__": VERSION,
         "Size": Size,
         "Tensor": Tensor,
-        "absolute": elementwise.abs,
         "autocast": Ignored,
-        "clip": elementwise.clamp,
-        "concat": pieces.cat,
-        "concatenate": pieces.cat,
         "contiguous_format": "torch.contiguous_format",
         "default_generator": random.DEFAULT,
         "device": dtypes.device,
-        "divide": arithmetic.div,
         "dtype": dtypes.dtype,
         "finfo": _Finfo,
         "get_default_dtype": dtypes.default,
         "get_num_threads": lambda: 1,
         "is_tensor": lambda value: isinstance(value, Tensor),
-        "multiply": arithmetic.mul,
-        "negative": arithmetic.neg,
         "newaxis": None,
         "preserve_format": "torch.preserve_format",
         "result_type": lambda a, b: dtypes.promote(a.dtype, b.dtype),
         "set_default_dtype": dtypes.set_default,
         "set_num_threads": lambda count: None,
         "strided": "torch.strided",
-        "subtract": arithmetic.sub,
-        "true_divide": arithmetic.true_divide,
         "use_deterministic_algorithms": _nothing,
     }
-    return contents
+    return contents | {other: contents[name] for other, name in _OTHER_NAMES.items()}
+
+
+_OTHER_NAMES = dict(
+    pair.split("=")
+    for pair in "absolute=abs clip=clamp concat=cat concatenate=cat divide=div multiply=mul negative=neg subtract=sub".split()
+)
+"""Of functions that torch has twice."""
 
 
 def build() -> dict[str, FaceModule]:

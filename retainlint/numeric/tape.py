@@ -100,6 +100,22 @@ class Step(Node):
         return [fit(grad, meta, self.op) for grad, meta in zip(found, self.wanted, strict=True)]
 
 
+def recorded(
+    op: str,
+    saved: Sequence[SavedTensor],
+    edges: Sequence[Edge | None],
+    pullback: Pullback,
+    numbers: Saved,
+    wanted: Sequence[Meta | None],
+    outputs: Sequence[Tensor],
+) -> Step:
+    """A new node, which is told of."""
+    shapes = tuple(map(Meta.of, outputs))
+    step = Step(op, tuple(saved), tuple(edges), LEDGER.next_order(), None, pullback, numbers, tuple(wanted), shapes)
+    OBSERVERS[-1].built(step)
+    return step
+
+
 def fit(grad: Tensor | None, meta: Meta | None, op: str) -> Tensor | None:
     """Sum a gradient to its input's shape, and cast it to its dtype."""
     if grad is None or meta is None:
@@ -169,20 +185,9 @@ class Recording:
         saved = Saved(dict(self.held), params, shapes)
         saved.needs = dict(zip(self.row.inputs, self.reached))
         slots = list(self._with_result(saved, results[0]))
-        step = Step(
-            op,
-            tuple(slots),
-            tuple(self.edges),
-            LEDGER.next_order(),
-            pullback=pullback,
-            saved_numbers=saved,
-            wanted=self.wanted,
-            outputs=tuple(Meta.of(result) for result in results),
-        )
+        step = recorded(op, slots, self.edges, pullback, saved, self.wanted, results)
         if "result" in saved.held:
-            held = saved.held["result"]
-            held.node = step
-        OBSERVERS[-1].built(step)
+            saved.held["result"].node = step
         return step
 
     def _with_result(self, saved: Saved, result: Tensor) -> Iterator[SavedTensor]:

@@ -9,7 +9,7 @@ from retainlint.autograd.graph import SavedTensor
 from retainlint.numeric import grad_mode
 from retainlint.numeric.dtypes import Array
 from retainlint.numeric.layout import element_numbers, overlaps
-from retainlint.numeric.tape import LEDGER, OBSERVERS, Grads, Meta, Saved, Step
+from retainlint.numeric.tape import LEDGER, Grads, Meta, Saved, Step, recorded
 from retainlint.numeric.tensor import Tensor, method
 
 
@@ -76,19 +76,11 @@ def rebase(tensor: Tensor, step: Step) -> None:
         "places": element_numbers(base.array, tensor.array),
         "overlapping": edge is not None and overlaps(tensor.array),
     }
-    chain = Step(
-        "CopySlices",
-        (SavedTensor("function"), *held),
-        (edge, *step.next[1:]),
-        LEDGER.next_order(),
-        pullback=_through_slice,
-        saved_numbers=Saved({}, numbers, {}),
-        wanted=(Meta.of(base), *step.wanted[1:]),
-        outputs=(Meta.of(base),),
-    )
+    slots, edges = (SavedTensor("function"), *held), (edge, *step.next[1:])
+    wanted = (Meta.of(base), *step.wanted[1:])
+    chain = recorded("CopySlices", slots, edges, _through_slice, Saved({}, numbers, {}), wanted, [base])
     _move_retained(base, chain)
     base.node, base.output = chain, 0
-    OBSERVERS[-1].built(chain)
     tensor._refresh()
 
 
@@ -102,19 +94,11 @@ def _refresh(view: Tensor) -> None:
     _refuse_origin(view, by_base=True)
     view.seen = now
     places = element_numbers(view.base.array, view.array)
-    node = Step(
-        "AsStridedBackward0",
-        (),
-        (view.base.edge(),),  # None where the base was detached: then the view's own graph is lost too
-        LEDGER.next_order(),
-        pullback=_scatter,
-        saved_numbers=Saved({}, {"places": places}, {"self": view.base.array.shape}),
-        wanted=(Meta.of(view.base),),
-        outputs=(Meta.of(view),),
-    )
+    numbers = Saved({}, {"places": places}, {"self": view.base.array.shape})
+    edge = view.base.edge()  # None where the base was detached: then the view's own graph is lost too
+    node = recorded("AsStridedBackward0", (), [edge], _scatter, numbers, [Meta.of(view.base)], [view])
     _move_retained(view, node)
     view.node, view.output = node, 0
-    OBSERVERS[-1].built(node)
 
 
 def _move_retained(tensor: Tensor, step: Step) -> None:

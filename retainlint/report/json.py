@@ -73,22 +73,9 @@ def entry(diagnostic: Diagnostic, run: Run) -> dict[str, Json]:
 
 def _unknown(gap: Gap) -> dict[str, Json]:
     """What couldn't be followed: no rule's finding, so without a code."""
-    return {
-        "cell": place(gap.span).cell,
-        "code": None,
-        "name": "not-followed",
-        "severity": "note",
-        "message": gap.reason,
-        **_place(gap.span),
-        "fix": None,
-        "noqa_row": None,
-        "url": None,
-        "label": "",
-        "related": [],
-        "notes": [],
-        "help": "",
-        "witness": None,
-    }
+    named: dict[str, Json] = {"code": None, "name": "not-followed", "severity": "note", "message": gap.reason}
+    nothing: dict[str, Json] = {"fix": None, "noqa_row": None, "url": None, "label": "", "related": [], "notes": []}
+    return {"cell": place(gap.span).cell, **named, **_place(gap.span), **nothing, "help": "", "witness": None}
 
 
 def _place(span: Span) -> dict[str, Json]:

@@ -13,14 +13,7 @@ _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _COMMAND = r"(?i)#(?=\[|vso\[)"
 """In `##[error]` and `##vso[task...]`, which the logs of build servers act on wherever they stand, the second sign."""
 
-_SGR = {
-    "error": "1;31",
-    "warning": "1;33",
-    "secondary": "1;34",
-    "gutter": "1;34",
-    "strong": "1",
-    "good": "1;32",
-}
+_SGR = {"error": "1;31", "warning": "1;33", "secondary": "1;34", "gutter": "1;34", "strong": "1", "good": "1;32"}
 
 
 class Style:

@@ -84,10 +84,7 @@ def _kept(slope: Formula) -> Formula:
 
 
 mse_: Operation = pairwise(
-    "mse_loss",
-    lambda x, y: (x - y) ** 2,
-    _kept(lambda x, y, s: (x - y) * 2),
-    _kept(lambda x, y, s: (x - y) * -2),
+    "mse_loss", lambda x, y: (x - y) ** 2, _kept(lambda x, y, s: (x - y) * 2), _kept(lambda x, y, s: (x - y) * -2)
 )
 smooth_: Operation = pairwise(
     "smooth_l1_loss", _smooth, _kept(_smooth_slope), _kept(lambda x, y, s: -_smooth_slope(x, y, s))

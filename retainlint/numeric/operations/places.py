@@ -37,9 +37,7 @@ def _put(base: Any, values: Any, places: Any) -> Any:
 # Flat numbers of elements, one for each element of the result: what a view, or a change of one, comes down to.
 
 take: Operation = define(
-    "as_strided",
-    lambda x, places: x.reshape(-1)[places],
-    self=lambda g, s: g._at_numbers(s.shapes["self"], s.places),
+    "as_strided", lambda x, places: x.reshape(-1)[places], self=lambda g, s: g._at_numbers(s.shapes["self"], s.places)
 )
 put: Operation = define(
     "as_strided_scatter",

@@ -80,26 +80,10 @@ mm: Operation = define(
     mat2=lambda g, s: t(mm(t(g), s.self)) if "mat2" in s.columns else mm(t(s.self), g),
     methods="mm",
 )
-mv: Operation = define(
-    "mv",
-    _mv,
-    self=lambda g, s: outer(g, s.vec),
-    vec=lambda g, s: mv(t(s.self), g),
-    methods="mv",
-)
-dot: Operation = define(
-    "dot",
-    _dot,
-    self=lambda g, s: g * s.tensor,
-    tensor=lambda g, s: g * s.self,
-    methods="dot",
-)
+mv: Operation = define("mv", _mv, self=lambda g, s: outer(g, s.vec), vec=lambda g, s: mv(t(s.self), g), methods="mv")
+dot: Operation = define("dot", _dot, self=lambda g, s: g * s.tensor, tensor=lambda g, s: g * s.self, methods="dot")
 bmm: Operation = define(
-    "bmm",
-    _bmm,
-    self=lambda g, s: bmm(g, _t(s.mat2)),
-    mat2=lambda g, s: bmm(_t(s.self), g),
-    methods="bmm",
+    "bmm", _bmm, self=lambda g, s: bmm(g, _t(s.mat2)), mat2=lambda g, s: bmm(_t(s.self), g), methods="bmm"
 )
 addmm: Operation = define(
     "addmm",
@@ -313,10 +297,7 @@ def _solve_self(g: Any, s: Any) -> Any:
 
 cholesky_: Operation = define("cholesky", _cholesky, self=_cholesky_back)
 inverse: Operation = define(
-    "inverse",
-    _inverse,
-    self=lambda g, s: -matmul(_t(s.result), matmul(g, _t(s.result))),
-    methods="inverse",
+    "inverse", _inverse, self=lambda g, s: -matmul(_t(s.result), matmul(g, _t(s.result))), methods="inverse"
 )
 solve_: Operation = define(
     "solve",

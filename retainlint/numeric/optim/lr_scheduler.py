@@ -111,12 +111,7 @@ ConstantLR = _schedule(
     total_iters=5,
 )
 LinearLR = _schedule(
-    "LinearLR",
-    "A rate that grows, or falls, on a line.",
-    _on_a_line,
-    start_factor=1 / 3,
-    end_factor=1.0,
-    total_iters=5,
+    "LinearLR", "A rate that grows, or falls, on a line.", _on_a_line, start_factor=1 / 3, end_factor=1.0, total_iters=5
 )
 CosineAnnealingLR = _schedule(
     "CosineAnnealingLR",
