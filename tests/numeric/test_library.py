@@ -37,6 +37,7 @@ SCHEDULES = (
     "S.StepLR(o, 3)", "S.MultiStepLR(o, [2, 5])", "S.ExponentialLR(o, 0.9)", "S.ConstantLR(o)", "S.LinearLR(o)",
     "S.CosineAnnealingLR(o, 5)", "S.CosineAnnealingWarmRestarts(o, 3)", "S.PolynomialLR(o)",
     "S.LambdaLR(o, lambda e: 0.9**e)", "S.MultiplicativeLR(o, lambda e: 0.9)", "S.OneCycleLR(o, 1.0, total_steps=10)",
+    "S.SequentialLR(o, [S.ConstantLR(o, 0.1), S.ExponentialLR(o, 0.9)], [4])",
 )  # fmt: skip
 LOSSES = (
     "mse_loss(a, b, None, None, 'sum')", "mse_loss(a, b, False)", "smooth_l1_loss(a, b, None, None, 'sum', 0.1)",

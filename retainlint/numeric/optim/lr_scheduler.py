@@ -64,6 +64,15 @@ class _Schedule(LRScheduler):
     def get_lr(self) -> list[Any]:
         return [self.rate(base, group["lr"]) for base, group in zip(self.base_lrs, self.optimizer.param_groups)]
 
+    def step(self, epoch: int | None = None) -> None:
+        """To the next epoch; to one that is given, by way of all before it, from the first rates."""
+        if epoch is not None:
+            for group, base in zip(self.optimizer.param_groups, self.base_lrs):
+                group["lr"] = base
+            for earlier in range(epoch):
+                super().step(earlier)
+        super().step(epoch)
+
 
 def _schedule(name: str, doc: str, rate: Callable[[Any, Any, Any], Any], **options: Any) -> type[_Schedule]:
     return type(name, (_Schedule,), {"__doc__": doc, "rate": rate, "options": options})
