@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
-from typing import Any, TypeAlias
+from typing import Any, Concatenate, ParamSpec, TypeAlias
 
 import libcst as cst
 
@@ -16,6 +16,8 @@ from retainlint.lowering.positions import Offsets
 from retainlint.lowering.scopes import SEERS, Names
 from retainlint.startup.records import record
 from retainlint.text.source import Source, Span
+
+Rest = ParamSpec("Rest")
 
 Value: TypeAlias = "Callable[[Builder, Any], Register]"
 """Lowers one class of expression nodes: emits its instructions, gives the register that holds its value."""
@@ -74,6 +76,18 @@ class Builder:
     def emit(self, instr: Instr) -> None:
         self.out.append(instr)
 
+    def put(
+        self,
+        kind: Callable[Concatenate[Span, Register, Rest], Instr],
+        span: Span,
+        *rest: Rest.args,
+        **named: Rest.kwargs,
+    ) -> Register:
+        """Add an instruction that computes something: the register that will hold it."""
+        dst = self.fresh()
+        self.out.append(kind(span, dst, *rest, **named))
+        return dst
+
     @contextmanager
     def block(self) -> Iterator[list[Instr]]:
         """A block of its own for the instructions added inside the `with`."""
@@ -116,15 +130,10 @@ class Builder:
         return lower(self, node)
 
     def const(self, span: Span, value: Literal) -> Register:
-        dst = self.fresh()
-        self.out.append(Const(span, dst, value))
-        return dst
+        return self.put(Const, span, value)
 
     def build(self, span: Span, kind: Kind, items: Iterable[Item], texts: tuple[str, ...] = ()) -> Register:
-        built = tuple(items)  # whose own instructions come first
-        dst = self.fresh()
-        self.out.append(Build(span, dst, kind, built, texts))
-        return dst
+        return self.put(Build, span, kind, tuple(items), texts)  # whose own instructions come first
 
     def opaque(self, span: Span, reason: str, dst: Register | None = None) -> None:
         """What ir can't say."""
@@ -144,9 +153,7 @@ class Builder:
         name, scope = self.names.resolve(name)
         if scope is Scope.GLOBAL and name in SEERS and not _asks_one(span, name):
             self.names.read_unspelled()
-        dst = self.fresh()
-        self.out.append(Load(span, dst, name, scope))
-        return dst
+        return self.put(Load, span, name, scope)
 
     def store(self, span: Span, name: str, src: Register) -> None:
         name, scope = self.names.resolve(name)

@@ -81,18 +81,11 @@ def _container(kind: ir.Kind) -> Value:
 
 
 def _unary(b: Builder, node: cst.UnaryOperation) -> ir.Register:
-    operand = b.value(node.expression)
-    dst = b.fresh()
-    b.emit(ir.Unary(b.span(node), dst, _UNARY[type(node.operator)], operand))
-    return dst
+    return b.put(ir.Unary, b.span(node), _UNARY[type(node.operator)], b.value(node.expression))
 
 
 def _binary(b: Builder, node: cst.BinaryOperation) -> ir.Register:
-    left = b.value(node.left)
-    right = b.value(node.right)
-    dst = b.fresh()
-    b.emit(ir.Binary(b.span(node), dst, BINARY[type(node.operator)], left, right))
-    return dst
+    return b.put(ir.Binary, b.span(node), BINARY[type(node.operator)], b.value(node.left), b.value(node.right))
 
 
 def _boolean(b: Builder, node: cst.BooleanOperation) -> ir.Register:
@@ -101,8 +94,7 @@ def _boolean(b: Builder, node: cst.BooleanOperation) -> ir.Register:
     with b.block() as decided:
         b.emit(ir.Move(span, dst, left))
     with b.block() as other:
-        right = b.value(node.right)
-        b.emit(ir.Move(b.span(node.right), dst, right))
+        b.emit(ir.Move(b.span(node.right), dst, b.value(node.right)))
     then, orelse = (other, decided) if isinstance(node.operator, cst.And) else (decided, other)
     b.emit(ir.If(span, left, tuple(then), tuple(orelse)))
     return dst
@@ -111,11 +103,9 @@ def _boolean(b: Builder, node: cst.BooleanOperation) -> ir.Register:
 def _conditional(b: Builder, node: cst.IfExp) -> ir.Register:
     cond, dst = b.value(node.test), b.fresh()
     with b.block() as then:
-        src = b.value(node.body)
-        b.emit(ir.Move(b.span(node.body), dst, src))
+        b.emit(ir.Move(b.span(node.body), dst, b.value(node.body)))
     with b.block() as orelse:
-        src = b.value(node.orelse)
-        b.emit(ir.Move(b.span(node.orelse), dst, src))
+        b.emit(ir.Move(b.span(node.orelse), dst, b.value(node.orelse)))
     b.emit(ir.If(b.span(node.test), cond, tuple(then), tuple(orelse)))
     return dst
 
@@ -128,10 +118,7 @@ def _comparison(b: Builder, node: cst.Comparison) -> ir.Register:
 
 
 def _compare(b: Builder, span: Span, left: ir.Register, target: cst.ComparisonTarget) -> ir.Register:
-    right = b.value(target.comparator)
-    dst = b.fresh()
-    b.emit(ir.Compare(span, dst, _COMPARE[type(target.operator)], left, right))
-    return dst
+    return b.put(ir.Compare, span, _COMPARE[type(target.operator)], left, b.value(target.comparator))
 
 
 def _chain(
@@ -167,18 +154,11 @@ def _walrus(b: Builder, node: cst.NamedExpr) -> ir.Register:
 
 
 def _attribute(b: Builder, node: cst.Attribute) -> ir.Register:
-    obj = b.value(node.value)
-    dst = b.fresh()
-    b.emit(ir.GetAttr(b.span(node), dst, obj, b.names.spelled(node.attr.value)))
-    return dst
+    return b.put(ir.GetAttr, b.span(node), b.value(node.value), b.names.spelled(node.attr.value))
 
 
 def _subscript(b: Builder, node: cst.Subscript) -> ir.Register:
-    obj = b.value(node.value)
-    index = index_of(b, node)
-    dst = b.fresh()
-    b.emit(ir.GetItem(b.span(node), dst, obj, index))
-    return dst
+    return b.put(ir.GetItem, b.span(node), b.value(node.value), index_of(b, node))
 
 
 def index_of(b: Builder, node: cst.Subscript) -> ir.Register:
@@ -204,11 +184,7 @@ def _index(b: Builder, element: cst.SubscriptElement) -> ir.Item:
 
 
 def _call(b: Builder, node: cst.Call) -> ir.Register:
-    func = b.value(node.func)
-    args = arguments(b, node.args)
-    dst = b.fresh()
-    b.emit(ir.Call(b.span(node), dst, func, args))
-    return dst
+    return b.put(ir.Call, b.span(node), b.value(node.func), arguments(b, node.args))
 
 
 def arguments(b: Builder, args: Sequence[cst.Arg]) -> tuple[ir.Arg, ...]:
@@ -227,10 +203,7 @@ def arguments(b: Builder, args: Sequence[cst.Arg]) -> tuple[ir.Arg, ...]:
 
 
 def _await(b: Builder, node: cst.Await) -> ir.Register:
-    src = b.value(node.expression)
-    dst = b.fresh()
-    b.emit(ir.Await(b.span(node), dst, src))
-    return dst
+    return b.put(ir.Await, b.span(node), b.value(node.expression))
 
 
 def _yield(b: Builder, node: cst.Yield) -> ir.Register:
@@ -239,9 +212,7 @@ def _yield(b: Builder, node: cst.Yield) -> ir.Register:
         src = b.value(node.value.item)
     else:
         src = b.const(b.span(node), None) if node.value is None else b.value(node.value)
-    dst = b.fresh()
-    b.emit(ir.Yield(b.span(node), dst, src, isinstance(node.value, cst.From)))
-    return dst
+    return b.put(ir.Yield, b.span(node), src, isinstance(node.value, cst.From))
 
 
 VALUES: dict[type[cst.CSTNode], Value] = {

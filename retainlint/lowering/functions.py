@@ -27,8 +27,7 @@ def _function(b: Builder, node: cst.FunctionDef) -> None:
     head = ir.Head(name, _qualname(b, name), span, extent, body or extent, params, is_async, b.names.private or "")
     code = _later(b.unit, head) if body is not None else _code(b.unit, b.names, node.body, head)
     _leave_type_parameters(b, node.type_parameters)
-    dst = b.fresh()
-    b.emit(ir.MakeFunction(span, dst, code))
+    dst = b.put(ir.MakeFunction, span, code)
     _bind(b, span, name, decorators, dst)
 
 
@@ -80,9 +79,7 @@ def _lambda(b: Builder, node: cst.Lambda) -> ir.Register:
     inner = _inside(b, Names(Holder.FUNCTION, Bindings(bound), b.names), "<lambda>")
     value = inner.value(node.body)
     inner.emit(ir.Return(inner.span(node.body), value))
-    dst = b.fresh()
-    b.emit(ir.MakeFunction(span, dst, finish(inner, "<lambda>", span, (span.start, span.end), params)))
-    return dst
+    return b.put(ir.MakeFunction, span, finish(inner, "<lambda>", span, (span.start, span.end), params))
 
 
 def _class(b: Builder, node: cst.ClassDef) -> None:
@@ -96,8 +93,7 @@ def _class(b: Builder, node: cst.ClassDef) -> None:
     inner.run(node.body)
     code = finish(inner, name, span, (start, end))
     _leave_type_parameters(b, node.type_parameters)
-    dst = b.fresh()
-    b.emit(ir.MakeClass(span, dst, code, bases))
+    dst = b.put(ir.MakeClass, span, code, bases)
     _bind(b, span, name, decorators, dst)
 
 
@@ -146,8 +142,7 @@ def _bind(
 ) -> None:
     """Apply decorators, the last one first, and store what comes out."""
     for place, decorator in reversed(decorators):
-        dst = b.fresh()
-        b.emit(ir.Decorate(place, dst, decorator, target))
+        dst = b.put(ir.Decorate, place, decorator, target)
         target = dst
     b.store(span, name, target)
 
@@ -193,8 +188,7 @@ def _enter_type_parameters(b: Builder, params: cst.TypeParameters | None) -> Non
 
 def _make_type(b: Builder, name: cst.Name) -> None:
     """Bind a name to a type; its bound, default or value are computed by those who ask for them, and nobody does."""
-    dst = b.fresh()
-    b.emit(ir.MakeType(b.span(name), dst, name.value))
+    dst = b.put(ir.MakeType, b.span(name), name.value)
     b.store(b.span(name), name.value, dst)
 
 

@@ -36,15 +36,11 @@ def all_of(b: Builder, span: Span, tests: Sequence[Test]) -> ir.Register | None:
 
 
 def compared(b: Builder, span: Span, op: str, left: ir.Register, right: ir.Register) -> ir.Register:
-    dst = b.fresh()
-    b.emit(ir.Compare(span, dst, op, left, right))
-    return dst
+    return b.put(ir.Compare, span, op, left, right)
 
 
 def builtin(b: Builder, span: Span, name: str) -> ir.Register:
-    dst = b.fresh()
-    b.emit(ir.Load(span, dst, name, ir.Scope.GLOBAL))
-    return dst
+    return b.put(ir.Load, span, name, ir.Scope.GLOBAL)
 
 
 def called(b: Builder, span: Span, name: str, *args: ir.Register) -> ir.Register:
@@ -58,9 +54,7 @@ def is_instance(b: Builder, span: Span, subject: ir.Register, cls: ir.Register) 
 
 
 def imported(b: Builder, span: Span, module: str, name: str) -> ir.Register:
-    dst = b.fresh()
-    b.emit(ir.Import(span, dst, module, name))
-    return dst
+    return b.put(ir.Import, span, module, name)
 
 
 _SELF_MATCHING = frozenset("bool bytearray bytes dict float frozenset int list set str tuple".split())
@@ -198,8 +192,7 @@ def _sequence(case: _Case, node: cst.MatchList | cst.MatchTuple, subject: ir.Reg
 
     def is_no_text() -> ir.Register:
         texts = [ir.Item(builtin(b, span, name)) for name in ("str", "bytes", "bytearray")]
-        kinds = b.fresh()
-        b.emit(ir.Build(span, kinds, ir.Kind.TUPLE, tuple(texts)))
+        kinds = b.put(ir.Build, span, ir.Kind.TUPLE, tuple(texts))
         return compared(b, span, "is", is_instance(b, span, subject, kinds), b.const(span, False))
 
     def is_long_enough() -> ir.Register:
@@ -239,8 +232,7 @@ def _mapping(case: _Case, node: cst.MatchMapping, subject: ir.Register) -> ir.Re
             return compared(b, b.span(element), "in", keys[-1], subject)
 
         def value_matches() -> ir.Register | None:
-            value = b.fresh()
-            b.emit(ir.GetItem(b.span(element), value, subject, keys[-1]))
+            value = b.put(ir.GetItem, b.span(element), subject, keys[-1])
             return _pattern(case, element.pattern, value)
 
         return lambda: all_of(b, b.span(element), [has_key, value_matches])

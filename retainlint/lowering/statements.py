@@ -21,12 +21,9 @@ def assign(b: Builder, target: cst.CSTNode, src: ir.Register) -> None:
     if isinstance(target, cst.Name):
         b.store(b.span(target), target.value, src)
     elif isinstance(target, cst.Attribute):
-        obj = b.value(target.value)
-        b.emit(ir.SetAttr(b.span(target), obj, b.names.spelled(target.attr.value), src))
+        b.emit(ir.SetAttr(b.span(target), b.value(target.value), b.names.spelled(target.attr.value), src))
     elif isinstance(target, cst.Subscript):
-        obj = b.value(target.value)
-        index = index_of(b, target)
-        b.emit(ir.SetItem(b.span(target), obj, index, src))
+        b.emit(ir.SetItem(b.span(target), b.value(target.value), index_of(b, target), src))
     elif isinstance(target, (cst.Tuple, cst.List)):
         _unpack(b, target, target.elements, src)
     else:
@@ -47,12 +44,9 @@ def delete(b: Builder, target: cst.CSTNode) -> None:
         name, scope = b.names.resolve(target.value)
         b.emit(ir.Delete(b.span(target), name, scope))
     elif isinstance(target, cst.Attribute):
-        obj = b.value(target.value)
-        b.emit(ir.DelAttr(b.span(target), obj, b.names.spelled(target.attr.value)))
+        b.emit(ir.DelAttr(b.span(target), b.value(target.value), b.names.spelled(target.attr.value)))
     elif isinstance(target, cst.Subscript):
-        obj = b.value(target.value)
-        index = index_of(b, target)
-        b.emit(ir.DelItem(b.span(target), obj, index))
+        b.emit(ir.DelItem(b.span(target), b.value(target.value), index_of(b, target)))
     elif isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             delete(b, element.value)
@@ -189,10 +183,7 @@ def _augmented(b: Builder, node: cst.AugAssign) -> None:
     target, span = node.target, b.span(node.target)
 
     def computed(left: ir.Register) -> ir.Register:
-        right = b.value(node.value)
-        dst = b.fresh()
-        b.emit(ir.Binary(b.span(node), dst, _IN_PLACE[type(node.operator)], left, right, in_place=True))
-        return dst
+        return b.put(ir.Binary, b.span(node), _IN_PLACE[type(node.operator)], left, b.value(node.value), in_place=True)
 
     if isinstance(target, cst.Name):
         b.store(span, target.value, computed(b.value(target)))
@@ -232,8 +223,7 @@ def _assert(b: Builder, node: cst.Assert) -> None:
     with b.block() as failed:
         error = b.load(span, "AssertionError")
         args = () if node.msg is None else (ir.Arg(b.value(node.msg), span=b.span(node.msg)),)
-        dst = b.fresh()
-        b.emit(ir.Call(span, dst, error, args))
+        dst = b.put(ir.Call, span, error, args)
         b.emit(ir.Raise(span, dst))
     b.emit(ir.If(b.span(node.test), cond, (), tuple(failed)))
 
