@@ -1,5 +1,7 @@
-"""`retainlint explain`: what a rule finds, why that fails, and how it is cured, with its examples; `retainlint rules`; and both as
-Markdown for the documentation."""
+"""`retainlint explain`: what a rule finds, why that fails, and how it is cured, with its examples; `retainlint rules`.
+
+Both are Markdown too, for the documentation.
+"""
 
 from __future__ import annotations
 

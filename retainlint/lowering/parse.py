@@ -68,13 +68,7 @@ def parse(source: Source) -> Tree:
     if (null := text.find("\0")) >= 0:
         raise LoweringError(source, "the source contains a null byte", null)
     text, module = _module(source, text, 0)
-    offsets, length = measure(module)
-    if length == len(text):
-        return Tree(module, offsets)
-    aligned = align(module, text)
-    if aligned is None:
-        raise LoweringError(source, _NOT_GIVEN_BACK, 0)
-    return Tree(module, aligned)
+    return _placed(source, module, text, 0, 0)
 
 
 def parse_around(source: Source, aside: Mapping[int, int], first: int = 0, last: int | None = None) -> Tree | None:
@@ -101,13 +95,7 @@ def parse_around(source: Source, aside: Mapping[int, int], first: int = 0, last:
 def parse_rows(source: Source, first: int, last: int) -> Tree:
     """The tree of the rows between two offsets. Raises LoweringError where they can't be read safely."""
     text, module = _module(source, source.text[first:last], first)
-    offsets, end = measure(module, first)
-    if end == last:
-        return Tree(module, offsets)
-    aligned = align(module, text)
-    if aligned is None:
-        raise LoweringError(source, _NOT_GIVEN_BACK, first)
-    return Tree(module, {node: (first + start, first + end) for node, (start, end) in aligned.items()})
+    return _placed(source, module, text, first, first)
 
 
 def parse_body(source: Source, start: int, end: int) -> Tree:
@@ -118,8 +106,13 @@ def parse_body(source: Source, start: int, end: int) -> Tree:
     row = source.row_starts[source.place(start)[0] - 1]
     at = row - len(_HOLD)
     text, module = _module(source, _HOLD + source.text[row:end], at)
-    offsets, there = measure(module, at)
-    if there == end:
+    return _placed(source, module, text, at, start)
+
+
+def _placed(source: Source, module: cst.Module, text: str, at: int, start: int) -> Tree:
+    """The tree of a text that stands at an offset of the source, or of what comes of it from `start` on."""
+    offsets, end = measure(module, at)
+    if end == at + len(text):
         return Tree(module, offsets)
     aligned = align(module, text)
     if aligned is None:
