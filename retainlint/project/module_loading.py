@@ -26,6 +26,8 @@ SMALL = 5_000
 """Bytes of an `__init__.py` that does little but import."""
 
 _REGISTERS = re.compile(rb"^(?:@[\w.]*regist|[\w.]*register\w*\()", re.MULTILINE | re.IGNORECASE)
+_ENTERS = re.compile(rb"^[\w.]*[A-Z][\w.]*(?:\[[^\]\n]+\] *= *[\w.]+ *$|\.update\()", re.MULTILINE)
+"""`MODELS["name"] = Model`, or `MODELS.update(...)`."""
 
 Altered: TypeAlias = "frozenset[tuple[str, str]] | None"
 """Places of modules and names in them; None for anything."""
@@ -71,7 +73,8 @@ class Project:
         if place not in self._registering:
             text = self._text(place) or b""
             small = place.endswith("__init__.py") and len(text) < SMALL and b"import" in text
-            self._registering[place] = small or (b"regist" in text.lower() and _REGISTERS.search(text) is not None)
+            named = b"regist" in text.lower() and _REGISTERS.search(text) is not None
+            self._registering[place] = small or named or _ENTERS.search(text) is not None
         return self._registering[place]
 
     def alters(self, importer: Source, use: Use) -> Altered:

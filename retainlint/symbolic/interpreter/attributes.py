@@ -44,6 +44,8 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         return _of_instance(machine, state, obj, held, name, span)
     if isinstance(held, UnknownObj):
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
+    if isinstance(obj, Closure | Wrapped) and (kept := _of_function(state, obj, name)) is not None:
+        return [(state, kept)]
     if isinstance(obj, External):
         found = Const(obj.path.rpartition(".")[2]) if name == "__name__" else dispatch.member(obj.path, name)
         return [(state, found)]
@@ -79,6 +81,19 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
     return [(state, dispatch.attribute(machine, state, obj, name, span))]
 
 
+def _home(func: Value, name: str) -> tuple[int, str] | None:
+    """Where an attribute of a function lies: in the frame that made it, under the names of both."""
+    while isinstance(func, Wrapped):
+        func = func.func
+    return (func.frame, f"{func.code.name}.{name}") if isinstance(func, Closure) else None
+
+
+def _of_function(state: State, func: Value, name: str) -> Value | None:
+    """An attribute that the program has set on a function."""
+    home = _home(func, name)
+    return state.frames[home[0]].names.get(home[1]) if home is not None and home[0] in state.frames else None
+
+
 def _lacks(state: State, obj: Value, name: str) -> bool:
     """Whether it is sure that Python finds no such attribute: that of a tensor on None, a number, a tuple, a list."""
     if isinstance(obj, Const):
@@ -108,6 +123,8 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
         return [(state, Method(content, name))]
     if is_module(state, obj) and dispatch.is_module_method(name):
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
+    if dispatch.is_optimizer_method(state, obj, name):
+        return [(state, Method(obj, name))]
     if dispatch.is_inherited(name) or dispatch.is_trainer(state, obj, name):
         return [(state, Method(obj, name))]
     getter = find(state, obj, "__getattr__")
@@ -169,6 +186,9 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
         module_bodies.assign(machine, state, obj, name, value, span)
         return [state]
     held = state.get(obj)
+    if (home := _home(obj, name)) is not None and home[0] in state.frames:
+        state.writable(home[0]).names[home[1]] = value
+        return [state]
     assert held is None or isinstance(obj, Ref)
     match held:
         case Instance():

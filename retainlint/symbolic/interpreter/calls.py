@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from retainlint import ir
-from retainlint.symbolic.interpreter import attributes
+from retainlint.symbolic.interpreter import attributes, module_bodies
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
-from retainlint.symbolic.models.python import dataclasses, iteration
+from retainlint.symbolic.models.python import dataclasses, iteration, options
 from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.unknown import objects, weights
+from retainlint.symbolic.solver import terms
 from retainlint.symbolic.solver.constants import STUMBLES
 from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.classes import find, is_module
@@ -22,7 +23,6 @@ from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Choice, Frame, State
 from retainlint.symbolic.state.values import (
     NONE,
-    TRUE,
     Bound,
     ClassObj,
     Closure,
@@ -38,6 +38,8 @@ from retainlint.symbolic.state.values import (
     Method,
     Partial,
     Ref,
+    Symbol,
+    Term,
     Tuple,
     UnknownObj,
     Value,
@@ -273,10 +275,21 @@ def _modelled(machine: Machine, state: State, func: Method | External, args: Arg
     try:
         if isinstance(func, Method):
             return dispatch.method(machine, state, func.obj, func.name, args, span)
+        if func.path == "importlib.import_module" and (module := _module(machine, state, args, span)) is not None:
+            return [(state, module)]
         return dispatch.external(machine, state, func.path, args, span)
     except STUMBLES:
         machine.gap(span, "a call whose arguments fit no form that is known")
         return [(state, objects.called(machine, state, func, args, span))]
+
+
+def _module(machine: Machine, state: State, args: Args, span: Span) -> Value | None:
+    """The module that is imported by a name which is known, or has a default."""
+    name = args.get(0, "name")
+    name = options.default(state, name) or name
+    if not isinstance(name, Const) or not isinstance(name.value, str):
+        return None
+    return module_bodies.by_name(machine, state, name.value, span)
 
 
 def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Span) -> Results:
@@ -314,12 +327,30 @@ def _memoised(machine: Machine, state: State, inner: Value, memo: Value, args: A
     held = state.get(memo)
     if isinstance(held, DictObj) and key in held.items:
         return [(state, held.items[key])]
+    found: Results = []
+    kept = list(held.items.items())[-1] if isinstance(held, DictObj) and held.items else None
+    if kept is not None and _may_be(key, kept[0]):  # another number, for all that is known: perhaps that of before
+        asked, again = Term("==", (key, kept[0])), state.fork()
+        if state.truths.get(asked) is not False:
+            again.truths[asked] = True
+            state.truths[asked] = False
+            found = [(again, kept[1])]
     results = call(machine, state, inner, args, span)
     for after, value in results:
         known = after.get(memo)
         if isinstance(known, DictObj) and isinstance(memo, Ref):
             after.set(memo, DictObj({**known.items, key: value}))
-    return results
+    return [*found, *results]
+
+
+def _may_be(key: Tuple, other: Value) -> bool:
+    """Whether the arguments of two calls may be the same: numbers of which one isn't known, and what else is equal."""
+    if not isinstance(other, Tuple) or len(other.items) != len(key.items):
+        return False
+    pairs = [(a, b) for a, b in zip(key.items, other.items, strict=True) if a != b]
+    return all(isinstance(a, Term | Symbol) or isinstance(b, Term | Symbol) for a, b in pairs) and all(
+        terms.is_scalar(each) for pair in pairs for each in pair
+    )
 
 
 def _wrapped(
@@ -511,16 +542,34 @@ def instantiate(machine: Machine, state: State, cls: Ref, args: Args, span: Span
     assert isinstance(obj, ClassObj)
     if args.pos and classes.is_enum(state, cls):
         return [(state, classes.member(state, cls, args.pos[0]) or objects.fresh(state, span))]
-    made = state.new(Instance(cls, {}))
-    if not args.open and is_module(state, made):  # who makes one with arguments that we don't know may have changed it
-        state.set(made, Instance(cls, {"training": TRUE}))
-    if (kind := classes.kind(state, cls)) is not None:
-        classes.hold_content(state, made, state.new(DictObj({}) if kind == "dict" else ListObj(())))
+    maker = find(state, cls, "__new__")
+    if isinstance(maker, Closure) and not classes.is_open(state, cls):
+        found = call(machine, state, maker, args.behind(cls), span)
+        return [done for each, made in found for done in _begun(machine, each, cls, made, args, span)]
+    # who makes one with arguments that we don't know may have changed it
+    return _initialised(machine, state, cls, classes.blank(state, cls, trains=not args.open), args, span)
+
+
+def _begun(machine: Machine, state: State, cls: Ref, made: Value, args: Args, span: Span) -> Results:
+    """What `__new__` returned; its `__init__` is run if it is an object of the class, be it one that was kept."""
+    held = state.get(made)
+    if state.flow is not None or not isinstance(made, Ref) or not isinstance(held, Instance):
+        return [(state, made)]
+    return _initialised(machine, state, cls, made, args, span) if held.cls == cls else [(state, made)]
+
+
+def _initialised(machine: Machine, state: State, cls: Ref, made: Ref, args: Args, span: Span) -> Results:
+    """Run the `__init__` of a new object."""
     init = find(state, made, "__init__")
     if init is not None:
         return [(after, made) for after, _ in call(machine, state, Bound(init, made), args, span)]
     elif dataclasses.names(state, cls) is not None:
         attributes.fill_fields(machine, state, made, args, span)
-    elif kind is not None or classes.derives(state, made) or dispatch.is_trainer(state, made, "__init__"):
+    elif (
+        classes.kind(state, cls) is not None
+        or classes.derives(state, made)
+        or dispatch.is_trainer(state, made, "__init__")
+        or dispatch.is_optimizer_method(state, made, "__init__")
+    ):
         dispatch.method(machine, state, made, "__init__", args, span)
     return [(state, made)]

@@ -196,8 +196,22 @@ def make_class(machine: Machine, state: State, instr: ir.MakeClass) -> list[Stat
         after.pop(None)
         if after.flow is None:
             after.write(instr.dst, ref, instr.span)
-        done.append(after)
+        named = tuple((arg.name, after.read(arg.value)) for arg in instr.bases if arg.name not in (None, "metaclass"))
+        done += _announced(machine, after, ref, named, instr.span) if after.flow is None else [after]
     return done
+
+
+def _announced(
+    machine: Machine, state: State, cls: Ref, named: tuple[tuple[str | None, Value], ...], span: Span
+) -> list[State]:
+    """A class has been derived from others: one of them may have an `__init_subclass__` that wants to know."""
+    hook = classes.find(state, cls, "__init_subclass__", after=cls)
+    while isinstance(hook, Wrapped):
+        hook = hook.func
+    if not isinstance(hook, Closure):
+        return [state]
+    args = Args((cls,), tuple((name, value) for name, value in named if name is not None))
+    return [after for after, _ in call(machine, state, hook, args, span)]
 
 
 def _owned(value: Value, owner: Ref) -> Value:

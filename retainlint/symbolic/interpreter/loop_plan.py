@@ -260,4 +260,8 @@ def _larger(value: Value | None) -> Symbol | None:
             return Symbol(ticket(), number)
         case Symbol(low=low):
             return Symbol(ticket(), low)
+        case Term():
+            base, offset = linear(value)
+            if isinstance(base, Symbol) and isinstance(offset, int):
+                return Symbol(ticket(), base.low + offset)
     return None

@@ -306,6 +306,17 @@ def imported(machine: Machine, state: State, instr: ir.Import) -> Value:
     return _now(machine, state, place, name) or Imported(place, name)
 
 
+def by_name(machine: Machine, state: State, name: str, span: Span) -> Value | None:
+    """What `import_module(name)` gives; None where that is no module of the project, nor one from outside."""
+    project, bare = machine.imports.project, name.lstrip(".")
+    level = len(name) - len(bare)
+    place = project.find(span.source, bare, level) if project is not None else None
+    if place is None:
+        return None if level else External(dispatch.canonical(bare))
+    _run_registering(machine, state, place, "", span)
+    return Module(place)
+
+
 def _run_registering(machine: Machine, state: State, place: str, name: str, span: Span) -> None:
     project = machine.imports.project
     assert project is not None

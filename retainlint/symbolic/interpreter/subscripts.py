@@ -6,7 +6,7 @@ import operator
 
 from retainlint import ir
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import containers, dataclasses, iteration, reflection
+from retainlint.symbolic.models.python import containers, dataclasses, iteration, options, reflection
 from retainlint.symbolic.models.torch import data, operations, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver import decisions, terms
@@ -53,6 +53,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         return [(state, iteration.along(machine, state, obj.args[0], index, span))]
     if isinstance(obj, Term) and terms.is_scalar(index):
         return [(state, Term("item", (obj, index)))]
+    if isinstance(obj, Method) and obj.name == "__dict__":
+        index = options.default(state, index) or index
     if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
         return machine.attribute(state, obj.obj, str(index.value), span)
     if obj == _MODULES:
@@ -68,6 +70,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         case LayerObj(children=children) if children:
             if isinstance(index, Const) and isinstance(index.value, str):
                 return machine.attribute(state, obj, index.value, span)
+            if isinstance(index, Slice) and held.kind == "Sequential":
+                return [(state, _slice_of_layers(state, held, index))]
             return [(state, _from_sequence(state, children, index, span))]
         case TensorObj():
             return [(state, operations.index(machine, state, obj, index, span))]
@@ -111,9 +115,22 @@ def _from_instance(machine: Machine, state: State, obj: Value, index: Value, spa
         return machine.call(state, Bound(getter, obj), Args((index,)), span)
     if (content := classes.of(state, obj)) != obj:
         return read(machine, state, content, index, span)
+    layer = state.get(classes.layer(state, obj) or obj)
+    if isinstance(index, Slice) and isinstance(layer, LayerObj) and layer.kind == "Sequential":
+        return [(state, _slice_of_layers(state, layer, index))]
     if parts := classes.children(state, obj) or dataclasses.items(state, obj):
         return [(state, _from_sequence(state, parts, index, span))]
     return None
+
+
+def _slice_of_layers(state: State, held: LayerObj, index: Slice) -> Value:
+    """A part of a Sequential, which is one again; all of it, if nobody knows which."""
+    bounds = [_bound(state, part, len(held.children)) for part in index.parts]
+    try:
+        children: tuple[Value, ...] = worked_out(operator.getitem, held.children, slice(*bounds))
+    except NotWorkedOut:
+        children = held.children
+    return submodules.sequential(state, children, training=held.training)
 
 
 def _letter(obj: Const, text: str | bytes, index: Value) -> Value:

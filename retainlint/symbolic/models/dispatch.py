@@ -7,7 +7,7 @@ from functools import lru_cache
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.frameworks import accelerate_deepspeed, hugging_face, libraries, lightning
 from retainlint.symbolic.models.frameworks import grad_scaler as trainers_
-from retainlint.symbolic.models.python import builtins, containers, dataclasses, library, reflection
+from retainlint.symbolic.models.python import builtins, containers, dataclasses, library, options, reflection
 from retainlint.symbolic.models.torch import (
     autograd_function,
     data,
@@ -89,6 +89,11 @@ def is_inherited(name: str) -> bool:
     return name in trainers_.INHERITED
 
 
+def is_optimizer_method(state: State, obj: Value, name: str) -> bool:
+    """Whether an object of the program has `obj.name` from an optimiser of torch."""
+    return name in optimizers.OF_HEIRS and classes.optimizer_of(state, obj) is not None
+
+
 def is_trainer(state: State, obj: Value, name: str) -> bool:
     """Whether a trainer of the program inherits `obj.name` from Hugging Face's, or from skorch's."""
     if name in ("train", "fit"):
@@ -148,6 +153,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return containers.dict_method(machine, state, obj, name, args, span)
         case OptimizerObj() if isinstance(obj, Ref):
             return optimizers.method(machine, state, obj, name, args, span)
+        case Instance() if isinstance(obj, Ref) and is_optimizer_method(state, obj, name):
+            return optimizers.heir_method(machine, state, obj, held, name, args, span)
         case Instance() if is_trainer(state, obj, name):
             if name in ("train", "fit"):
                 return lightning.train(machine, state, obj, span)
@@ -156,12 +163,16 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return parametrizations.averaged(machine, state, obj, span)
         case Instance() if classes.of(state, obj) != obj:
             return builtins.of_container(machine, state, obj, name, args, span)
+        case LayerObj(kind="ModuleDict") if name in modules.OF_DICTS and isinstance(obj, Ref):
+            return modules.of_dict(state, obj, held, name, args, span)
         case LayerObj() | Instance() if name in modules.METHODS:
             return modules.method(machine, state, obj, name, args, span)
         case UnknownObj() if isinstance(obj, Ref):
             return _unknown_method(machine, state, obj, held, name, args, span)
         case DistributionObj():
             return distributions.method(machine, state, held, name, args, span)
+        case ClassObj() if name == "__new__" and isinstance(obj, Ref):
+            return [(state, builtins.made(state, args))]
         case ClassObj() if name == "apply" and isinstance(obj, Ref) and autograd_function.is_function(state, obj):
             return autograd_function.apply(machine, state, obj, args, span)
         case Instance() if name == "optimizers":
@@ -188,6 +199,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
 def _unknown_method(
     machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
 ) -> Results:
+    if (option := options.method(state, obj, held, name, args, span)) is not None:
+        return [(state, option)]
     for ask in (
         accelerate_deepspeed.unknown_method,
         trainers_.unknown_method,
@@ -213,6 +226,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 return held.attrs[name]
             if name == "requires_grad" and held.notes.network is not None:
                 return Const(True)
+            if held.notes.options is not None and name in options.METHODS:
+                return Method(obj, name)
             if name in ("module", "_orig_mod") and unseen_calls.is_network(held):
                 return obj  # a wrapper is what it wraps
             if name in trainers_.METHODS or name in modules.METHODS or names.is_method(name):

@@ -10,6 +10,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     FALSE,
+    TRUE,
     ClassObj,
     Closure,
     Const,
@@ -222,6 +223,26 @@ def sign(state: State, value: Value) -> Const | None:
     cls = state.get(held.cls)
     assert isinstance(cls, ClassObj)
     return Const(f"\0{cls.code.span.source.name}:{cls.code.qualname}.{name.value!r}")
+
+
+def optimizer_of(state: State, value: Value) -> str | None:
+    """The optimiser of torch from which an object's class derives."""
+    cls = class_of(state, value)
+    for base in ancestry(state, cls) if cls is not None else ():
+        if isinstance(base, External) and base.path.startswith("torch.optim."):
+            kind = base.path.removeprefix("torch.optim.")
+            return kind if kind.isidentifier() else None
+    return None
+
+
+def blank(state: State, cls: Ref, *, trains: bool = True) -> Ref:
+    """A new object of a class, whose `__init__` hasn't run."""
+    made = state.new(Instance(cls, {}))
+    if trains and is_module(state, made):
+        state.set(made, Instance(cls, {"training": TRUE}))
+    if (content := kind(state, cls)) is not None:
+        hold_content(state, made, state.new(DictObj({}) if content == "dict" else ListObj(())))
+    return made
 
 
 _GROWING = ("Sequential", "ModuleList", "ModuleDict")

@@ -258,6 +258,8 @@ class Notes:
     fast: Value | None = None  # of a module or an optimiser of higher: the weights that it has now
     first: Value | None = None  # and those that it had first
     tracks: Value | None = None  # whether its steps have a graph
+    options: Value | None = None  # of a parser of options, and of what it parses: their defaults
+    default: Value | None = None  # of such an option: what it is where none is given
     parametrized: Mapping[str, Value] = field(default_factory=lambda: _EMPTY)  # from what weights are computed anew
 
     _named = _NOT_ASKED

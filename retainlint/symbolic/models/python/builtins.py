@@ -18,6 +18,7 @@ from retainlint.symbolic.state.state import Flow, State
 from retainlint.symbolic.state.values import (
     NONE,
     Bound,
+    ClassObj,
     Closure,
     Const,
     DictObj,
@@ -103,6 +104,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if whole in ("builtins.dict", "builtins.list") and args.pos:
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
         return of_container(machine, state, args.pos[0], name, rest, span)
+    if path == "builtins.object.__new__":
+        return [(state, made(state, args))]
     if name in _LAZY:
         return [(state, lazy(state, name, args, span))]
     if name in _COPIES:
@@ -164,6 +167,8 @@ def _about_objects(machine: Machine, state: State, name: str, args: Args, span: 
             return reflection.getattr_(machine, state, args, span)
         case "setattr":
             return reflection.setattr_(machine, state, args, span)
+        case "globals":
+            return [(state, _globals(state))]
         case "callable":
             return [(state, Const(True) if isinstance(args.get(0, "obj"), Closure | Bound) else Term(name, args.pos))]
         case "vars" if len(args.pos) == 1 and (shown := dataclasses.shown(state, args.pos[0])) is not None:
@@ -171,6 +176,20 @@ def _about_objects(machine: Machine, state: State, name: str, args: Args, span: 
         case "object":
             return [(state, objects.fresh(state, span, plain=True))]
     return None
+
+
+def made(state: State, args: Args) -> Value:
+    """`object.__new__(cls)`."""
+    cls = args.get(0, "cls")
+    return classes.blank(state, cls) if isinstance(cls, Ref) and isinstance(state.get(cls), ClassObj) else NONE
+
+
+def _globals(state: State) -> Value:
+    """`globals()`, as far as the module's names are known now."""
+    frame = state.frame
+    while frame.parent is not None and frame.parent in state.frames:
+        frame = state.frames[frame.parent]
+    return state.new(DictObj({Const(name): value for name, value in frame.names.items()}, True))
 
 
 def of_container(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:

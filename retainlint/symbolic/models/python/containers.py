@@ -7,13 +7,25 @@ from types import NoneType
 
 from retainlint import ir
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.models.python import iteration, options
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import NONE, Const, DictObj, ListObj, Ref, Slice, Term, Tuple, Value
+from retainlint.symbolic.state.values import (
+    NONE,
+    ClassObj,
+    Closure,
+    Const,
+    DictObj,
+    ListObj,
+    Ref,
+    Slice,
+    Term,
+    Tuple,
+    Value,
+)
 from retainlint.text.source import Span
 
 
@@ -102,6 +114,8 @@ def lookup(
     machine: Machine, state: State, ref: Value, held: DictObj, key: Value, span: Span, default: Value | None = None
 ) -> Results:
     """`d[key]`, or `d.get(key, default)`."""
+    if (known := options.default(state, key)) is not None and known in held.items:
+        key = known
     if key in held.items:
         if isinstance(key, Const) and isinstance(held.items[key], Const):
             state.base.deciding.update(key.loops)
@@ -117,13 +131,19 @@ def lookup(
     if isinstance(key, Const) and not held.open and default is not None:
         return [(state, default)]
     if not isinstance(key, Const) and held.items and not held.open:
-        if iteration.may_tell(key, held.items.values()):
+        if iteration.may_tell(key, held.items.values()) or _is_choice(state, held):
             return iteration.index_choices(state, key, list(held.items.items()))
         return [(state, list(held.items.values())[-1])]
     made = objects.fresh(state, span, name=str(key.value) if isinstance(key, Const) else "")
     if isinstance(ref, Ref) and (held.open or any(type(each) is Ref for each in held.items)):
         state.set(ref, replace(held, items={**held.items, key: made}))  # one of the unknown keys may be this
     return [(state, made)]
+
+
+def _is_choice(state: State, held: DictObj) -> bool:
+    """Whether a dict offers a few classes or functions of the program, of which each may be meant."""
+    own = (isinstance(each, Closure) or isinstance(state.get(each), ClassObj) for each in held.items.values())
+    return 1 < len(held.items) <= limits.ITEMS_ON_PATHS and any(own)
 
 
 def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> None:

@@ -245,6 +245,26 @@ def iterated(machine: Machine, state: State, value: Value, span: Span) -> Value:
     return given
 
 
+def _islice(inner: Source, bounds: Value) -> Source:
+    """`islice(inner, stop)`, or `islice(inner, start, stop)`: some of what another gives."""
+    numbers = [
+        each.value if isinstance(each, Const) else None for each in (bounds.items if isinstance(bounds, Tuple) else ())
+    ]
+    first = numbers[0] if len(numbers) > 1 else 0
+    last = numbers[min(len(numbers), 2) - 1] if numbers else None
+    if len(numbers) > 2 or not isinstance(first, int):
+        return replace(inner, length=None, size=None, sizes=(), whole=None, span=None)
+    count = last - first if isinstance(last, int) else inner.length
+    if count is not None and inner.length is not None:
+        count = min(count, max(inner.length - first, 0))
+    shifted = Const(first)
+
+    def at(current: State, index: Value) -> Results:
+        return inner.at(current, terms.sum_of("+", index, shifted) if first else index)
+
+    return replace(inner, length=count, at=at, size=None, sizes=(), whole=None, span=None, endless=False)
+
+
 def _object(machine: Machine, state: State, value: Value, span: Span) -> Source:
     """An object of the program: what its `__iter__` gives, or its items by their numbers."""
     if (given := iterated(machine, state, value, span)) != value:
@@ -284,6 +304,8 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> S
             return _chain(parts, span)
         case "cycle":
             return _cycle(parts[0])
+        case "islice":
+            return _islice(parts[0], obj.start)
         case "map" | "starmap":
             func = obj.start
             inner = _zip(parts, obj.parts) if len(parts) > 1 else parts[0]

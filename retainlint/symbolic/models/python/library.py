@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import dataclasses, iteration
+from retainlint.symbolic.models.python import dataclasses, iteration, options
 from retainlint.symbolic.models.python.builtins import lazy, make_dict
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
@@ -134,6 +134,8 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
     if (made_record := _record(machine, state, path, args, span)) is not None:
         return made_record
     match path:
+        case "argparse.ArgumentParser":
+            return [(state, options.parser(state, span))]
         case "collections.OrderedDict":
             return [(state, make_dict(machine, state, args, span))]
         case "collections.defaultdict":
@@ -217,6 +219,8 @@ def _itertools(machine: Machine, state: State, name: str, args: Args, span: Span
             return [(state, state.new(IteratorObj("chain", args.pos)))]
         case "islice" if (part := _part(state, args)) is not None:
             return [(state, part)]
+        case "islice" if len(args.pos) > 1 and isinstance(state.get(args.pos[0]), IteratorObj):
+            return [(state, state.new(IteratorObj("islice", args.pos[:1], Tuple(args.pos[1:]))))]
     return [(state, objects.fresh(state, span, hint="iterator"))]
 
 

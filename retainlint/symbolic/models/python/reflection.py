@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from retainlint.startup.records import replace
+from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch.names import is_attribute, is_method
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
@@ -107,6 +108,7 @@ def hasattr_(state: State, args: Args) -> Value:
 
 def getattr_(machine: Machine, state: State, args: Args, span: Span) -> Results:
     obj, name = args.get(0, "obj"), args.get(1, "name")
+    name = options.default(state, name) or name
     if not isinstance(name, Const) or not isinstance(name.value, str):
         return [(state, objects.fresh(state, span))]
     if len(args.pos) > 2 and hasattr_(state, args) == Const(False):

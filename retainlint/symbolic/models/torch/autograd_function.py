@@ -34,13 +34,39 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, span: Span) -> R
     if not edges or not state.grad:
         made: list[Value] = [state.new(TensorObj(None, ticket())) for _ in range(count)]
     else:
-        saved = (SavedTensor("saved_tensors"),) if saves else ()
+        result = ticket()
+        saved = _saved(state, inner, args, result) if saves else ()
         node = Node(f"{held.name}Backward", saved, edges, state.ledger.next_order())
         passes = tuple(machine.graphs.exists(edge) for edge in edges)
         born = Birth(state.moment(span), min(passes), passes, (PROVEN,) * len(saved), args.spans[: len(edges)], "apply")
         machine.graphs.births[node] = born
-        made = [state.new(TensorObj(Edge(node, i), ticket())) for i in range(count)]
+        made = [state.new(TensorObj(Edge(node, i), result if not i else ticket())) for i in range(count)]
     return [(state, made[0] if count == 1 else Tuple(tuple(made)))]
+
+
+def _saved(state: State, forward: Value | None, args: Args, result: int) -> tuple[SavedTensor, ...]:
+    """What `save_for_backward` is given, where it is an argument of `forward`, or what that returns; of anything else that
+    it saves nobody else has the memory."""
+    unknown = (SavedTensor("saved_tensors"),)
+    if not isinstance(forward, Closure):
+        return unknown
+    instrs = list(ir.walk(forward.code.body))
+    savers = {each.dst for each in instrs if isinstance(each, ir.GetAttr) and each.name == "save_for_backward"}
+    given = {arg.value for each in instrs if isinstance(each, ir.Call) and each.func in savers for arg in each.args}
+    names = [each.name for each in instrs if isinstance(each, ir.Load) and each.dst in given]
+    bound = {each.name for each in instrs if isinstance(each, ir.Store)}
+    loaded = {each.dst: each.name for each in instrs if isinstance(each, ir.Load)}
+    returned = [loaded.get(each.src) for each in instrs if isinstance(each, ir.Return)]
+    inputs = dict(zip([param.name for param in forward.code.params[1:]], args.pos, strict=False))
+    found: list[SavedTensor] = []
+    for name in names:
+        value = state.get(inputs[name]) if name in inputs and name not in bound else None
+        if isinstance(value, TensorObj) and isinstance(value.storage, int):
+            version = state.ledger.version(value.storage)
+            found.append(SavedTensor(name, value.storage, version, value.edge))
+        elif returned == [name] and name in bound:
+            found.append(SavedTensor(name, result, state.ledger.version(result), None, is_result=True))
+    return tuple(found) or unknown
 
 
 def _setup(state: State, cls: Ref) -> Value | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retainlint.incident import BackwardPass
+from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import hooks
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import events
@@ -104,6 +105,7 @@ def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> li
     found: list[tuple[State, bool, bool]] = []
     retain = args.get(at, "retain_graph", args.get(-1, "retain_variables"))
     create = args.get(at + 1, "create_graph", FALSE)
+    retain, create = (_meant(state, each) for each in (retain, create))
     places = dict(args.places)
     for s, creates in machine.branch(state, create, places.get("create_graph", span)):
         if retain == NONE:
@@ -111,6 +113,12 @@ def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> li
         else:
             found += [(t, keeps, creates) for t, keeps in machine.branch(s, retain, places.get("retain_graph", span))]
     return found
+
+
+def _meant(state: State, flag: Value) -> Value:
+    """A flag; of an option that is on unless somebody turns it off, that it is on."""
+    default = options.default(state, flag)
+    return flag if default is None or not default.value else default
 
 
 def _asked(args: Args, at: int) -> Value | None:

@@ -14,12 +14,14 @@ from retainlint.symbolic.state.values import (
     GUESS,
     NONE,
     Bound,
+    Closure,
     Const,
     DictObj,
     External,
     Instance,
     IteratorObj,
     ListObj,
+    Partial,
     Ref,
     Symbol,
     TensorObj,
@@ -48,7 +50,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             sizes := state.get(args.get(1, "lengths")), ListObj
         ):
             return [(state, Tuple(tuple(state.new(IteratorObj(SUBSET, (given,))) for _ in sizes.items)))]
-        case "DataLoader" if _has_graph(machine, state, given):
+        case "DataLoader" if _has_graph(machine, state, given) or _collects(machine, state, args.get(6, "collate_fn")):
             size, dropped = args.get(1, "batch_size", Const(1)), args.get(8, "drop_last", FALSE)
             parts = (given, size, args.get(6, "collate_fn"), dropped)
             sampled = args.has(3, "sampler") or args.has(4, "batch_sampler")
@@ -138,6 +140,19 @@ def _collated(machine: Machine, state: State, item: Value, span: Span) -> Value:
     if isinstance(item, Const) and isinstance(item.value, int | float):
         return state.new(TensorObj(None, ticket()))
     return item
+
+
+def _collects(machine: Machine, state: State, collate: Value) -> bool:
+    """Whether a function of the program makes batches of samples, and of what was computed before."""
+    owner = state.get(collate.self) if isinstance(collate, Bound) else state.get(collate)
+    while isinstance(collate, Bound | Partial):
+        collate = collate.func
+    if isinstance(owner, Instance):
+        return _have_graphs(machine, state, owner.leading.values())
+    if not isinstance(collate, Closure) or collate.frame not in state.frames:
+        return False
+    names, frame = collate.code.facts.names, state.frames[collate.frame]
+    return _have_graphs(machine, state, [value for name, value in frame.names.items() if name in names])
 
 
 def _has_graph(machine: Machine, state: State, dataset: Value) -> bool:

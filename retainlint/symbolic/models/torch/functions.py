@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, reflection
 from retainlint.symbolic.models.torch import backward_calls, modules, names, operations, submodules
 from retainlint.symbolic.models.torch.operations import operate
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import events
+from retainlint.symbolic.state import classes, events
 from retainlint.symbolic.state.graphs import Birth
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
@@ -19,14 +21,17 @@ from retainlint.symbolic.state.values import (
     NONE,
     PROVEN,
     TRUE,
+    Closure,
     Const,
     DictObj,
     External,
     Failure,
     GradMode,
+    Instance,
     LayerObj,
     ListObj,
     Partial,
+    Ref,
     TensorObj,
     Term,
     Tuple,
@@ -322,9 +327,15 @@ def _recomputed(machine: Machine, state: State, value: Value, before: int, span:
 
 def _functional_call(machine: Machine, state: State, args: Args, span: Span) -> Results:
     """`functional_call(module, params, args)`: a call of the module over the given weights."""
+    module, given = args.get(0, "module"), args.pos[1:]
+    swapped = _swapped(state, module, args.get(1, "parameter_and_buffer_dicts"))
+    if swapped is not None:
+        return _called_over(machine, state, module, swapped, args, span)
+    forward = classes.find(state, module, "forward")
+    if isinstance(forward, Closure):
+        submodules.forget_set(state, module, forward.code)
     if not state.grad:
         return [(state, objects.fresh(state, span, plain=True))]
-    module, given = args.get(0, "module"), args.pos[1:]
     edges = objects.edges_in(machine, state, given)
     params, _ = submodules.owned(state, module)
     edges += [
@@ -333,6 +344,48 @@ def _functional_call(machine: Machine, state: State, args: Args, span: Span) -> 
     assumed = "the functional call saves the weights that it is given"
     edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
     return [(state, state.new(UnknownObj(span, edge, "tensor")))]
+
+
+Swapped: TypeAlias = "list[tuple[Ref, str, Value, Value]]"
+"""Of modules: which, under which name, what it has there, and what takes its place."""
+
+
+def _swapped(state: State, module: Value, given: Value) -> Swapped | None:
+    """The weights of a module that a dict replaces; None where they aren't all seen."""
+    held = state.get(given)
+    if not isinstance(held, DictObj) or held.open or held.rest or not held.items:
+        return None
+    found: Swapped = []
+    for key, new in held.items.items():
+        path, _, name = str(key.value).rpartition(".") if isinstance(key, Const) else ("", "", "")
+        owner = submodules.named(state, module, path)
+        part = state.get(owner) if owner is not None else None
+        if not isinstance(owner, Ref) or not isinstance(part, LayerObj | Instance) or name not in part.attrs:
+            return None
+        found.append((owner, name, part.attrs[name], new))
+    return found
+
+
+def _called_over(machine: Machine, state: State, module: Value, swapped: Swapped, args: Args, span: Span) -> Results:
+    """Call a module with other weights in their places, which it has back afterwards."""
+    given, named = args.get(2, "args", Tuple(())), state.get(args.get(3, "kwargs"))
+    pos = given.items if isinstance(given, Tuple) else (given,)
+    kwargs = named.items.items() if isinstance(named, DictObj) else ()
+    for owner, name, _, new in swapped:
+        _set(state, owner, name, new)
+    results = machine.call(
+        state, module, Args(pos, tuple((str(k.value), v) for k, v in kwargs if isinstance(k, Const))), span
+    )
+    for after, _ in results:
+        for owner, name, old, _ in swapped:
+            _set(after, owner, name, old)
+    return results
+
+
+def _set(state: State, owner: Ref, name: str, value: Value) -> None:
+    held = state.get(owner)
+    if isinstance(held, LayerObj | Instance):
+        state.set(owner, replace(held, attrs={**held.attrs, name: value}))
 
 
 def _replaced(state: State, given: tuple[Value, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import hooks, submodules
@@ -19,6 +19,7 @@ from retainlint.symbolic.state.values import (
     Const,
     DictObj,
     External,
+    HeapObj,
     Instance,
     LayerObj,
     ListObj,
@@ -37,8 +38,10 @@ METHODS = {
     "load_state_dict", "apply", "requires_grad_", "register_buffer", "register_parameter", "add_module", "forward",
     "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_module", "share_memory", "type", "compile",
     "__init__", "append", "extend", "insert", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
-    "_modules",
+    "_modules", "__call__",
 }  # fmt: skip
+OF_DICTS = {"update", "pop", "clear"}
+"""Methods that a ModuleDict has besides, as a dict."""
 PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
 """Methods that prove that their object is a module."""
 _SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
@@ -48,6 +51,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     """A method of a module that we know."""
     assert isinstance(obj, Ref)
     held = state.heap[obj.id]
+    if (listed := _listed(state, obj, held, name)) is not None:
+        return [(state, listed)]
     match name:
         case "parameters" | "named_parameters":
             found, sure = submodules.named_parameters(state, obj, "", set())
@@ -74,6 +79,12 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return [(state, NONE)]
         case "forward":
             return machine.call(state, classes.layer(state, obj) or obj, args, span)
+        case "__call__":
+            return machine.call(state, obj, args, span)
+        case "get_submodule" | "get_parameter":
+            path = args.get(0, "target")
+            found_part = submodules.named(state, obj, str(path.value)) if isinstance(path, Const) else None
+            return [(state, found_part or objects.fresh(state, span))]
         case "__init__" if (kind := layer_of(state, obj)) is not None:
             made = machine.call(state, External(f"torch.nn.{kind}"), args, span)
             for each, layer in made:
@@ -86,22 +97,48 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             if isinstance(held, Instance | LayerObj):
                 label = str(key.value) if isinstance(key, Const) else f"_{len(held.attrs)}"
                 submodules.put(state, obj, label, value)
-        case "children" | "named_children" | "modules" | "named_modules":
-            return [(state, submodules.listed(state, obj, name))]
-        case "values" if isinstance(held, LayerObj):
-            return [(state, state.new(ListObj(held.children, not held.children)))]
         case "append" | "extend":
             _grow(state, obj, args)
         case "insert":
             submodules.insert(state, obj, args.get(0, "index"), args.get(1, "module"))
-        case "items" if isinstance(held, LayerObj):
-            pairs = tuple(Tuple((Const(key), value)) for key, value in held.attrs.items())
-            return [(state, state.new(ListObj(pairs)))]
-        case "buffers" | "named_buffers":
-            return [(state, submodules.buffers(state, obj, name))]
         case "state_dict" | "keys":
             return [(state, objects.fresh(state, span, plain=name == "state_dict"))]
     return [(state, obj if name in _SAME else NONE)]
+
+
+def _listed(state: State, obj: Ref, held: HeapObj, name: str) -> Value | None:
+    """What lists the parts of a module, or its buffers; None for any other method."""
+    match name:
+        case "children" | "named_children" | "modules" | "named_modules":
+            return submodules.listed(state, obj, name)
+        case "buffers" | "named_buffers":
+            return submodules.buffers(state, obj, name)
+        case "values" if isinstance(held, LayerObj):
+            return state.new(ListObj(held.children, not held.children))
+        case "keys" if isinstance(held, LayerObj) and held.kind == "ModuleDict":
+            return state.new(ListObj(tuple(map(Const, held.attrs))))
+        case "items" if isinstance(held, LayerObj):
+            return state.new(ListObj(tuple(Tuple((Const(key), value)) for key, value in held.attrs.items())))
+    return None
+
+
+def of_dict(state: State, obj: Ref, held: LayerObj, name: str, args: Args, span: Span) -> Results:
+    """A method that a ModuleDict has as a dict."""
+    given, key = state.get(args.get(0, "modules")), args.get(0, "key")
+    if name == "update":
+        more = given.items if isinstance(given, DictObj) else {Const(each): v for each, v in _attrs(given).items()}
+        for each, part in more.items():
+            adopt(state, part)
+            submodules.put(state, obj, str(each.value) if isinstance(each, Const) else f"_{len(held.attrs)}", part)
+        return [(state, NONE)]
+    kept = {} if name == "clear" else {each: part for each, part in held.attrs.items() if Const(each) != key}
+    state.set(obj, replace(held, attrs=kept, children=tuple(kept.values())))
+    taken = next((part for each, part in held.attrs.items() if Const(each) == key), None)
+    return [(state, NONE if name == "clear" else taken or objects.fresh(state, span))]
+
+
+def _attrs(held: object) -> Mapping[str, Value]:
+    return held.attrs if isinstance(held, LayerObj) else {}
 
 
 def adopt_layer(state: State, part: Value) -> None:
@@ -246,6 +283,8 @@ def attribute(state: State, obj: Value, name: str, span: Span) -> Value:
     if name == "_modules":
         return submodules.by_name(state, obj)
     if name in METHODS or (name == "update_parameters" and isinstance(held, LayerObj)):
+        return Method(obj, name)
+    if name in OF_DICTS and isinstance(held, LayerObj) and held.kind == "ModuleDict":
         return Method(obj, name)
     if name == "__class__" and isinstance(held, LayerObj):
         return External(f"torch.nn.{held.kind}")

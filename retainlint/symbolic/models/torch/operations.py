@@ -9,6 +9,7 @@ from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import sequences
+from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import LISTS, ONE, OPERATIONS, REDUCTIONS, RESULTS, SEVERAL, TWO
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
@@ -208,6 +209,8 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         return [(state, terms.sum_of(instr.op, left, right))]
     spans = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
     sequence = sequences.joined(machine, state, instr, left, right)
+    if sequence is None and instr.op == "+":
+        sequence = submodules.joined(state, left, right)
     if sequence is not None:
         return [(state, sequence)]
     sides = ((left, right, "i"),) if instr.in_place else ()
@@ -316,11 +319,17 @@ def change(
     assert isinstance(held.storage, int)
     text = spans[0].text if spans and spans[0] else ""
     if graph_goes_on and held.base is not None and isinstance(base, TensorObj):
+        parts: tuple[Value, ...] = (held.base, *operands)
+        if row is not None and held.edge is not None:  # what the operation saves of the view, its own result too
+            own = _IN_PLACE.get(row, row)
+            part = machine.graphs.build(
+                state, own, (tensor, *operands), span, spans=spans, storage=held.storage, in_place=True
+            )
+            parts = (held.base, state.new(TensorObj(part, held.storage)))
         bump(state, held.storage, span, text=text)
-        edge = machine.graphs.build(state, "copy_slices", (held.base, *operands), span, storage=held.storage)
+        edge = machine.graphs.build(state, "copy_slices", parts, span, storage=held.storage)
         state.set(held.base, replace(base, edge=edge, cut=None))
-        view_edge = machine.graphs.build(state, "alias", (held.base,), span, storage=held.storage)
-        state.set(tensor, replace(held, edge=view_edge, cut=None))
+        _renew_views(machine, state, held.base, span)
         return
     if graph_goes_on:
         row = _IN_PLACE.get(row or "", row or "alias")
@@ -328,6 +337,7 @@ def change(
             state, row, (tensor, *operands), span, spans=spans, storage=held.storage, in_place=True
         )  # fmt: skip
         state.set(tensor, replace(held, edge=edge, cut=None))
+        _renew_views(machine, state, tensor, span)
         if row in SUMS:
             machine.events.emit(events.Added(state, tensor, span, spans))
     bump(state, held.storage, span, text=text)
@@ -353,6 +363,16 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
         assert isinstance(base.storage, int)
         edge = machine.graphs.build(state, "copy_slices", (target, value), span, storage=base.storage)
         state.set(target, replace(base, edge=edge, cut=None))
+        _renew_views(machine, state, target, span)
+
+
+def _renew_views(machine: Machine, state: State, base: Ref, span: Span) -> None:
+    """A tensor has another graph since it was changed in place: so have all views of it, once they are used."""
+    for id, held in list(state.heap.items()):
+        if isinstance(held, TensorObj) and held.base == base:
+            assert isinstance(held.storage, int)
+            edge = machine.graphs.build(state, "alias", (base,), span, storage=held.storage)
+            state.set(Ref(id), replace(held, edge=edge, cut=None))
 
 
 def bump(

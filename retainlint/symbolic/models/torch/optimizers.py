@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from retainlint.autograd.graph import Node
@@ -14,7 +14,7 @@ from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import modules
 from retainlint.symbolic.models.torch.operations import bump
 from retainlint.symbolic.models.unknown import conventions, objects, weights
-from retainlint.symbolic.state import gradient_events, limits
+from retainlint.symbolic.state import classes, gradient_events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import BackwardRecord, GradientEvent, State, Step
 from retainlint.symbolic.state.values import (
@@ -24,6 +24,8 @@ from retainlint.symbolic.state.values import (
     TRUE,
     Const,
     DictObj,
+    External,
+    Instance,
     IteratorObj,
     ListObj,
     Method,
@@ -116,6 +118,44 @@ def method(machine: Machine, state: State, obj: Ref, name: str, args: Args, span
         case _:
             return [(state, objects.fresh(state, span, plain=True))]
     return [(state, NONE)]
+
+
+OF_HEIRS = frozenset(("__init__", "step", "zero_grad", "add_param_group", "state_dict", "load_state_dict"))
+"""What a class of the program that derives from an optimiser has from it."""
+
+
+def heir_method(machine: Machine, state: State, obj: Ref, held: Instance, name: str, args: Args, span: Span) -> Results:
+    """What an object does as the optimiser from which its class derives."""
+    if name == "__init__":
+        return _heir(machine, state, obj, held, args, span)
+    own = held.notes.content
+    if isinstance(own, Ref) and isinstance(state.get(own), OptimizerObj):
+        return method(machine, state, own, name, args, span)
+    return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+
+
+def _heir(machine: Machine, state: State, obj: Ref, held: Instance, args: Args, span: Span) -> Results:
+    """`super().__init__(params, defaults)`: the object has groups of parameters, and a state for each of them."""
+    made = function(machine, state, f"torch.optim.{classes.optimizer_of(state, obj)}", args, span) or []
+    for each, own in made:
+        optimizer, defaults = each.get(own), each.get(args.get(1, "defaults"))
+        assert isinstance(optimizer, OptimizerObj)
+        options = dict(defaults.items) if isinstance(defaults, DictObj) else {}
+        options |= {Const(name): value for name, value in args.named if name not in ("params", "defaults")}
+        attrs = {
+            **held.attrs,
+            "param_groups": _groups(each, optimizer, options),
+            "state": each.new(DictObj({}, default=External("builtins.dict"))),
+            "defaults": args.get(1, "defaults"),
+        }
+        each.set(obj, replace(held, attrs=attrs, notes=replace(held.notes, content=own)))
+    return [(each, NONE) for each, _ in made]
+
+
+def _groups(state: State, held: OptimizerObj, options: Mapping[Value, Value]) -> Value:
+    """`param_groups`, as one group."""
+    listed = state.new(ListObj(held.params or (), held.params is None or held.open))
+    return state.new(ListObj((state.new(DictObj({Const("params"): listed, **options}, True)),)))
 
 
 def _step(machine: Machine, state: State, obj: Ref, held: OptimizerObj, args: Args, span: Span) -> Results:
@@ -259,8 +299,5 @@ def attribute(state: State, obj: Value, name: str) -> Value:
     if name == "param_groups":
         held = state.get(obj)
         assert isinstance(held, OptimizerObj)
-        params = held.params
-        listed = state.new(ListObj(params or (), params is None or held.open))
-        group = state.new(DictObj({Const("params"): listed}, True))
-        return state.new(ListObj((group,)))
+        return _groups(state, held, {})
     return Method(obj, name)

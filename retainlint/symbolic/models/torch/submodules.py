@@ -169,6 +169,30 @@ def at(state: State, obj: Ref, index: Value, part: Value, span: Span) -> None:
         state.set(obj, UnknownObj(span, hint="module"))
 
 
+def sequential(state: State, children: tuple[Value, ...], kind: str = "Sequential", *, training: bool = True) -> Value:
+    """A Sequential, or a ModuleList, of these."""
+    return state.new(LayerObj(kind, {str(number): each for number, each in enumerate(children)}, children, training))
+
+
+def joined(state: State, left: Value, right: Value) -> Value | None:
+    """`left + right`, of two Sequentials or two ModuleLists; None of anything else."""
+    first, second = (state.get(classes.layer(state, each) or each) for each in (left, right))
+    if not isinstance(first, LayerObj) or not isinstance(second, LayerObj) or first.kind not in _NUMBERED:
+        return None
+    children = (*first.children, *second.children)
+    return sequential(state, children, first.kind, training=first.training) if second.kind in _NUMBERED else None
+
+
+def named(state: State, obj: Value, path: str) -> Value | None:
+    """What stands under a dotted name in a module; None where it isn't seen."""
+    for name in filter(None, path.split(".")):
+        held = state.get(classes.layer(state, obj) or obj)
+        if not isinstance(held, LayerObj | Instance) or name not in held.attrs:
+            return None
+        obj = held.attrs[name]
+    return obj
+
+
 def insert(state: State, obj: Ref, index: Value, part: Value) -> None:
     """`obj.insert(index, part)`, of what lists modules by their numbers."""
     held = state.get(classes.layer(state, obj) or obj)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.saves import rows
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import dict_views
+from retainlint.symbolic.models.python import dict_views, options
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import FUNCTIONAL, OPERATIONS
 from retainlint.symbolic.models.unknown import conventions, unseen_calls, weights
@@ -86,6 +86,8 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
             edge = _returned(machine, state, held.edge, span)
         else:
             notes = Notes(recurrent=TRUE)
+    if held.notes.options is not None and (default := options.noted(state, held, name)) is not None:
+        notes = Notes(default=default)
     made = UnknownObj(span, edge, cut_hint(held), name, plain=held.plain, fed=held.fed, notes=notes)
     found = same(machine, state, obj, name, made) if edge is None else state.new(made)
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))

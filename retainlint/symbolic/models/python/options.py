@@ -1,0 +1,70 @@
+"""Options of the command line: what argparse declares, and the defaults that hold where none is given."""
+
+from __future__ import annotations
+
+from retainlint.startup.records import replace
+from retainlint.symbolic.state.protocol import Args
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import FALSE, NONE, TRUE, Const, DictObj, Notes, Ref, Term, UnknownObj, Value
+from retainlint.text.source import Span
+
+_GROUPS = frozenset(("add_argument_group", "add_mutually_exclusive_group"))
+METHODS = frozenset(("add_argument", "set_defaults", "parse_args", "parse_known_args")) | _GROUPS
+"""Methods of a parser that tell of its options, or read them."""
+_FLAGS: dict[Value, Value] = {Const("store_true"): FALSE, Const("store_false"): TRUE}
+
+
+def parser(state: State, span: Span) -> Ref:
+    """`ArgumentParser()`: a dict of its options' defaults goes with it, and with what it parses."""
+    declared = state.new(DictObj({}))
+    return state.new(UnknownObj(span, hint="instance", name="parser", plain=True, notes=Notes(options=declared)))
+
+
+def method(state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span) -> Value | None:
+    """A method of a parser, or of a group of its options; None where it is none."""
+    declared = held.notes.options
+    options = state.get(declared) if declared is not None else None
+    if not isinstance(options, DictObj) or not isinstance(declared, Ref):
+        return None
+    if name in _GROUPS:
+        return state.new(replace(held, made=span, attrs={}))
+    if name == "add_argument" and (key := _name(args)) is not None:
+        found = _FLAGS.get(dict(args.named).get("action", NONE), NONE)
+        state.set(declared, replace(options, items={**options.items, key: args.get(-1, "default", found)}))
+    elif name == "set_defaults":
+        more = {Const(key): value for key, value in args.named}
+        state.set(declared, replace(options, items={**options.items, **more}))
+    elif name == "parse_args":
+        return state.new(UnknownObj(span, hint="instance", plain=True, notes=Notes(options=declared)))
+    return NONE if name != "parse_known_args" else None
+
+
+def _name(args: Args) -> Value | None:
+    """Under which name the value of an option is found: its `dest`, or the first of its long names."""
+    if (said := args.get(-1, "dest")) != NONE:
+        return said
+    texts = [each.value for each in args.pos if isinstance(each, Const) and isinstance(each.value, str)]
+    chosen = next((text for text in texts if text.startswith("--")), texts[0] if texts else "")
+    return Const(chosen.lstrip("-").replace("-", "_")) if chosen else None
+
+
+def noted(state: State, held: UnknownObj, name: str) -> Value | None:
+    """The default of the option that is read under a name from what a parser has parsed."""
+    options = state.get(held.notes.options) if held.notes.options is not None else None
+    found = options.items.get(Const(name)) if isinstance(options, DictObj) else None
+    return found if isinstance(found, Const) and found.value is not None else None
+
+
+def default(state: State, value: Value) -> Const | None:
+    """What an option is where none is given; of a text that is made of some, as an f-string, the whole."""
+    held = state.get(value)
+    if isinstance(held, UnknownObj):
+        return held.notes.default if isinstance(held.notes.default, Const) else None
+    if not isinstance(value, Term) or value.op != "text" or not isinstance(value.args[0], Const):
+        return None
+    parts = [each if isinstance(each, Const) else default(state, each) for each in value.args[1:]]
+    pieces = str(value.args[0].value).split("{:}")
+    if None in parts or len(pieces) != len(parts) + 1:
+        return None
+    values = [str(each.value) for each in parts if each is not None]
+    return Const("".join(text for pair in zip(pieces, [*values, ""], strict=True) for text in pair))
