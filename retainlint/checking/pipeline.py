@@ -12,7 +12,7 @@ from retainlint.project.import_resolution import Modules
 from retainlint.project.module_loading import Project
 from retainlint.startup.records import record
 from retainlint.text import is_markdown, is_notebook
-from retainlint.text.prefilter import may_backpropagate, may_hold_backward
+from retainlint.text.prefilter import may_backpropagate, may_hold_backward, may_keep_graphs
 from retainlint.text.source import Source, Span, UnreadableSource
 
 if TYPE_CHECKING:  # costly to import, and needed only where something is found
@@ -55,6 +55,7 @@ def diagnose(
     Raises Costly before a program is lowered, if it is to be `hasty`.
     """
     index = CallIndex(modules, data)
+    thorough = thorough or (may_keep_graphs(data) and not may_hold_backward(name, data))
     if not (thorough or may_hold_backward(name, data) or index.starts_backward):
         return []
     try:

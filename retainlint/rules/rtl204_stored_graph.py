@@ -13,7 +13,8 @@ class StoredGraph(KeptRule):
     `retain_graph=True`, all activations of all iterations stay, and memory runs out.
 
     A dict that gets a new key in each iteration, and tuples or dicts with tensors in them that are appended, are the
-    same.
+    same; so is a `deque(maxlen=100)`, for as many graphs as it holds. What few iterations keep is left alone, as RTL203
+    says.
 
     Append `loss.item()`, or `output.detach()` where the tensor is needed. A list whose elements backward uses later is
     none of this rule's business.

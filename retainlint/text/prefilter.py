@@ -69,6 +69,11 @@ _TRAINERS = (
 )
 """Where a trainer is imported from, its name if it counts, and the method whose losses it walks."""
 _TRAINING = pattern(rb"(?m)^(?:\w+[ \t]*=[ \t]*)?\w+\.(?:fit|train|learn)\(")
+_KEPT = rb"\w*(?:loss|output|logit)\w*"
+_KEEPS = pattern(
+    rb"(?:\+=|=[ \t]*[\w.]+[ \t]*\+)[ \t]*" + _KEPT + rb"[ \t]*(?:$|#|\r|\\n)|\.append\([ \t]*" + _KEPT + rb"[ \t]*\)",
+    re.MULTILINE,
+)
 _OPTIMISERS = pattern(rb"optim(?<![A-Za-z]optim)(?:izer|iser)?s?(?![A-Za-z])")  # looked for by its first letters
 
 
@@ -77,7 +82,15 @@ _OPTIMISERS = pattern(rb"optim(?<![A-Za-z]optim)(?:izer|iser)?s?(?![A-Za-z])")  
 
 def may_matter(name: str, data: bytes) -> bool:
     """Whether a file's check needs more than a look at its bytes."""
-    return may_hold_backward(name, data) or may_start_backward(data) or may_lead_to_backward(data)
+    return (
+        may_hold_backward(name, data) or may_start_backward(data) or may_lead_to_backward(data) or may_keep_graphs(data)
+    )
+
+
+def may_keep_graphs(data: bytes) -> bool:
+    """Whether a file that walks nothing may keep the graphs of its losses, as a validation loop does: it adds them up, or
+    puts them into a list, as they are, and nowhere turns gradients off."""
+    return b"torch" in data and b"no_grad" not in data and _KEEPS.search(data) is not None
 
 
 def may_hold_backward(name: str, data: bytes) -> bool:

@@ -108,7 +108,7 @@ def stored(claims: Claims, state: State, holder: Value, value: Value, span: Span
     held = state.get(holder)
     if not isinstance(held, ListObj | DictObj) or not isinstance(holder, Ref):
         return
-    if not isinstance(held, ListObj) or held.limit is None:
+    if not isinstance(held, ListObj) or held.limit is None or held.limit > limits.WINDOW:
         text = span.text.partition("(")[0].rpartition(".")[0]
         put(claims, state, holder.id, held, value, span, item, text or "the list")
 

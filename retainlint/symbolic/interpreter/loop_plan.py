@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import field
 from typing import TypeAlias
 
+from retainlint.ir import facts
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.solver import congruences, decisions, intervals, terms
@@ -14,7 +16,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.protocol import Machine, Results
 from retainlint.symbolic.state.state import State, ticket
-from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Symbol, Term, Value
+from retainlint.symbolic.state.values import Const, Instance, IteratorObj, ListObj, Ref, Symbol, Term, Value
 from retainlint.text.source import Span
 
 
@@ -35,6 +37,7 @@ class Plan:
     presumed: set[Value] = field(default_factory=set)
     whole: Value | None = None  # that all its items are those that are known
     sizes: tuple[Value, ...] = ()  # what else the program may compare with for the size
+    few: bool = False  # a count that the program's text, or what is gone through, says to be small
 
     def index(self, number: int) -> Value:
         """Where in the iterable the turn stands that is run as this one."""
@@ -135,7 +138,8 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int 
         length <= limits.EXACT_ITERATIONS or (source.parts and length * body <= limits.EXACT_LOOP_STEPS)
     ):
         whole = None if source.whole is None else decisions.compare(state, "==", source.whole, Const(length))
-        return Plan(length, True, source.at, loop, source.indexed, whole=whole)
+        few = source.whole is None and not _is_option(state, iterable, span)
+        return Plan(length, True, source.at, loop, source.indexed, whole=whole, few=few)
     size: Value = Const(length) if length is not None else source.size or Term("len", (iterable,))
     middle = Symbol(ticket(), 2, terms.sum_of("-", size, Const(2)), loop)
     last = terms.sum_of("-", size, Const(1))
@@ -153,6 +157,24 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int 
         source.span,
         sizes=source.sizes,
     )
+
+
+def _is_option(state: State, iterable: Value, span: Span) -> bool:
+    """Whether a loop has so many turns as somebody chose elsewhere: a number that stands under a name, or a list that a loop
+    has filled of which only some turns were run."""
+    stack = [iterable]
+    while stack:
+        held = state.get(stack.pop())
+        if isinstance(held, IteratorObj):
+            stack += held.parts
+        elif isinstance(held, ListObj) and held.sampled:
+            return True
+    counts = (
+        each.node.args
+        for each in facts.of_text(span.text.partition(" in ")[2].rstrip(": ")).calls
+        if each.name == "range"
+    )
+    return any(isinstance(arg, ast.Name | ast.Attribute | ast.Subscript) for args in counts for arg in args)
 
 
 Place: TypeAlias = "str | int | tuple[int, str]"

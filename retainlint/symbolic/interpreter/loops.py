@@ -55,7 +55,7 @@ class _Iterations:
         for each in states:
             before = each.iterations[len(outer)].number if len(each.iterations) > len(outer) else 0
             iteration = max(number, before + 1)
-            here = Iteration(span, iteration, depth=len(each.calls), sure=plan.sure, few=plan.exact, begun=plan.loop)
+            here = Iteration(span, iteration, depth=len(each.calls), sure=plan.sure, few=plan.few, begun=plan.loop)
             each.iterations = (*outer, here)
             plan.presume(each, number, index)
             for current, item in plan.at(each, index):

@@ -311,6 +311,9 @@ NESTED_TUPLES = 10_000
 REPEATED_ITEMS = 64
 """Items of a repeated sequence (`[x] * n`) that are told apart; a longer one holds some of each."""
 
+WINDOW = 16
+"""A deque of at most so many items is a window: that it keeps the graphs of a few turns isn't told."""
+
 LIST_PLACES = 8
 """Places of a list at unknown indices of which it is remembered what was put there; older ones are forgotten."""
 

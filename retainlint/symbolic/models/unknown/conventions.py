@@ -136,6 +136,14 @@ DATA_SOURCE = Convention(
     ("replay_buffer", "self_queue", "train_loader", "buf", "adv_buf", "sampler"),
     ("model", "buffered", "memory_net"),
 )
+MEMORY = Convention(
+    pattern(r"(^|[_.])(mem(s|ory|ories)?|cache|past\w*|prev\w*|history)(_\w+)?$"),
+    "what a network is given back of its own earlier result, and cuts off from its graph itself",
+    None,
+    "",
+    ("mems", "self.memory", "past_key_values"),
+    ("h", "state", "hidden"),
+)
 OUTPUT = Convention(
     pattern(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$"),
     "a field of what an unseen call returned, rather than a method of it",

@@ -270,6 +270,8 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
         if any(_may_backpropagate(value) for value in args.all):
             machine.events.emit(events.NotFollowed())
     edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL) if state.grad and not cuts else []
+    fed_back = _fed_back(machine, state, func, args, span) if state.grad and level == CONVENTIONAL and not cuts else {}
+    edges = [fed_back.get(edge, edge) for edge in edges]
     for value in args.all:
         _expose(machine, state, value, func, level)
     if level == GUESS:
@@ -299,7 +301,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
         machine.graphs.returned.callees[edge.node] = func
         if isinstance(asked, UnknownObj) and level == CONVENTIONAL and unseen_calls.is_criterion(asked):
             machine.graphs.returned.criteria.add(edge.node)
-    carries = level == CONVENTIONAL and isinstance(asked, UnknownObj) and _carries(args)
+    carries = level == CONVENTIONAL and isinstance(asked, UnknownObj) and (bool(fed_back) or _carries(args))
     notes = Notes(recurrent=TRUE) if carries else NO_NOTES
     result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else "", notes=notes))
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
@@ -371,6 +373,24 @@ def _carries(args: Args) -> bool:
     """Whether a call is given a hidden state beside its input."""
     places = [place.text for place in args.spans[1:] if place is not None]
     return any(map(conventions.RECURRENT_STATE.takes, (*places, *(name for name, _ in args.named))))
+
+
+def _fed_back(machine: Machine, state: State, func: Value, args: Args, span: Span) -> dict[Edge, Edge]:
+    """The graphs of what a network is given, beside its input, of its own earlier result: as a recurrent one does it returns
+    its state with the graph that led to it. What is called a memory it cuts itself, by convention."""
+    found: dict[Edge, Edge] = {}
+    for place, value in zip(args.spans[1:], args.pos[1:], strict=False):
+        held = state.get(value)
+        edge = held.edge if isinstance(held, UnknownObj) else None
+        if edge is None or edge.node.op != PROJECTION or not isinstance(state.get(func), UnknownObj):
+            continue
+        whole = edge.node.next[0]
+        own = whole is not None and machine.graphs.returned.callees.get(whole.node) == func
+        if own and not (place is not None and conventions.MEMORY.takes(place.text)):
+            made = _returned(machine, state, whole, span)
+            if made is not None:
+                found[edge] = made
+    return found
 
 
 def _weights(

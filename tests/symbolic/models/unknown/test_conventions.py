@@ -90,12 +90,11 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
         "lstm_state",
         "state",
         """
-        import torch, lib
-        model = lib.make()
-        {0} = None
-        for x in range(9):
-            y, {0} = model(torch.ones(2), {0})
+        import torch
+        def train(model, x, {0}):
+            y, {0} = model(x, {0})
             y.sum().backward()
+            {0}.sum().backward()
         """,
     ),
     "OUTPUT": (
@@ -264,6 +263,19 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
             model_loss["kl"].backward()
             loss, state = actor_loss(state.reshape(-1))
             loss["actor"].backward()
+        """,
+    ),
+    "MEMORY": (
+        "mems",
+        "h",
+        """
+        import torch
+        def train(model, loader, criterion):
+            {0} = torch.zeros(1, 4)
+            for x, y in loader:
+                pred, {0} = model(x, {0})
+                loss = criterion(pred, y)
+                loss.backward()
         """,
     ),
     "TRANSFORMERS_OUTPUT": (
