@@ -74,7 +74,7 @@ class _Names(cst.CSTVisitor):
             self.kept.add(node.keyword.value)
 
     def visit_ImportAlias(self, node: cst.ImportAlias) -> None:
-        name = node.asname.name if node.asname is not None else node.name
+        name: cst.BaseExpression = node.asname.name if node.asname is not None else node.name
         while isinstance(name, cst.Attribute):
             name = name.value
         assert isinstance(name, cst.Name)

@@ -190,7 +190,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         state.set(obj.memo, DictObj({}))
         return [(state, NONE)]
     if isinstance(obj, Const | Term | Symbol):
-        return builtins.scalar_method(state, obj, name, args, span)
+        return builtins.scalar_method(machine, state, obj, name, args, span)
     if isinstance(obj, External):
         return external(machine, state, f"{obj.path}.{name}", args, span)
     return [(state, objects.called(machine, state, Method(obj, name), args, span))]

@@ -365,10 +365,12 @@ def _super(state: State, args: Args) -> Value:
     return External("builtins.object")
 
 
-def scalar_method(state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
-    """Methods of texts and numbers."""
+def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """Methods of texts and numbers; None has none, so where one is called, something else will be there."""
+    if obj == NONE:
+        return [(state, objects.called(machine, state, Method(obj, name), args, span))]
     if name in ("startswith", "endswith") and len(args.pos) == 1 and isinstance(args.pos[0], Tuple):
-        asked = [scalar_method(state, obj, name, Args((each,)), span)[0][1] for each in args.pos[0].items]
+        asked = [scalar_method(machine, state, obj, name, Args((each,)), span)[0][1] for each in args.pos[0].items]
         truth = decisions.decide(state, any_of := Term("any", tuple(asked)))
         return [(state, any_of if truth is None else Const(truth))]
     if isinstance(obj, Const) and isinstance(obj.value, str) and all(isinstance(a, Const) for a in args.pos):
