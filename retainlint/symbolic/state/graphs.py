@@ -30,6 +30,8 @@ class Returned:
         """Of what single items were taken: perhaps that is no tensor."""
         self.needs: dict[Node, tuple[Node, ...]] = {}
         """What a root needs to have a graph, as `proof` has it."""
+        self.states: set[Node] = set()
+        """Parts of what a network returned that it was given back, as its state."""
         self.rooted: set[Node] = set()
         """Nodes that are known to lead to a leaf, or to a network."""
 

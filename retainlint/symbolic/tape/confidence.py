@@ -298,7 +298,7 @@ def _unequal(graphs: Graphs, one: Iterable[Node], other: Iterable[Node], sights:
     mine, theirs = (_parts(graphs, nodes) for nodes in (one, other))
     found: set[Node] = set()
     for each in mine.keys() & theirs.keys():
-        if any(all(graphs.births[part].exists < GUESS for part in parts[each]) for parts in (mine, theirs)):
+        if any(parts[each] <= graphs.returned.states for parts in (mine, theirs)):
             continue  # the state of a recurrent network has the graph of all that it returns
         both = mine[each] & theirs[each]
         if both not in (mine[each], theirs[each]) and all(sights[part].exists == GUESS for part in both):

@@ -389,6 +389,7 @@ def _fed_back(machine: Machine, state: State, func: Value, args: Args, span: Spa
         if own and not (place is not None and conventions.MEMORY.takes(place.text)):
             made = _returned(machine, state, whole, span)
             if made is not None:
+                machine.graphs.returned.states.add(made.node)
                 found[edge] = made
     return found
 
