@@ -53,19 +53,22 @@ class Tally:
 def main(arguments: Sequence[str] | None = None) -> int:
     """1 if a text failed, else 0."""
     asked = _parser().parse_args(arguments)
-    recipe = cases.recipe(asked.seed, asked.kind, asked.sources)
+    recipe = cases.recipe(asked.seed, asked.kind, asked.sources, whole=asked.whole)
+    make = recipe.whole if asked.whole else recipe.make
     if not recipe.sources:
         print("no real files in the sources", file=sys.stderr)
         return 2
     bounds = Bounds(asked.limit, asked.memory)
     begun, tally, known = time.monotonic(), Tally(), set[tuple[str, str]]()
-    for outcome in watching.run(range(asked.start, asked.start + asked.count), recipe.make, bounds):
-        case = recipe.make(outcome.number)
+    end = min(asked.start + asked.count, len(recipe.sources)) if asked.whole else asked.start + asked.count
+    for outcome in watching.run(range(asked.start, end), make, bounds):
+        case = make(outcome.number)
         tally.add(case.kind, outcome)
         failure = outcome.failure
         if failure is not None or outcome.seconds > SLOW:
             said = f"{failure.kind}: {failure.mark}" if failure is not None else "slow"
-            print(f"{outcome.number} {case.kind} {said} ({outcome.seconds:.1f} s, {outcome.memory} MiB)", flush=True)
+            name = case.name if asked.whole else case.kind
+            print(f"{outcome.number} {name} {said} ({outcome.seconds:.1f} s, {outcome.memory} MiB)", flush=True)
         is_new = failure is not None and (failure.kind in watching.KINDS or (failure.kind, failure.mark) not in known)
         if failure is not None and is_new and asked.out is not None:
             known.add((failure.kind, failure.mark))
@@ -100,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--sources", nargs="*", default=[], metavar="DIR", help="folders of real files (default: the fixtures)"
     )
+    parser.add_argument("--whole", action="store_true", help="check the real files as they are")
     parser.add_argument("--kind", action="append", default=[], choices=list(cases.KINDS), help="only these")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where failures are kept")
     parser.add_argument(

@@ -44,6 +44,11 @@ class Recipe:
     kinds: tuple[str, ...]
     sources: tuple[str, ...]
 
+    def whole(self, number: int) -> Case:
+        """The real file of that number as it is, under its own name, so that its imports are followed."""
+        name = self.sources[number]
+        return Case(number, WHOLE, name, Path(name).read_bytes())
+
     def make(self, number: int) -> Case:
         """The text of that number; the same wherever the sources are the same."""
         dice = random.Random(f"{self.seed}.{number}")
@@ -52,10 +57,10 @@ class Recipe:
         return Case(number, kind, name, data)
 
 
-def found(folders: Iterable[str]) -> tuple[str, ...]:
+def found(folders: Iterable[str], largest: float = LARGEST) -> tuple[str, ...]:
     """The real files in these folders, in an order that is always the same."""
     names = {str(path) for folder in folders for path in Path(folder).rglob("*") if path.suffix in (".py", ".ipynb")}
-    return tuple(sorted(name for name in names if os.path.isfile(name) and os.path.getsize(name) <= LARGEST))
+    return tuple(sorted(name for name in names if os.path.isfile(name) and os.path.getsize(name) <= largest))
 
 
 def _real(dice: random.Random, recipe: Recipe) -> tuple[str, bytes]:
@@ -100,6 +105,8 @@ def _aimed(dice: random.Random, recipe: Recipe) -> tuple[str, bytes]:
     return patterns.text(dice)
 
 
+WHOLE = "whole"
+
 KINDS: dict[str, tuple[float, Callable[[random.Random, Recipe], tuple[str, bytes]]]] = {
     "mutated": (24, _mutated),
     "spliced": (10, _spliced),
@@ -112,6 +119,7 @@ KINDS: dict[str, tuple[float, Callable[[random.Random, Recipe], tuple[str, bytes
 """Each kind of text with its share of a run."""
 
 
-def recipe(seed: int, kinds: Sequence[str], folders: Sequence[str]) -> Recipe:
+def recipe(seed: int, kinds: Sequence[str], folders: Sequence[str], *, whole: bool = False) -> Recipe:
     """Without folders the real files are the project's own fixtures."""
-    return Recipe(seed, tuple(kinds) or tuple(KINDS), found(folders or [str(FIXTURES)]))
+    files = found(folders or [str(FIXTURES)], float("inf") if whole else LARGEST)
+    return Recipe(seed, tuple(kinds) or tuple(KINDS), files)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 import time
 import traceback
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.fuzz.cases import Case
+from benchmarks.fuzz.cases import WHOLE, Case
 from retainlint.checking import linter
 from retainlint.checking.linter import FileResult
 from retainlint.commands.fix import Given, fix
@@ -17,14 +18,15 @@ from retainlint.config import Configs, Settings
 from retainlint.report import FORMATS, render
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style
+from retainlint.text.files import Disk
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
 
 USUAL, ALL = Settings(), Settings(suppressions=False, thorough=True)
 
-DEEP = "the code is nested too deeply to be checked"
-"""A limit that is meant, and told."""
+MEANT = re.compile(r"nested too deeply to be checked|too long to be checked|too large")
+"""Limits that are told."""
 
 FIXED = 7
 """Every so manieth text with findings is fixed, too, if its check takes less than `QUICK` seconds: that takes many checks."""
@@ -46,7 +48,7 @@ def judged(case: Case) -> Failure | None:
     """Check a text in every way, and tell what may not be."""
     settings = ALL if case.number % 3 == 0 else USUAL
     begun = time.process_time()
-    result = linter.check_source(case.name, case.data, settings)
+    result = linter.check_source(case.name, case.data, settings, Disk() if case.kind == WHOLE else None)
     is_quick = time.process_time() - begun < QUICK
     if result.crash:
         return Failure("crash", _mark(result.crash), result.crash)
@@ -77,7 +79,7 @@ def _mark(story: str) -> str:
 def _refused(case: Case, result: FileResult) -> Failure | None:
     """A program that Python takes has to be checked, too."""
     refusals = [each.message for each in result.diagnostics if each.code == "RTL900"]
-    if not refusals or DEEP in refusals[0] or not case.name.endswith(".py"):
+    if not refusals or MEANT.search(refusals[0]) or not case.name.endswith(".py"):
         return None
     try:
         with warnings.catch_warnings():

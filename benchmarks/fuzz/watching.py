@@ -24,7 +24,7 @@ KINDS = ("hang", "memory", "died")
 BEAT = 0.1
 """Seconds between two looks at a process."""
 
-STALLED = 20
+STALLED = 60
 """A process that used no time of its own gets so many times the limit by the clock: the machine is others', too."""
 
 SELDOM = 500_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 import time
 
 TAG = "CACHEDIR.TAG"
@@ -15,10 +16,14 @@ _MARKS = {
 _PACK = re.compile(r"[0-9a-f]{8}\.(pack(\.json)?|ignored)(\.[0-9]+\.new)?$")
 """The names of packs and of answers about what is ignored, also as older versions called them, and of what a run left that was killed."""
 
+_MARK = re.compile(r"(CACHEDIR\.TAG|\.gitignore)\.[0-9]+\.new$")
 _IR_STORE = re.compile(r"[0-9a-f]{8}\.lowered$")
 _SHELVED = re.compile(r"[0-9a-f]{64}\.(ir|parts)(\.[0-9]+\.new)?$|used$")
 _USED = "used"
 """The file of a shelf whose time tells on which day the shelf was used last, and cleared of what wasn't."""
+
+ITSELF = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Opens no link, and waits for nobody at a pipe."""
 
 DAY = 86_400
 UNUSED = 30 * DAY
@@ -31,16 +36,33 @@ MOST_SHELVES = 3
 """So many shelves of other versions are kept: they are some times as large as the texts on them."""
 
 
+LARGEST = 500_000_000
+"""Bytes of a file that is read; a larger one isn't ours."""
+
+
 def prepared(directory: str) -> bool:
-    """Make the directory, marked so that neither git nor a backup takes it; False if that can't be done."""
+    """Make the directory, marked so that neither git nor a backup takes it; False if that can't be done, or if there is
+    one that isn't ours: a checked repository may name any directory for its cache, or lay a link there."""
     try:
-        if not os.path.isdir(directory):
-            os.makedirs(directory)
-            for name, text in _MARKS.items():
-                replace(os.path.join(directory, name), text)
+        if os.path.isdir(directory):
+            return _is_ours(directory)
+        os.makedirs(directory)
+        for name, text in _MARKS.items():
+            replace(os.path.join(directory, name), text)
     except OSError:
         return os.path.isdir(directory)  # another run may have been faster
     return True
+
+
+def _is_ours(directory: str) -> bool:
+    """Whether a directory bears our mark, or holds nothing that we wouldn't write. Raises OSError if that can't be told."""
+    if read(os.path.join(directory, TAG)) == _MARKS[TAG]:
+        return True
+    with os.scandir(directory) as listing:
+        return all(
+            entry.name in _MARKS or _PACK.match(entry.name) or _IR_STORE.match(entry.name) or _MARK.match(entry.name)
+            for entry in listing
+        )
 
 
 def prepared_ir_store(directory: str, name: str) -> bool:
@@ -53,8 +75,9 @@ def prepared_ir_store(directory: str, name: str) -> bool:
         if not prepared(directory):
             return False
         os.makedirs(place, exist_ok=True)
-        with open(used, "wb"):
-            os.utime(used)
+        if os.path.islink(place):
+            return False
+        replace(used, b"")
         _clear(directory, place)
     except OSError:
         return False
@@ -66,7 +89,7 @@ def _clear(directory: str, mine: str) -> None:
     for file in _entries(mine, _SHELVED):
         if file.name != _USED and _age(file.path) > (DAY if file.name.endswith(".new") else UNUSED):
             _unlink(file.path)
-    others = [each.path for each in _entries(directory, _IR_STORE) if each.path != mine]
+    others = [each.path for each in _stores(directory) if each.path != mine]
     others.sort(key=lambda other: _age(os.path.join(other, _USED)))
     for number, other in enumerate(others):
         if number >= MOST_SHELVES or _age(os.path.join(other, _USED)) > UNUSED:
@@ -99,7 +122,7 @@ def clean(directory: str) -> int:
 
     Raises OSError for what may not be removed.
     """
-    removed = sum(_empty(each.path) for each in _entries(directory, _IR_STORE))
+    removed = sum(_empty(each.path) for each in _stores(directory))
     for entry in _entries(directory, _PACK):
         os.unlink(entry.path)
         removed += 1
@@ -112,10 +135,14 @@ def clean(directory: str) -> int:
 
 
 def read(place: str) -> bytes | None:
-    """The bytes of a file; None if there is none that can be read. That it was used is noted once a day."""
+    """The bytes of a file; None if there is none that can be read, or that is no file of ours: a link, a pipe, a device.
+    That it was used is noted once a day."""
     try:
-        with open(place, "rb") as file:
-            if os.fstat(file.fileno()).st_mtime < time.time() - DAY:
+        with open(os.open(place, os.O_RDONLY | ITSELF), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+                return None
+            if found.st_mtime < time.time() - DAY:
                 with contextlib.suppress(OSError):
                     os.utime(place)
             return file.read()
@@ -146,6 +173,11 @@ def _age(path: str) -> float:
         return time.time() - os.stat(path).st_mtime
     except OSError:
         return float("inf")
+
+
+def _stores(directory: str) -> list[os.DirEntry[str]]:
+    """The shelves in a directory, no links to some elsewhere. Raises OSError as `_entries`."""
+    return [each for each in _entries(directory, _IR_STORE) if not each.is_symlink()]
 
 
 def _entries(directory: str, names: re.Pattern[str]) -> list[os.DirEntry[str]]:

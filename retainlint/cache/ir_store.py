@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from retainlint.cache.directory import prepared_ir_store, read, replace
+from retainlint.cache.directory import ITSELF, prepared_ir_store, read, replace
 
 if TYPE_CHECKING:
     from retainlint.ir import Block, Code, Head
@@ -158,7 +158,7 @@ class _File:
         return block
 
     def _append(self, record: bytes) -> None:
-        file = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | ITSELF)
         try:
             os.write(file, record)  # all at once, so that another process's stands before it or behind
         finally:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.project.discovery import MissingPath, discover
-from retainlint.text.files import Disk, Listings
+from retainlint.text.files import LARGEST, Disk, Listings
 from retainlint.text.prefilter import may_matter
 
 if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
@@ -116,9 +116,11 @@ def check_file(name: str, settings: Settings, files: Files | None = None) -> Fil
     """Read and check one file; the modules of its project that it imports are read through `files`, else the disk."""
     try:
         with open(name, "rb") as file:
-            data = file.read()
+            data = file.read(LARGEST + 1)
     except OSError as error:
         return FileResult(name, _unchecked(name, error.strerror or str(error), settings))
+    if len(data) > LARGEST:
+        return FileResult(name, _unchecked(name, f"the file is too large: more than {LARGEST:,} bytes", settings))
     return check_source(name, data, settings, files or Disk())
 
 

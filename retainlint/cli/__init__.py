@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -23,16 +25,31 @@ needs to its end, and to look through that time and again takes a tenth of a sma
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0, 1 with findings, 2 on an error, 130 when interrupted."""
+    """Run the command line and exit: 0, 1 with findings, 2 on an error, 130 when interrupted, 143 when asked to end."""
     process.ours = True
     gc.set_threshold(MANY)
     open_closed_streams()
+    _heed_signals()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that can't show a character gets its number
     code = _outcome(args)
     gc.freeze()  # or Python looks through all that there is for circles once more, to end: a tenth of a warm run
     sys.exit(code)
+
+
+def _heed_signals() -> None:
+    """End like an interrupt where we are asked to, taking along the processes that we started and what is half written."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # not every system has both
+        with contextlib.suppress(ValueError):  # not the main thread
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _leave)
+
+
+def _leave(number: int, _frame: object) -> NoReturn:
+    signal.signal(number, signal.SIG_DFL)  # so that a second one ends us at once
+    sys.exit(128 + number)
 
 
 def _outcome(args: Sequence[str] | None) -> int:

@@ -38,11 +38,9 @@ class OnDisk:
             return file.read()
 
     def write(self, name: str, before: bytes, after: bytes) -> None:
-        from retainlint.text.writing import replace
+        from retainlint.text.writing import rewrite
 
-        if self.read(name) != before:
-            raise ValueError("it was changed meanwhile")
-        replace(os.fspath(name), after)
+        rewrite(os.fspath(name), before, after)
 
 
 class Given:

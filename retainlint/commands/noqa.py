@@ -17,7 +17,7 @@ from retainlint.commands.known import plural
 from retainlint.config import Requested
 from retainlint.diagnostic import Diagnostic
 from retainlint.suppressions.comments import with_noqa
-from retainlint.text.writing import replace
+from retainlint.text.writing import rewrite
 
 NEVER = frozenset({NOT_CHECKED, UNUSED})
 """What a comment can't help with: a file that isn't checked, a comment that is too much."""
@@ -68,5 +68,5 @@ def _rewrite(name: str, diagnostics: list[Diagnostic]) -> int:
         raise ValueError("this isn't a file that comments can be added to")
     text, added = with_noqa(source, [(d.code, d.primary.span) for d in diagnostics])
     if text != source.text:
-        replace(os.fspath(name), mark + text.encode(bare))
+        rewrite(os.fspath(name), data, mark + text.encode(bare))
     return added

@@ -35,6 +35,8 @@ def chain(file: str, root: str | None = None) -> list[Layer]:
                 f"{told_by}: 'extend' leads in a circle: {' -> '.join(map(displayed_path, [*seen, place]))}"
             )
         seen.append(place)
+        if len(seen) > 1 and os.path.exists(place) and not os.path.isfile(place):
+            raise ConfigError(f"{told_by}: {displayed_path(place)}: is no file")
         layer = _of_file(place, root if len(seen) == 1 else None, told_by)
         layers.insert(0, layer)
         extended = layer.stated.get("extend")

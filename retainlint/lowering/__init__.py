@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from retainlint.lowering import limits
@@ -13,6 +14,8 @@ from retainlint.text.source import Source
 if TYPE_CHECKING:
     from retainlint.ir import Code, Head
     from retainlint.program import Program
+
+_WORD = re.compile(r"\w+|[^\w\s]")
 
 __all__ = ["LoweringError", "Outline", "lower", "lower_body", "lower_partly", "outline", "prepare"]
 
@@ -48,6 +51,11 @@ def _check_length(source: Source) -> None:
         rows = len(source.row_starts)
         raise LoweringError(
             source, f"the file is too long to be checked: {rows:,} lines, more than {limits.TEXT_ROWS:,}", 0
+        )
+    words = len(_WORD.findall(source.text)) if len(source.text) > limits.TEXT_WORDS else 0
+    if words > limits.TEXT_WORDS:
+        raise LoweringError(
+            source, f"the file is too long to be checked: {words:,} words, more than {limits.TEXT_WORDS:,}", 0
         )
 
 

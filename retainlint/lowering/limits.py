@@ -10,6 +10,9 @@ from __future__ import annotations
 TEXT_ROWS = 30_000
 """Rows of a text that is read: beyond, where libcst takes minutes and gigabytes, the file is not checked, and that is said."""
 
+TEXT_WORDS = 190_000
+"""Words and signs of such a text, of which each takes libcst two kilobytes; beyond, the same."""
+
 BRACKET_DEPTH = 200
 """Brackets one inside the other. Python's own parser goes no deeper, and libcst crashes at 1,200; beyond, the file is not
 checked, and that is said, as for the next three."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+from retainlint.text.files import read as read_file
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -34,11 +36,10 @@ class Ignores:
 
 def read(root: str, name: str, above: Ignores | None) -> Ignores | None:
     """The patterns `above` with those of a file in the directory `root` added, if there are any in it."""
-    try:
-        with open(os.path.join(root, name), encoding="utf-8", errors="surrogateescape") as file:
-            text = file.read()
-    except (OSError, ValueError):
+    data = read_file(os.path.join(root, name))  # a checked repository may hold a link to what never ends
+    if data is None:
         return above
+    text = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
     return Ignores(os.path.join(root, ""), text, above) if _patterns(text) else above
 
 

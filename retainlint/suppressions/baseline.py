@@ -85,6 +85,8 @@ class Baseline:
 def load(path: str, shown: str) -> Baseline:
     """Read the file at `path`, called `shown`. Raises BaselineError if it isn't there or no baseline."""
     try:
+        if not (os.path.isfile(path) or not os.path.exists(path)):
+            raise BaselineError(f"{shown}: this is no file")
         with open(path, "rb") as opened:
             raw = json.loads(opened.read().decode("utf-8-sig"))
     except OSError as error:

@@ -56,6 +56,9 @@ EXACT = sys.platform == "linux"
 KEPT = 8_000_000
 """So many bytes of what was read are kept: many files import the same modules. It decides nothing but the time it takes."""
 
+LARGEST = 50_000_000
+"""Bytes of a file that is read: the text of none that people write has as many."""
+
 THERE = "there"
 """What a lookup found that asked only whether there is such a file or directory."""
 
@@ -124,7 +127,7 @@ def read(place: str) -> bytes | None:
         if not os.path.isfile(place):  # a pipe would never end
             return None
         with open(place, "rb", buffering=0) as file:
-            return file.read()
+            return file.read() if os.fstat(file.fileno()).st_size <= LARGEST else None
     except (OSError, ValueError):
         return None
 

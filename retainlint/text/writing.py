@@ -8,12 +8,26 @@ import stat
 import tempfile
 
 
-def replace(path: str, data: bytes) -> None:
-    """Write `data` in place of what is at `path`, or where a link there leads. Its mode stays, and its owner if we may.
+def rewrite(path: str, before: bytes, after: bytes) -> None:
+    """Write `after` in place of a text that was `before` when it was read.
+
+    Raises ValueError, with words for people, if it is another now, or if the path is a link out of the working directory:
+    a checked tree may hold one to any file of whoever checks it. And OSError as `replace`.
+    """
+    here = os.path.join(os.path.realpath(os.getcwd()), "")
+    if os.path.islink(path) and not os.path.realpath(path).startswith(here):
+        raise ValueError("it is a link to a file elsewhere, which is written only by its own name")
+    replace(path, after, before)
+
+
+def replace(path: str, data: bytes, before: bytes | None = None) -> None:
+    """Write `data` in place of what is at `path`, or where a link there leads. Its mode stays, its attributes, and its
+    owner if we may.
 
     A pipe or a device (/dev/stdout, /dev/null) is written to, never replaced.
 
-    Raises OSError, and then all is as it was: if the file or its directory may not be written, or the disk is full.
+    Raises OSError, and then all is as it was: if the file or its directory may not be written, or the disk is full. And
+    ValueError if what is there isn't what it was `before`.
     """
     there: os.stat_result | None = None
     with contextlib.suppress(FileNotFoundError):
@@ -34,7 +48,10 @@ def replace(path: str, data: bytes) -> None:
             os.fsync(file.fileno())
         if there is not None:
             _own(beside, there.st_uid, there.st_gid)
+            _copy_attributes(place, beside)
         os.chmod(beside, _default_mode() if there is None else stat.S_IMODE(there.st_mode))
+        if before is not None and _read(place) != before:  # as late as can be
+            raise ValueError("it was changed meanwhile")
         os.replace(beside, place)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -47,6 +64,19 @@ def _own(path: str, user: int, group: int) -> None:
     for uid, gid in ((-1, group), (user, -1)):
         with contextlib.suppress(OSError, AttributeError):  # not every system has owners
             os.chown(path, uid, gid)
+
+
+def _copy_attributes(path: str, beside: str) -> None:
+    """Give a file the extended attributes of another, as far as we may: labels, and who else may read it."""
+    with contextlib.suppress(OSError, AttributeError):  # not every system has any
+        for name in os.listxattr(path):
+            with contextlib.suppress(OSError):
+                os.setxattr(beside, name, os.getxattr(path, name))
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _default_mode() -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from benchmarks.fuzz import cases, judging, patterns, watching
+from benchmarks.fuzz import cases, judging, kills, patterns, watching
 from benchmarks.fuzz.__main__ import main
 from benchmarks.fuzz.cases import KINDS, Case
 from benchmarks.fuzz.judging import Failure
@@ -90,8 +91,6 @@ def test_what_takes_too_much_memory_is_ended(monkeypatch: pytest.MonkeyPatch) ->
 
 @watched
 def test_a_process_that_dies_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     def judge(case: Case) -> Failure | None:
         if case.number == 0:
             os.kill(os.getpid(), 9)
@@ -139,3 +138,13 @@ def test_a_failure_is_kept_and_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_path:
         "000000_crash.json",
     }
     assert (tmp_path / "out" / "000000_crash.py").read_bytes() == b"odd"
+
+
+# -- kills ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_killed_runs_leave_old_texts_or_new_ones() -> None:
+    seen = kills.kill(6)
+    assert seen["killed"] == 6 and seen["broken"] == 0
+    assert seen["old"] + seen["new"] == kills.FILES * (seen["killed"] + seen["done"])

@@ -17,7 +17,7 @@ from command_line import BAD, write
 from fake_pipeline import fake_pipeline
 
 from retainlint.cache.cache import Cache, tool
-from retainlint.cache.directory import DAY, MOST, TAG, clean
+from retainlint.cache.directory import DAY, MOST, TAG, clean, prepared
 from retainlint.checking import linter
 from retainlint.checking.scheduler import Running
 from retainlint.config import Configs, Settings
@@ -282,9 +282,26 @@ def test_a_directory_of_someone_else_is_left_as_it_is() -> None:
     write("a.py", BAD)
     write("cache/notes.new", "mine\n")
     run()
-    assert sorted(os.listdir("cache")) == sorted([packs()[0].name, *shelves(), "notes.new"])
-    assert clean("cache") == 3
     assert os.listdir("cache") == ["notes.new"]
+    assert clean("cache") == 0
+    assert os.listdir("cache") == ["notes.new"]
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_a_directory_that_is_empty_or_marked_is_used(marked: bool) -> None:
+    """Made by whoever restores a cache, say; what else lies in one that is marked stays."""
+    os.mkdir("cache")
+    if marked:
+        write("a.py", BAD)
+        run()
+        clean("cache")
+        run()
+        write("cache/notes.new", "mine\n")
+    write("b.py", BAD)
+    run()
+    assert packs() and shelves()
+    clean("cache")
+    assert [name for name in os.listdir("cache") if name == "notes.new"] == ["notes.new"] * marked
 
 
 def test_clean_removes_all_that_we_wrote() -> None:
@@ -377,12 +394,13 @@ def test_a_change_of_our_own_files_is_another_version(monkeypatch: pytest.Monkey
 )
 def test_packs_that_nobody_uses_are_removed(names: list[str], days: float, left: int) -> None:
     then = time.time() - days * DAY
+    prepared("cache")
     for name in names:
         write(f"cache/{name}", "")
         os.utime(f"cache/{name}", (then, then))
     write("a.py", BAD)
     run()
-    assert len(set(os.listdir("cache")) - set(shelves())) == left + 1
+    assert len(set(os.listdir("cache")) - {*shelves(), TAG, ".gitignore"}) == left + 1
 
 
 @pytest.mark.usefixtures("aged")

@@ -7,11 +7,12 @@ import re
 import stat
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Run, write
 
-from retainlint.commands.fix import OnDisk
+from retainlint.text import writing
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes and links")
 
@@ -242,16 +243,13 @@ def test_a_read_only_file_is_told(run: Run) -> None:
 
 def test_a_file_that_changes_meanwhile_is_not_overwritten(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.py", NEEDLESS)
-    real = OnDisk.read
-    reads: list[str] = []
+    real = writing.rewrite
 
-    def read(disk: OnDisk, name: str) -> bytes:
-        reads.append(name)
-        if len(reads) == 2:
-            write("a.py", "x = 1\n")
-        return real(disk, name)
+    def rewrite(*given: Any) -> None:
+        write("a.py", "x = 1\n")
+        real(*given)
 
-    monkeypatch.setattr(OnDisk, "read", read)
+    monkeypatch.setattr(writing, "rewrite", rewrite)
     code, _, err = run("--fix")
     assert (code, text("a.py")) == (2, "x = 1\n")
     assert "a.py: not fixed: it was changed meanwhile" in err

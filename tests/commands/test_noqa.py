@@ -50,12 +50,12 @@ def test_a_file_that_cannot_be_written_is_told_and_the_rest_goes_on(run: Run, mo
     from retainlint.commands import noqa
     from retainlint.text import writing
 
-    def picky(path: str, data: bytes) -> None:
+    def picky(path: str, before: bytes, after: bytes) -> None:
         if path == "a.py":
             raise PermissionError(13, "Permission denied")
-        writing.replace(path, data)
+        writing.rewrite(path, before, after)
 
-    monkeypatch.setattr(noqa, "replace", picky)
+    monkeypatch.setattr(noqa, "rewrite", picky)
     write("a.py")
     write("b.py")
     assert run("check", "--add-noqa") == (2, "Added 1 `# noqa` comment.\n", "error: a.py: Permission denied\n")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from retainlint.text.writing import replace
+from retainlint.text.writing import replace, rewrite
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes and links")
 
@@ -90,3 +93,86 @@ def test_a_read_only_file_or_tree_is_refused(tmp_path: Path) -> None:
     finally:
         tmp_path.chmod(0o755)
     assert path.read_bytes() == b"old"
+
+
+# -- in place of what was read -------------------------------------------------------------------------------------
+
+
+def test_what_was_changed_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in the last moment, when the new text lies beside the old one."""
+    path = tmp_path / "a"
+    path.write_bytes(b"theirs")
+    with pytest.raises(ValueError, match="changed meanwhile"):
+        rewrite(str(path), b"old", b"new")
+    path.write_bytes(b"old")
+    real = os.chmod
+
+    def chmod(*given: Any) -> None:
+        real(*given)
+        path.write_bytes(b"theirs")
+
+    monkeypatch.setattr(os, "chmod", chmod)
+    with pytest.raises(ValueError, match="changed meanwhile"):
+        rewrite(str(path), b"old", b"new")
+    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"theirs", ["a"])
+
+
+def test_what_is_gone_meanwhile_is_not_made_again(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        rewrite(str(tmp_path / "a"), b"old", b"new")
+    assert os.listdir(tmp_path) == []
+
+
+@posix
+def test_a_link_out_of_the_tree_is_not_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tree" / "inner").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "tree")
+    for place in (tmp_path / "a", tmp_path / "tree" / "inner" / "a"):
+        place.write_bytes(b"old")
+    os.symlink("../a", "out")
+    os.symlink("inner/a", "in")
+    with pytest.raises(ValueError, match="a file elsewhere"):
+        rewrite("out", b"old", b"new")
+    rewrite("in", b"old", b"new")
+    rewrite("../a", b"old", b"new")
+    assert (tmp_path / "tree" / "inner" / "a").read_bytes() == (tmp_path / "a").read_bytes() == b"new"
+
+
+@posix
+def test_of_two_runs_at_once_one_is_told(tmp_path: Path) -> None:
+    path = str(tmp_path / "a")
+    Path(path).write_bytes(b"old")
+    script = "import sys\nfrom retainlint.text.writing import rewrite\ntry: rewrite(sys.argv[1], b'old', b'new ' * 99999)\nexcept ValueError: sys.exit(3)"
+    runs = [subprocess.Popen([sys.executable, "-c", script, path]) for _ in range(3)]
+    codes = sorted(run.wait() for run in runs)
+    assert codes[0] == 0 and set(codes) <= {0, 3}
+    assert Path(path).read_bytes() == b"new " * 99999
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="no extended attributes")
+def test_attributes_stay(tmp_path: Path) -> None:
+    path = str(tmp_path / "a")
+    Path(path).write_bytes(b"old")
+    try:
+        os.setxattr(path, "user.note", b"mine")
+    except OSError:
+        pytest.skip("not on this file system")
+    replace(path, b"new")
+    assert os.getxattr(path, "user.note") == b"mine"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on how large files may be")
+def test_a_full_disk(tmp_path: Path) -> None:
+    """Behind such a limit writing fails in the middle."""
+    path = str(tmp_path / "a")
+    Path(path).write_bytes(b"old" * 1000)
+    script = (
+        "import resource, signal, sys\nfrom retainlint.text.writing import rewrite\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
+        "try: rewrite(sys.argv[1], b'old' * 1000, b'new' * 9999)\nexcept OSError as error: print(error.strerror)"
+    )
+    told = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True).stdout
+    assert told == "File too large\n"
+    assert Path(path).read_bytes() == b"old" * 1000
+    assert os.listdir(tmp_path) == ["a"]
