@@ -63,8 +63,40 @@ def bug(name: str, error: Exception) -> Diagnostic:
 
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].filename.rpartition('retainlint/')[2]}:{frames[-1].lineno}" if frames else ""
-    what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    return ended(name, f"internal error{where}: {what}")
+    return ended(name, f"internal error{where}: {_told(error)}")
+
+
+_TELLING = (ArithmeticError, AssertionError, AttributeError, IndexError, MemoryError, RecursionError, TypeError)
+"""Errors whose words are Python's or ours; those of others may hold a text of the checked file."""
+
+
+def _told(error: Exception) -> str:
+    what = f"{type(error).__name__}: {error}" if isinstance(error, _TELLING) else type(error).__name__
+    return " ".join(what.split())[:200]
+
+
+def report(error: Exception, frames: int) -> str:
+    """A bug of ours as it may be pasted into an issue: where in our code, and with what; nothing of the checked file, and
+    no path of the machine."""
+    import platform
+    import traceback
+
+    from retainlint.startup.version import __version__
+
+    ours = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+    found = traceback.extract_tb(error.__traceback__)[-frames:]
+    rows = [
+        f'  File "{_place(each.filename, ours)}", line {each.lineno}, in {each.name}\n    {each.line}\n'
+        for each in found
+    ]
+    head = f"retainlint {__version__}, Python {platform.python_version()}, {platform.system()}\n"
+    return "".join((head, "Traceback (most recent call last):\n", *rows, _told(error), "\n"))
+
+
+def _place(file: str, ours: str) -> str:
+    """A file of ours from our package on, another by its name."""
+    inside = file.removeprefix(ours)
+    return f"retainlint/{inside}".replace(os.sep, "/") if inside != file else os.path.basename(file)
 
 
 def ended(name: str, reason: str) -> Diagnostic:

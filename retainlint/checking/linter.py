@@ -164,11 +164,9 @@ def _check(name: str, data: bytes, settings: Settings, files: Files | None, *, h
     except pipeline.Costly:
         raise
     except Exception as error:  # noqa: BLE001 -- a bug of ours in one file must not hide the other files' findings
-        import traceback
+        from retainlint.checking.diagnostics import bug, report
 
-        from retainlint.checking.diagnostics import bug
-
-        return FileResult(name, (bug(name, error),), "".join(traceback.format_exception(error, limit=-FRAMES)))
+        return FileResult(name, (bug(name, error),), report(error, FRAMES))
 
 
 def given_up(name: str, reason: str, settings: Settings) -> FileResult:

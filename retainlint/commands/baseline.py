@@ -109,7 +109,11 @@ def _tell_unchecked(result: linter.Result, out: TextIO) -> None:
 def _tell_how(path: str, configs: Configs, out: TextIO) -> None:
     config = configs.of_directory(os.path.dirname(path))
     if config.path("baseline") != path or config.stated("baseline").origin == "command line":
-        name = toml(os.path.relpath(path, config.root).replace(os.sep, "/"))
+        try:
+            stated = os.path.relpath(path, config.root)
+        except ValueError:  # another drive
+            stated = path
+        name = toml(stated.replace(os.sep, "/"))
         given = safe(shlex.quote(displayed_path(path)))  # it is copied into a shell
         out.write(
             f"To have `retainlint check` know it, write `baseline = {name}` into the configuration,\n"

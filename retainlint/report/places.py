@@ -60,13 +60,16 @@ def uri(path: str) -> str:
     """A path as a URI: a relative one stays relative, an absolute one begins with `file://`."""
     from urllib.parse import quote
 
+    drive, inside = os.path.splitdrive(path)
+    inside = inside.replace(os.sep, "/")
     try:
-        quoted = quote(path, errors="surrogateescape")  # the bytes of a name that is no text
+        quoted = quote(inside, errors="surrogateescape")  # the bytes of a name that is no text
     except UnicodeEncodeError:
-        quoted = quote(path, errors="surrogatepass")
+        quoted = quote(inside, errors="surrogatepass")
     if not os.path.isabs(path):
         return quoted
-    return f"file://{'' if quoted.startswith('/') else '/'}{quoted}"
+    drive = drive.replace(os.sep, "/")  # `C:`, or `//server/share`
+    return f"file:{drive}{quoted}" if drive.startswith("//") else f"file://{drive and '/'}{drive}{quoted}"
 
 
 def columns_in(source: Source, offset: int, encoding: str, unit: int) -> int:

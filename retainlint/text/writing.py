@@ -14,8 +14,8 @@ def rewrite(path: str, before: bytes, after: bytes) -> None:
     Raises ValueError, with words for people, if it is another now, or if the path is a link out of the working directory:
     a checked tree may hold one to any file of whoever checks it. And OSError as `replace`.
     """
-    here = os.path.join(os.path.realpath(os.getcwd()), "")
-    if os.path.islink(path) and not os.path.realpath(path).startswith(here):
+    here = os.path.normcase(os.path.join(os.path.realpath(os.getcwd()), ""))
+    if os.path.islink(path) and not os.path.normcase(os.path.realpath(path)).startswith(here):
         raise ValueError("it is a link to a file elsewhere, which is written only by its own name")
     replace(path, after, before)
 

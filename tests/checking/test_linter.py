@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -163,3 +164,19 @@ def test_an_unlisted_directory_is_one_finding(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("os.scandir", deny)
     result = linter.check(["."], Configs.alike(Settings()))
     assert places(result.diagnostics) == [("a.py", 1, 1, "RTL101"), ("shut", 1, 1, "RTL900")]
+
+
+def test_a_report_of_a_bug_holds_nothing_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor where on the machine it lies: it is there to be pasted."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError(own)
+
+    own = "a secret of the file"
+    monkeypatch.setattr("retainlint.checking.pipeline.diagnose", fail)
+    result = linter.check_source("secret/a.py", b"loss.backward()\n", Settings())
+    (found,) = result.diagnostics
+    assert "KeyError" in found.message and "KeyError" in result.crash
+    assert "secret" not in found.message + result.crash
+    assert os.path.expanduser("~") not in result.crash and 'File "retainlint/checking/linter.py"' in result.crash
+    assert result.crash.startswith("retainlint ") and "Python 3." in result.crash

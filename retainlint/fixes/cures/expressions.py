@@ -89,6 +89,8 @@ def rename_argument(code: EditableCode, cure: RenameArgument, diagnostic: Diagno
             yield safe(f"Remove `{code.of(word)}`", edit)
         else:
             start = code.start(word)
+            if not code.text.startswith(cure.old, start):  # spelt with letters that Python takes for others
+                continue
             edit = Edit(start, start + len(cure.old), cure.new)
             yield safe(f"Rename `{cure.old}` to `{cure.new}`", edit)
 
