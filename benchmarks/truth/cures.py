@@ -19,6 +19,7 @@ from retainlint.checking import linter
 from retainlint.commands import fix as fixing
 from retainlint.commands.configuring import configured, requested
 from retainlint.config import Configs
+from retainlint.diagnostic import Help
 
 with contextlib.suppress(ImportError):  # `judging` has put the tests where they are found
     from cure_fixtures import ROOM, Example, Failure, examples, fingerprint, same_grads
@@ -53,6 +54,7 @@ WORDS: tuple[tuple[str, str], ...] = (
 CLASSES = {
     "Detach": "detach",
     "KeepGraph": "retain",
+    "CreateGraph": "create-graph",
     "SumLosses": "sum",
     "MoveInto": "move-into-loop",
     "Clear": "clear-list",
@@ -96,12 +98,11 @@ def kind_of(words: str) -> str:
 
 def helps_of(diagnostic: Diagnostic) -> list[tuple[str, str]]:
     """Kind and words of each help, the first first."""
-    pieces = [piece.strip() for piece in re.split(r"; or ", diagnostic.help) if piece.strip()]
-    helps = [(kind_of(piece), piece) for piece in pieces]
-    if diagnostic.cures and (not helps or not helps[0][0]):
-        kind = CLASSES.get(type(diagnostic.cures[0]).__name__, type(diagnostic.cures[0]).__name__)
-        helps[:1] = [(kind, helps[0][1] if helps else "")]
-    return [(kind or "?", words) for kind, words in helps]
+    return [(kind_of(each.words) or _class_of(each) or "?", each.words) for each in diagnostic.helps]
+
+
+def _class_of(help: Help) -> str:
+    return CLASSES.get(type(help.cures[0]).__name__, "") if help.cures else ""
 
 
 def is_alike(kind: str, wanted: str) -> bool:
@@ -144,7 +145,7 @@ def measured(example: Example, fix: bool) -> list[Measured]:
                 continue
             row.told = "right" if found.code == failure.rule else found.code
             _judge_helps(row, found, failure)
-            row.offered = "fix" if fixing.offered([found], configs) else ""
+            row.offered = "fix" if found.fix is not None else ""
         if fix:
             _apply(rows, example, folder, configs)
         return rows
