@@ -26,11 +26,13 @@ class Label:
 
 @record
 class Detach:
-    """Cut the graph off what is named `name`, at `span`; `turn` is the loop, or the method, that carries it on."""
+    """Cut the graph off what is named `name`, at `span`; `iteration` is the loop, or the method, that carries it on.
+    `meant`: a backward pass isn't to train what it can't reach then, as the optimisers show."""
 
     span: Span
     name: str
     iteration: Span | None = None
+    meant: bool = False
 
 
 @record
@@ -223,23 +225,25 @@ class Edit:
 class Fix:
     """Edits that cure one finding, all in the source of its primary mark, in order, apart from each other.
 
-    `merges` tells how many backward passes of the text the edits mean to drop; every other one must still run.
+    `merges` tells how many backward passes of the text the edits mean to drop; every other one must still run. With
+    `cuts`, one may train less than before, if something else trains that.
     """
 
     applicability: Applicability
     message: str
     edits: tuple[Edit, ...]
     merges: int = 0
+    cuts: bool = False
 
 
 @record
 class Help:
-    """One thing to do about a finding: in words, and as data where it can be tried. Where that is refuted, or hasn't proven
-    it, though it wasn't to be told `unless_refuted`, another help is told first."""
+    """One thing to do about a finding: in words, and as data where it can be tried. What
+    `needs_proof` is only told if the trial proves it."""
 
     words: str
     cures: tuple[Cure, ...] = ()
-    unless_refuted: bool = True
+    needs_proof: bool = False
 
 
 @record

@@ -125,6 +125,9 @@ class Freed(IncidentBase):
     foreign: bool = False  # the shared graph belongs to a network that the first walk's optimiser doesn't own
     scheduled: bool = False  # something unseen was asked, in each turn anew, whether the first walk keeps its graph
     stepped: bool = False  # weights that the first walk gave gradients moved between the two
+    aside: bool = (
+        False  # what only the later walk trains has an optimiser of its own, which owns nothing of what is shared
+    )
     trained: bool | None = None  # whether the shared graph is what an optimiser trains; None where that isn't known
 
     @property

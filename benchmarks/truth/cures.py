@@ -26,6 +26,7 @@ with contextlib.suppress(ImportError):  # `judging` has put the tests where they
 
 WORDS: tuple[tuple[str, str], ...] = (
     (r"create_graph", "create-graph"),
+    (r"from before `detach", "uncut"),
     (r"(outside of|without|remove|take away|drop) .{0,30}no_grad|no_grad.{0,40}\b(away|off)\b", "uncut"),
     (r"not its `?\.data|keep the (tensors?|graph)|requires_grad=True|torch\.stack|unfreeze", "uncut"),
     (r"\bremove\b.*(detach|item)", "uncut"),

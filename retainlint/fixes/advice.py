@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 
 from retainlint.diagnostic import Detach, Diagnostic, Fix, Help, KeepGraph
 from retainlint.fixes.code import EditableCode, Uneditable
@@ -28,13 +27,6 @@ class Trial:
     after: Seen
 
 
-class Unproven(Enum):
-    """UNTRIED is a help of which no edit could be made; of one that is REFUTED, each that was made cured nothing, or harmed."""
-
-    UNTRIED = "untried"
-    REFUTED = "refuted"
-
-
 class Advisor:
     """Tries the helps of one text's findings. `look` is the linter, handed in; `seen` is what it sees in the text."""
 
@@ -47,14 +39,14 @@ class Advisor:
         """The finding with its helps as they are to be told, the best first, and with its fix.
 
         What is proven stands before what can't be tried, and nothing that wasn't beside it. Where nothing is proven,
-        what was refuted, or would have to be proven, isn't told, if there is anything else to tell.
+        what would have to be isn't told, if there is anything else to tell.
         """
         if diagnostic.primary.span.source is not self._seen.source or not diagnostic.cures:
             return diagnostic
         trials = [(each, self._try(diagnostic, each)) for each in diagnostic.helps]
-        proven = [(help, trial.fix) for help, trial in trials if isinstance(trial, Trial)]
-        if not proven:
-            likely = tuple(help for help, trial in trials if help.unless_refuted and trial is not Unproven.REFUTED)
+        proven = [(help, trial.fix) for help, trial in trials if trial is not None]
+        if all(_keeps(help) and help is not diagnostic.helps[0] for help, _ in proven):
+            likely = tuple(help for help in diagnostic.helps if not help.needs_proof)
             return replace(diagnostic, helps=likely or diagnostic.helps)
         helps = (*(_told(help, fix) for help, fix in proven), *(help for help in diagnostic.helps if not help.cures))
         kept = [fix for help, fix in proven if not _keeps(help) or help is diagnostic.helps[0]]
@@ -65,11 +57,11 @@ class Advisor:
         for help in diagnostic.helps:
             if _keeps(help) and help is not diagnostic.helps[0]:
                 continue
-            if isinstance(trial := self._try(diagnostic, help), Trial):
+            if (trial := self._try(diagnostic, help)) is not None:
                 return trial
         return None
 
-    def _try(self, diagnostic: Diagnostic, help: Help) -> Trial | Unproven:
+    def _try(self, diagnostic: Diagnostic, help: Help) -> Trial | None:
         known: set[str] = {self._seen.source.text}
         for fix in self._candidates(diagnostic, help):
             if len(known) > TRIES or self._left < 0:
@@ -81,7 +73,7 @@ class Advisor:
             self._left -= found.steps
             if cures(fix, diagnostic, self._seen, found):
                 return Trial(fix, found)
-        return Unproven.REFUTED if len(known) > 1 else Unproven.UNTRIED
+        return None
 
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:
         """What could be done, in the order in which a good engineer would try it."""

@@ -40,20 +40,23 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
         return False
     if _texts(after.gaps) - _texts(before.gaps) or _texts(after.missing_reads) - _texts(before.missing_reads):
         return False
-    if _untrained(before, after):
+    if _untrained(before, after, cuts=fix.cuts):
         return False
     if fix.applicability is Applicability.SAFE and _texts(after.leaves) != _texts(before.leaves):
         return False
     if not before.trained and _texts(before.leaves) - _texts(after.leaves):
         return False  # nobody knows which of them are to be trained
     others = [each for each in before.diagnostics if each is not diagnostic]
-    return not _is_there(fix, diagnostic, after) and not _new(fix.edits, others, before, after)
+    left = [each for each in after.diagnostics if not _is_behind(fix, diagnostic, each)]
+    return not _is_there(fix, diagnostic, left) and not _new(fix.edits, others, before, left)
 
 
-def _untrained(before: Seen, after: Seen) -> bool:
+def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
     """Whether a leaf isn't trained any more, or not by a backward pass that is still there."""
     if _texts(leaf for leaf, _ in before.trained) - _texts(leaf for leaf, _ in after.trained):
         return True
+    if cuts:
+        return False
     kept = _texts(after.backward_passes)
     pairs = {(_text(leaf), _text(place)) for leaf, place in after.trained}
     lost = {(_text(leaf), _text(place)) for leaf, place in before.trained} - pairs
@@ -63,7 +66,7 @@ def _untrained(before: Seen, after: Seen) -> bool:
 NEEDLESS = "RTL201"
 
 
-def _new(edits: tuple[Edit, ...], others: Iterable[Diagnostic], before: Seen, after: Seen) -> bool:
+def _new(edits: tuple[Edit, ...], others: Iterable[Diagnostic], before: Seen, found: Iterable[Diagnostic]) -> bool:
     """Whether something is found besides the others that were there.
 
     A finding is known again by its code and place, or by its code and text. A walk that had kept its graph against the failure may now keep it for nothing: that is no new harm.
@@ -71,7 +74,7 @@ def _new(edits: tuple[Edit, ...], others: Iterable[Diagnostic], before: Seen, af
     places = {(each.code, moved(edits, each.primary.span.start)) for each in others}
     texts = Counter((each.code, each.primary.span.text) for each in others)
     backward_passes = _texts(before.backward_passes)
-    for each in after.diagnostics:
+    for each in found:
         if each.code == NEEDLESS and backward_passes[" ".join(each.primary.span.text.split())]:
             continue
         if (each.code, each.primary.span.start) not in places and texts[each.code, each.primary.span.text] <= 0:
@@ -80,11 +83,18 @@ def _new(edits: tuple[Edit, ...], others: Iterable[Diagnostic], before: Seen, af
     return False
 
 
-def _is_there(fix: Fix, diagnostic: Diagnostic, after: Seen) -> bool:
+def _is_there(fix: Fix, diagnostic: Diagnostic, found: Iterable[Diagnostic]) -> bool:
     """Whether the finding is still there, at its place or where as many of its text are found as before."""
-    code, span = diagnostic.code, diagnostic.primary.span
-    place = moved(fix.edits, span.start)
-    return any(each.code == code and each.primary.span.start == place for each in after.diagnostics)
+    place = moved(fix.edits, diagnostic.primary.span.start)
+    return any(each.code == diagnostic.code and each.primary.span.start == place for each in found)
+
+
+def _is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic) -> bool:
+    """Whether another graph fails at the place of a finding: its cause stood behind that of the finding."""
+    one, two = diagnostic.labels[0], other.labels[0]
+    at = moved(fix.edits, diagnostic.primary.span.start)
+    is_told = other.code == diagnostic.code and other.primary.span.start == at and not (one.primary or two.primary)
+    return is_told and moved(fix.edits, one.span.start) != two.span.start and _text(one.span) != _text(two.span)
 
 
 def _texts(spans: Iterable[Span]) -> Counter[str]:

@@ -43,12 +43,12 @@ class BackwardInLoop(FreedRule):
             return self._of_pieces(story)
         constant = incident.foreign or incident.trained is False
         why = ": what made it is not trained through it" if constant else ", if it needs no gradient through it"
-        cut = Help(story.cut("the loss") + why, (Detach(built, story.what),))
+        cut = Help(story.cut("the loss") + why, (Detach(built, story.what, meant=constant),))
         total = Help(
             "add the losses up and call backward on the sum once, after the loop", (SumLosses((story.first,)),)
         )
         if constant:
-            return cut, anew, total
+            return (cut,)
         return (total, anew, cut) if incident.trained and not incident.stepped else (anew, cut, total)
 
     def _of_pieces(self, story: FreedStory) -> tuple[Help, ...]:

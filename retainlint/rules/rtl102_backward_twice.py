@@ -39,7 +39,7 @@ class BackwardTwice(FreedRule):
             "remove one of the two: the second only adds the same gradients again",
             (DropBackward(story.second, story.first),),
         )
-        return (anew, remove) if story.incident.stepped else (remove, anew, keep)
+        return (anew,) if story.incident.stepped else (remove, keep)
 
     fails = {
         "a second backward left over": """

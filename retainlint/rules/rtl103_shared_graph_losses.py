@@ -33,9 +33,13 @@ class SharedGraphLosses(FreedRule):
 
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
         incident, (first, second) = story.incident, story.roots
-        is_constant = incident.trained is False
+        is_constant = incident.trained is False or incident.aside
         why = ": what made it is not trained through it" if is_constant else ", if it needs no gradient through it"
-        cut = Help(story.cut(f"`{second}`") + why, (Detach(story.second, story.what),), unless_refuted=is_constant)
+        cut = Help(
+            story.cut(f"`{second}`") + why,
+            (Detach(story.second, story.what, meant=is_constant),),
+            needs_proof=not is_constant,
+        )
         anew = Help(f"compute `{story.fresh}` anew for `{second}`", compute_anew(story))
         if story.first_is_grad:
             through = Help(
@@ -44,7 +48,7 @@ class SharedGraphLosses(FreedRule):
             )
             keep = keep_graph(story, "since both backward passes want this graph")
             if is_used_between(assigned(story.first), story.first, story.second):
-                return through, keep
+                return (through,)
             return keep, through, *(() if story.what == first else (cut,))
         if story.second_is_grad:
             return keep_graph(story, "since both backward passes want this graph"), anew
@@ -55,11 +59,13 @@ class SharedGraphLosses(FreedRule):
                 f"remove {story.first_backward}: the second goes through what it starts at",
                 (DropBackward(story.first, story.second),),
             ), keep_graph(story, "if the two must stay apart")
+        if is_constant:
+            return (cut,)
         if incident.stepped:
             return cut, anew
         total = Help(self._sum(story), (SumLosses((story.first, story.second)),))
         keep = keep_graph(story, "if the two must stay apart")
-        return (cut, total, keep) if is_constant else (total, cut, keep)
+        return total, cut, keep
 
     def _sum(self, story: FreedStory) -> str:
         """One backward pass from both roots, written out where they are simple and stand in one function."""

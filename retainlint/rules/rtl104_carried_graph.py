@@ -52,17 +52,20 @@ class CarriedGraph(FreedRule):
                 clear = Help(
                     f"keep in `{what}` what `{short(story.maker.text)}` is made of, and make it anew in each {noun}"
                 )
-            detached = Help(f"keep detached values in `{what}`", cut, unless_refuted=not story.root_is_named)
-            return detached, clear, Help(f"call backward on `{story.roots[1]}` once, {once}", total)
+            detached = Help(f"keep detached values in `{what}`", cut, needs_proof=story.root_is_named)
+            whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
+            return (detached, clear) if story.incident.stepped else (detached, clear, whole)
         if _is_total(story):
             alone = Help(f"call backward on the loss of this {noun} alone, and add detached values to `{what}`", cut)
             whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
-            return (alone, whole) if story.incident.stepped else (whole, alone)
+            return (alone,) if story.incident.stepped else (whole, alone)
         if is_cached(story.incident.built.span):
             anew = Help(f"compute `{what}` anew in each {noun}: what is cached keeps its graph")
             return anew, Help(_detached(story), cut)
         through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
-        return Help(_detached(story), cut), through
+        if story.incident.stepped:
+            return (Help(_detached(story), cut),)
+        return (through,) if story.incident.trained is not None else (Help(_detached(story), cut), through)
 
     fails = {
         "a hidden state": """

@@ -37,8 +37,10 @@ class ClosureReusesGraph(FreedRule):
             if story.incident.trained is False
             else ", if what it is made of is not trained here"
         )
-        cut = Help(story.cut("the loss") + why, (Detach(story.second, story.what),))
-        return (cut, anew) if story.incident.trained is False else (anew, cut)
+        cut = Help(story.cut("the loss") + why, (Detach(story.second, story.what, meant=True),))
+        if story.incident.trained is not None:
+            return (anew,) if story.incident.trained else (cut,)
+        return anew, cut
 
     fails = {
         "a loss computed before the closure": """

@@ -42,13 +42,19 @@ class GraphBuiltInInit(FreedRule):
         where = "in `forward` or a property" if held else "in the function that uses it"
         if enclosing_function(built) in ("forward", "__call__"):
             where = "again in each iteration"
-        cut = story.cut("the loss") if story.incident.name else f"detach `{what}`"
+        words = story.cut("the loss") if story.incident.name else f"detach `{what}`"
         fresh = Help(
             f"compute `{what}` {where}, so that each backward finds a new graph", (ComputeWhereUsed(built, what),)
         )
-        if story.incident.trained is False:
-            return Help(f"{cut}: what made it is not trained through it", (Detach(built, what),)), fresh
-        return fresh, Help(f"{cut}, if it is not to be trained", (Detach(built, what),))
+        why = (
+            ": what made it is not trained through it"
+            if story.incident.trained is False
+            else ", if it is not to be trained"
+        )
+        cut = Help(f"{words}{why}", (Detach(built, what, meant=True),))
+        if story.incident.trained is not None:
+            return (fresh,) if story.incident.trained else (cut,)
+        return fresh, cut
 
     fails = {
         "a weight derived in __init__": """

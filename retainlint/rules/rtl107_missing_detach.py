@@ -34,7 +34,7 @@ class MissingDetach(FreedRule):
         return (
             Help(
                 f"{story.cut(losses[0])}: its optimiser doesn't train what made it",
-                (Detach(story.first, story.what),),
+                (Detach(story.first, story.what, meant=True),),
             ),
             Help(f"compute `{story.what}` anew for {losses[1]}", compute_anew(story)),
             keep_graph(story, "if the first backward's gradients are wanted in both networks"),

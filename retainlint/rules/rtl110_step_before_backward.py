@@ -8,6 +8,7 @@ from retainlint.rules.modified_rules import ModifiedRule
 from retainlint.rules.source_hints import is_made_between
 from retainlint.rules.story import again, outer_call
 from retainlint.rules.wording import code, place
+from retainlint.startup.records import replace
 
 
 class StepBeforeBackward(ModifiedRule):
@@ -41,8 +42,8 @@ class StepBeforeBackward(ModifiedRule):
             f"call backward on {root} before {where}",
             (BackwardFirst(backward_pass.moment.span, change),) if is_near else (),
         )
-        fresh = Help(f"compute {root} anew after it", (ComputeAnew(anew, built),))
-        helps: tuple[Help, ...] = (first, fresh)
+        fresh = Help(f"compute {root} anew after {where}", (ComputeAnew(anew, built),))
+        helps: tuple[Help, ...] = (fresh, replace(first, needs_proof=True))
         if iterations is None and is_made_between(backward_pass.root, change, backward_pass.moment.span):
             fresh = Help(f"compute {code(built.text)} anew after {code(change.text)}", fresh.cures)
             helps = fresh, Help("take that step after this backward", first.cures)

@@ -33,11 +33,9 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
         kind = "a view of a leaf" if incident.view else "a leaf"
         sentence = f"{kind} Variable that requires grad is being used in an in-place operation"
         made = [] if incident.made is None else [Label(incident.made.span, f"{name} is a leaf that requires grad")]
-        copied = f"`{held}.clone()`" if held else "a `clone()`"
-        helps: tuple[Help, ...] = (
-            Help("do it under `with torch.no_grad():`", (UnderNoGrad(change),)),
-            Help(f"change {copied}, if gradients are to flow through the change"),
-        )
+        helps: tuple[Help, ...] = (Help("do it under `with torch.no_grad():`", (UnderNoGrad(change),)),)
+        if base(change):
+            helps += (Help(f"change `{held}.clone()`, if gradients are to flow through the change"),)
         if _TOTAL.fullmatch(held) and "+=" in text and ".grad" not in text:
             before, _, added = text.partition("+=")
             new = code(f"{before.rstrip()} = {held} + {added.lstrip()}")

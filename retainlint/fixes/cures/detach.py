@@ -12,6 +12,7 @@ from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix
 from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, normalized, parameters
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import after, before, detached, first, reads
+from retainlint.startup.records import replace
 from retainlint.text.source import Span
 
 
@@ -147,6 +148,11 @@ MOST_USES = 12
 
 
 def detach(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
+    for fix in _detachings(code, cure, diagnostic):
+        yield replace(fix, cuts=cure.meant)
+
+
+def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
     names = _names(code, cure, diagnostic)
     if cure.iteration is not None:
         for name, body in _over_iterations(code, cure, diagnostic, names):

@@ -126,6 +126,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         in_init=_in_init(birth, first.backward_pass.moment, second.backward_pass.moment),
         foreign=_foreign(machine.graphs, state, node, first, second),
         stepped=_stepped(state, first),
+        aside=_is_aside(machine.graphs, state, node, first, second),
         trained=_trained(machine.graphs, state, node, first, second),
     )
     machine.report(incident, lambda: witness.of_freed(machine.graphs, first, second, node))
@@ -294,13 +295,23 @@ def _trained(graphs: Graphs, state: State, node: Node, first: BackwardRecord, se
     return False if below and held and not any(each.params is None or each.open for each in held) else None
 
 
+def _is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:
+    """Whether what only the later backward pass reaches has an optimiser of its own, which owns nothing of the graph."""
+    shared = {each.variable for each in graphs.reach([Edge(node)]) if each.is_leaf}
+    own = {each.variable for each in second.reach if each.is_leaf and each not in first.reach} - shared
+    held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
+    owned = [{leaf.variable for leaf in weights.leaves(state, each.params or ())} for each in held]
+    theirs = [each for each in owned if each & own]
+    return bool(theirs) and not any(each & shared for each in theirs) and any(each & shared for each in owned)
+
+
 def _reached_apart(first: BackwardRecord, second: BackwardRecord) -> set[Hashable]:
-    """The leaves that a backward pass reaches without going through what an earlier one freed."""
+    """The leaves that a backward pass reaches without going through what an earlier one went through."""
     found: set[Node] = set()
     waiting = [edge.node for edge in second.roots]
     while waiting:
         node = waiting.pop()
-        if node not in found and node in second.reach and node not in first.freed:
+        if node not in found and node in second.reach and (node.is_leaf or node not in first.reach):
             found.add(node)
             waiting += [edge.node for edge in node.next if edge is not None]
     return {node.variable for node in found if node.is_leaf}

@@ -37,6 +37,10 @@ from retainlint.symbolic.state.values import (
 from retainlint.text.source import Span
 
 
+_OF_TENSORS = ("backward", "detach", "item")
+"""Methods that nothing but a tensor has, as far as its classes are known."""
+
+
 def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Results:
     """`obj.name`."""
     held = state.get(obj)
@@ -100,7 +104,7 @@ def _lacks(state: State, obj: Value, name: str) -> bool:
         return not hasattr(obj.value, name)
     if isinstance(obj, Tuple):
         return name not in obj.names and not hasattr((), name)
-    return isinstance(state.get(obj), DictObj | ListObj) and name in ("backward", "detach", "item")
+    return isinstance(state.get(obj), DictObj | ListObj) and name in _OF_TENSORS
 
 
 def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, name: str, span: Span) -> Results:
@@ -135,6 +139,8 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     if name == "module" and is_module(state, obj) and not is_open(state, held.cls):
         return [(state, obj)]  # what DataParallel and its kin wrap, and we don't
     assert isinstance(obj, Ref)
+    if name in _OF_TENSORS and not is_open(state, held.cls):
+        machine.missing_reads.add(span)
     called = conventions.TELLS.takes(name) or classes.derives(state, obj)
     hint = "submodule" if is_module(state, obj) and not called else ""
     missing = layers.inherited(machine, state, ancestry(state, held.cls), name, span)
