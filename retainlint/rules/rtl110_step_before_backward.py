@@ -43,7 +43,7 @@ class StepBeforeBackward(ModifiedRule):
             (BackwardFirst(backward_pass.moment.span, change),) if is_near else (),
         )
         fresh = Help(f"compute {root} anew after {where}", (ComputeAnew(anew, built),))
-        helps: tuple[Help, ...] = (fresh, replace(first, needs_proof=True))
+        helps: tuple[Help, ...] = (replace(first, needs_proof=True), fresh)
         if iterations is None and is_made_between(backward_pass.root, change, backward_pass.moment.span):
             fresh = Help(f"compute {code(built.text)} anew after {code(change.text)}", fresh.cures)
             helps = fresh, Help("take that step after this backward", first.cures)

@@ -36,7 +36,6 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-
 _OF_TENSORS = ("backward", "detach", "item")
 """Methods that nothing but a tensor has, as far as its classes are known."""
 
