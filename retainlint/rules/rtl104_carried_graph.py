@@ -48,11 +48,11 @@ class CarriedGraph(FreedRule):
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
         if is_list(what, story.incident.built.span.source):
             clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what),))
-            if is_bounded(what, story.incident.built.span.source):
-                clear = Help(
-                    f"keep in `{what}` what `{short(story.maker.text)}` is made of, and make it anew in each {noun}"
-                )
-            detached = Help(f"keep detached values in `{what}`", cut, needs_proof=story.root_is_named)
+            bounded = is_bounded(what, story.incident.built.span.source)
+            if bounded:
+                made = short(story.maker.text)
+                clear = Help(f"keep in `{what}` what `{made}` is made of, and make it anew in each {noun}")
+            detached = Help(f"keep detached values in `{what}`", cut, needs_proof=bounded or story.root_is_named)
             whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
             return (detached, clear) if story.incident.stepped else (detached, clear, whole)
         if _is_total(story):

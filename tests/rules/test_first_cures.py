@@ -46,7 +46,7 @@ FIRST = {
     "seed_scalar_twice": "remove one of the two: the second only adds the same gradients again",
     "twice_loss_mean_of_scalar": "remove `loss.backward()` (line 10): the second goes through what it starts at",
     # Changes in place.
-    "step_between_two_losses": "compute `loss_right` anew after it",
+    "step_between_two_losses": "compute `loss_right` anew after `optimizer.step()` on line 25",
     "inplace_relu_plus_residual": "`out = out + identity` instead of `out += identity`",
     "inplace_manual_sgd_between_walks": "call backward on `mae` before the change on line 15",
     "inplace_slice_of_activation": "change a copy: `h = h.clone()` before it",
