@@ -19,6 +19,7 @@ from retainlint.symbolic.state.values import (
     Method,
     OptimizerObj,
     Ref,
+    TensorObj,
     Term,
     Tuple,
     UnknownObj,
@@ -274,8 +275,9 @@ def _stepped(state: State, first: BackwardRecord) -> bool:
     walks = [at for at, event in enumerate(events) if event.moment == first.backward_pass.moment]
     if walks and any(event.kind == "step" for event in events[walks[-1] :]):
         return True
-    leaves = {node.variable for node in first.reach if node.is_leaf}
-    return any(change.storage in leaves and change.created >= first.created for change in state.changes)
+    since = {change.storage for change in state.changes if change.created >= first.created}
+    tensors = (held for held in state.heap.values() if isinstance(held, TensorObj) and held.storage in since)
+    return any(each.edge is not None and each.edge.node.is_leaf and each.edge.node in first.reach for each in tensors)
 
 
 def _trained(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool | None:
