@@ -318,6 +318,8 @@ class Module:
     def cpu(self) -> Any:
         return self
 
+    share_memory = cpu
+
     def cuda(self, device: Any = None) -> Any:
         raise AssertionError("Torch not compiled with CUDA enabled")
 
@@ -336,9 +338,6 @@ class Module:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         clear_gradients(self.parameters(), set_to_none)
-
-    def share_memory(self) -> Any:
-        return self
 
     # -- hooks
 
