@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
+from retainlint import report
 from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands import fix as fixes
 from retainlint.commands.configuring import command_errors, configured, output_format
 from retainlint.commands.known import Knowing
 from retainlint.commands.working import working
-from retainlint.report import FORMATS, render, statistics
+from retainlint.report import render, statistics
 from retainlint.report.terminal import Style, safe, safe_start
 from retainlint.startup.version import __version__
 
@@ -57,7 +58,7 @@ def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], Non
     """
     configs = configured(options.requested)
     format = output_format(configs)
-    if options.statistics and format != "json" and not FORMATS[format].for_people:
+    if options.statistics and format != "json" and not report.FORMATS[format].for_people:
         raise CommandError(f"--statistics is a text or json, not {format}: choose another --output-format")
     with command_errors():
         knowing = Knowing(configs)
@@ -81,7 +82,7 @@ def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], Non
     _report(options, configs, format, fixes.fixable(shown, configs), result, out)
     if not options.quiet:
         for line in knowing.notes(result):
-            print(line, file=out if FORMATS[format].for_people and not options.output_file else sys.stderr)
+            print(line, file=out if report.FORMATS[format].for_people and not options.output_file else sys.stderr)
     for crashed in result.crashes[:1]:
         _print_crash(crashed.name, crashed.crash)
     fixed = _after_fixes(options, configs, done)
@@ -146,7 +147,7 @@ def _report(
     style = Style(options.colour and not options.output_file, options.width)
     if options.statistics:
         pieces = statistics.render(shown, style, as_json=format == "json")
-    elif shown or not FORMATS[format].for_people:
+    elif shown or not report.FORMATS[format].for_people:
         pieces = render(format, shown, style, _run(options, result))
     else:
         pieces = iter(())
@@ -155,7 +156,7 @@ def _report(
     else:
         for piece in pieces:
             out.write(piece)
-    for_people = FORMATS[format].for_people
+    for_people = report.FORMATS[format].for_people
     if options.show_unknown:
         aside = out if for_people and not options.output_file else sys.stderr
         for piece in statistics.render_gaps(result.gaps, style):

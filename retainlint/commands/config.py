@@ -8,13 +8,13 @@ import re
 import textwrap
 from typing import TextIO
 
+from retainlint import report
 from retainlint.commands import CommandError
 from retainlint.commands.configuring import command_errors, configured, known_rules
 from retainlint.config import Config, Requested
 from retainlint.config.reading import displayed_path
 from retainlint.config.schema import Json, plain, schema
 from retainlint.config.table import DEFAULT, SETTINGS, Setting, SettingKind
-from retainlint.report import FORMATS
 
 
 def config(path: str, requested: Requested, out: TextIO, *, as_json: bool = False, width: int = 80) -> int:
@@ -59,7 +59,7 @@ def settings(out: TextIO, *, as_json: bool = False, markdown: bool = False, widt
 
 
 def print_schema(out: TextIO) -> int:
-    out.write(json.dumps(schema(known_rules(), tuple(FORMATS)), indent=2) + "\n")
+    out.write(json.dumps(schema(known_rules(), tuple(report.FORMATS)), indent=2) + "\n")
     return 0
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from retainlint import report
 from retainlint.catalogue import CATALOGUE, NOT_CHECKED
 from retainlint.commands import CommandError
 from retainlint.config import ConfigError, Configs, KnownRules, Requested, meant, shown
 from retainlint.config.table import setting
 from retainlint.project.discovery import MissingPath
-from retainlint.report import FORMATS
 from retainlint.startup.version import __version__
 
 
@@ -44,17 +44,17 @@ def known_rules() -> KnownRules:
 def output_format(configs: Configs) -> str:
     """Raises CommandError, with the nearest, if there is no such format."""
     stated = configs.here.stated("output-format")
-    if isinstance(stated.value, str) and stated.value in FORMATS:
+    if isinstance(stated.value, str) and stated.value in report.FORMATS:
         return stated.value
     word = str(stated.value)
     raise CommandError(
-        f"{stated.origin}: there is no output format {shown(word)}{meant(word, FORMATS, ', '.join(FORMATS))}"
+        f"{stated.origin}: there is no output format {shown(word)}{meant(word, report.FORMATS, ', '.join(report.FORMATS))}"
     )
 
 
 def format_names() -> list[str]:
     """For those who only want the names of the output formats."""
-    return list(FORMATS)
+    return list(report.FORMATS)
 
 
 @contextmanager

@@ -209,13 +209,13 @@ def _sources(found: Iterable[Diagnostic]) -> list[Source]:
 
 def fixable(found: Iterable[Diagnostic], configs: Configs) -> list[Diagnostic]:
     """The findings, without the fixes of rules that the configuration doesn't let be fixed."""
-    from retainlint.startup.records import replace
-
     codes: dict[str, frozenset[str]] = {}
     kept = []
     for each in found:
         name = each.primary.span.source.name
         if each.fix is not None and each.code not in codes.setdefault(name, _fixable(name, configs)):
+            from retainlint.startup.records import replace  # a run without findings needs none
+
             each = replace(each, fix=None)
         kept.append(each)
     return kept
