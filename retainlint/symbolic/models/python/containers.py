@@ -9,7 +9,8 @@ from retainlint import ir
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, options
 from retainlint.symbolic.models.torch import submodules
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import conventions, objects
+from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
@@ -161,6 +162,8 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
     if held.places and (name in _MOVING or (name == "pop" and args.pos)):
         held = replace(held, places=_ELSEWHERE)
         state.set(ref, held)
+    if held.open and conventions.CHANGES.takes(name):
+        decisions.forget(state, ref)  # how long it was, it isn't any more
     match name:
         case "append" | "add":
             _stored(machine, state, ref, args, 0, span)
