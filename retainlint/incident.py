@@ -350,3 +350,5 @@ class Exploration:
     steps: int = 0
     waste: tuple[Waste, ...] = ()
     conduct: Conduct = Conduct()
+    unjudged: tuple[Gap, ...] = ()
+    """Backward passes that were run, and rest on what nobody sees."""

@@ -158,7 +158,8 @@ def _check(name: str, data: bytes, settings: Settings, files: Files | None, *, h
             for each in found
             for diagnostic in pipeline.advised(each, _wanted(pipeline.told(each, settings), settings), settings, files)
         ]
-        gaps, beyond = tuple(g for each in found for g in each.gaps), tuple(d for each in found for d in each.beyond)
+        gaps = tuple(g for each in found for g in (*each.gaps, *each.unjudged))
+        beyond = tuple(d for each in found for d in each.beyond)
         lookups = modules.lookups if modules is not None else _NO_LOOKUPS
         return FileResult(name, tuple(told), gaps=gaps, beyond=beyond, lookups=lookups)
     except pipeline.Costly:

@@ -41,6 +41,7 @@ class Found:
     gaps: tuple[Gap, ...] = ()
     conduct: Conduct | None = None
     steps: int = 0
+    unjudged: tuple[Gap, ...] = ()
 
 
 class Costly(Exception):
@@ -195,7 +196,16 @@ def _examine(source: Source, index: CallIndex, thorough: bool = False, data: byt
     beyond: list[Diagnostic] = []
     for each in sorted(once.values(), key=_place):
         (own if each.primary.span.source is source else beyond).append(each)
-    return Found(source, own, not explored.gaps, tuple(beyond), tuple(explored.gaps), explored.conduct, explored.steps)
+    return Found(
+        source,
+        own,
+        not explored.gaps,
+        tuple(beyond),
+        tuple(explored.gaps),
+        explored.conduct,
+        explored.steps,
+        explored.unjudged,
+    )
 
 
 def _program(source: Source, index: CallIndex, thorough: bool, data: bytes) -> Program | None:

@@ -116,6 +116,8 @@ class _Script:
         template = _CALLS.get(operation)
         if template is not None and len(names) >= 1 + ("_1" in template):
             return expression(template, *names)
+        if names and any(saved.is_result for saved in node.saved):
+            return expression("_0.exp()", names[0] if len(names) == 1 else self.made.stand_in("passing", names))
         if node.saved:
             return self.made.stand_in("saving", names or [expression(_TENSOR)])
         return self.made.stand_in("passing", names)

@@ -12,6 +12,7 @@ from retainlint.incident import (
     Conduct,
     Exploration,
     Freed,
+    Gap,
     Incident,
     LeafModified,
     Modified,
@@ -96,7 +97,15 @@ def told(machine: Interpreter, steps: int) -> Exploration:
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
     wasted = _distinct(Report(incident, _proof(incident)) for incident in found)
     waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
-    return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine))
+    unjudged = _unjudged(machine, (*incidents, *waste))
+    return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine), unjudged)
+
+
+def _unjudged(machine: Interpreter, found: Iterable[Incident]) -> tuple[Gap, ...]:
+    """The backward passes of which nothing was known, but for those that something is told of; each once."""
+    told = {each.primary for each in found}
+    once = {gap.span: gap for gap in reversed(machine.unjudged) if gap.span not in told}
+    return tuple(sorted(once.values(), key=lambda gap: gap.span.start))
 
 
 def _proof(incident: Incident) -> Callable[[], Witness | None] | None:

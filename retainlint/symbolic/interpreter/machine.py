@@ -68,6 +68,7 @@ class Interpreter:
         self.steps = 0
         self.reports: list[Report] = []
         self.gaps: dict[Gap, None] = {}
+        self.unjudged: dict[Gap, None] = {}  # backward passes of which nothing is known, and why
         self.backpropagated: set[Span] = set()
         self.leading: set[ir.Code] = set()
         self.passed: set[Node] = set()
@@ -104,6 +105,9 @@ class Interpreter:
         self.risks += 1
         if spoils:
             self.events.emit(events.NotFollowed())
+
+    def leave_unjudged(self, span: Span, reason: str) -> None:
+        self.unjudged[Gap(span, reason)] = None
 
     def covered(self, state: State, span: Span) -> None:
         self.backpropagated.add(span)

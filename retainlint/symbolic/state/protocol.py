@@ -121,6 +121,10 @@ class Machine(Protocol):
 
     def gap(self, span: Span, reason: str, *, spoils: bool = True) -> None: ...
 
+    def leave_unjudged(self, span: Span, reason: str) -> None:
+        """A backward pass was run, and rests on what nobody sees; it hinders nothing else."""
+        ...
+
     def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
         """Tell what was seen; `proof` is asked only if this is how it will be told."""
         ...

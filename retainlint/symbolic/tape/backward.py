@@ -11,7 +11,7 @@ from retainlint.autograd.saves import rows
 from retainlint.incident import BackwardPass
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.state import events, gradient_events
-from retainlint.symbolic.state.graphs import Birth, Graphs
+from retainlint.symbolic.state.graphs import OPAQUE_CALL, Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import BackwardRecord, Flow, State
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Failure, TensorObj
@@ -102,6 +102,8 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
     edges = [machine.graphs.edge(state, root) for root in request.roots]
     if not edges or any(edge is None for edge in edges):
         _no_graph(machine, state, request, backward_pass, edges)
+        if not any(isinstance(state.get(root), TensorObj) for root in request.roots):
+            machine.leave_unjudged(request.span, f"nothing is seen to give `{request.text}` a graph")
         machine.events.emit(events.Escaped(edge for edge in edges if edge is not None))
         machine.events.emit(events.NotFollowed())
         return []
@@ -128,11 +130,22 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
     if request.accumulate:
         machine.passed.update(watch.reach if request.targets is None else (edge.node for edge in request.targets))
     record = watch.record()
+    if all(level == GUESS for level in record.reach.values()):
+        machine.leave_unjudged(request.span, _unseen_below(machine, request, record))
     _tell(machine, state, record, request, failed=state.reported is not told)
     if watch.failed:  # one cure heals them all: later failures at what this walk freed are the same bug
         state.reported |= record.freed
     state.backward_passes += (_uncertain(machine, state, request, record) if state.guards else record,)
     return marks
+
+
+def _unseen_below(machine: Machine, request: Request, record: BackwardRecord) -> str:
+    """Why it is not known what a backward pass reaches: the call, or the value, that nobody sees."""
+    opaque = [node for node in record.reach if node.op == OPAQUE_CALL]
+    text = machine.graphs.births[max(opaque, key=lambda node: node.order)].moment.span.text if opaque else request.text
+    if " ".join(text.split()) == request.text:
+        return f"nobody sees what `{request.text}` is made of"
+    return f"the graph of `{request.text}` rests on `{' '.join(text.split())}`, which nobody sees"
 
 
 def _tell(machine: Machine, state: State, record: BackwardRecord, request: Request, *, failed: bool) -> None:
