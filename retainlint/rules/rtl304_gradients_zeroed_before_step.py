@@ -54,6 +54,17 @@ class GradientsZeroedBeforeStep(WarningRule[ThrownAway]):
         """,
     }
     runs = {
+        "gradients of another network": """
+            teacher, student = torch.nn.Linear(3, 1), torch.nn.Linear(3, 1)
+            t_optimizer = torch.optim.SGD(teacher.parameters(), lr=0.1)
+            s_optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+            for x in torch.randn(4, 2, 3):
+                s_optimizer.zero_grad()
+                student(x).mean().backward()
+                t_optimizer.zero_grad()
+                t_optimizer.step()
+                s_optimizer.step()
+        """,
         "zeroed before backward": """
             w = torch.ones(3, requires_grad=True)
             optimizer = torch.optim.SGD([w], lr=0.1)

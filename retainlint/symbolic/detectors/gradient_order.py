@@ -5,6 +5,7 @@ from __future__ import annotations
 from retainlint.incident import NeverZeroed, ThrownAway
 from retainlint.symbolic.detectors.claims import Claims, conditions, later_iteration
 from retainlint.symbolic.state.state import GradientEvent, State
+from retainlint.symbolic.state.values import OptimizerObj, TensorObj
 
 
 def stepped(claims: Claims, state: State, step: GradientEvent) -> None:
@@ -35,12 +36,23 @@ def _order(claims: Claims, state: State, step: GradientEvent) -> None:
     if any(event.kind in ("walk", "other") for event in since[:zero]):
         claims.deny(ThrownAway, since[zero].moment.span)
         return
-    backward_pass = next((event for event in since[zero:] if event.kind in ("walk", "other")), None)
+    before = (event for event in since[zero:] if event.kind in ("walk", "other"))
+    backward_pass = next((event for event in before if event.kind == "other" or _reaches(state, event, step)), None)
     if backward_pass is None or backward_pass.kind == "other":
         return
     place, zeroing = backward_pass.moment.span, since[zero]
     incident = ThrownAway(place, zeroing.moment, step.moment.span, step.text, conditions=conditions(state))
     claims.claim(incident, settled=True)
+
+
+def _reaches(state: State, backward_pass: GradientEvent, step: GradientEvent) -> bool:
+    """Whether a backward pass may have given gradients to what an optimiser owns."""
+    held = state.get(step.owner) if step.owner is not None else None
+    record = next((r for r in state.backward_passes if r.backward_pass.moment == backward_pass.moment), None)
+    if record is None or not isinstance(held, OptimizerObj) or held.params is None or held.open:
+        return True
+    owned = [state.get(each) for each in held.params]
+    return any(not isinstance(each, TensorObj) or (each.edge and each.edge.node in record.reach) for each in owned)
 
 
 def _never_zeroed(claims: Claims, state: State, step: GradientEvent) -> None:
