@@ -15,7 +15,6 @@ from retainlint.commands.known import Knowing
 from retainlint.config import Configs
 from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.incident import Condition, Witness
-from retainlint.text.files import Disk
 from retainlint.text.source import Source, Span
 
 Path: TypeAlias = "str | os.PathLike[str]"
@@ -64,11 +63,11 @@ def check_source(
     """
     name = NAMELESS if filename is None else os.fspath(filename)
     configs = _configs(select, ignore, config, isolated)
-    with command_errors():
-        settings = configs.settings(name)
     data = source if isinstance(source, bytes) else Source(name, source).as_bytes()
-    found = linter.check_source(name, data, settings, None if filename is None else Disk())
-    return list(found.diagnostics)
+    with command_errors():
+        if filename is not None:
+            return linter.Given(configs).check(name, data).diagnostics
+        return list(linter.check_source(name, data, configs.settings(name)).diagnostics)
 
 
 def _configs(select: Iterable[str] | None, ignore: Iterable[str], config: Path | None, isolated: bool) -> Configs:

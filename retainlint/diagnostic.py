@@ -260,6 +260,7 @@ class Diagnostic:
     helps: tuple[Help, ...] = ()
     witness: Witness | None = None
     fix: Fix | None = None
+    called: Span | None = None  # where the file that was checked calls what leads to a place in another one
 
     @property
     def help(self) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from retainlint import suppressions
 from retainlint.catalogue import CATALOGUE
 from retainlint.checking import linter
-from retainlint.config import Settings
+from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic
 from retainlint.startup.version import __version__
 from retainlint.suppressions import Suppressions
-from retainlint.text.files import Disk
 from retainlint.text.source import Source
 
 PREFIX = "RTL"
@@ -30,6 +29,7 @@ class Checker:
     name = "retainlint"
     version = __version__
     _codes: ClassVar[frozenset[str]] = frozenset()
+    _known: ClassVar[tuple[frozenset[str], linter.Given] | None] = None
 
     def __init__(self, tree: ast.AST, filename: str, lines: list[str]) -> None:
         self._name, self._lines = filename, lines
@@ -49,12 +49,18 @@ class Checker:
             if on_by_default or any(code.startswith(word) for word in named)
         )
 
+    @classmethod
+    def _given(cls) -> linter.Given:
+        """The same for all files of a run: what is found for one of a project is remembered for the others."""
+        if cls._known is None or cls._known[0] != cls._codes:
+            cls._known = cls._codes, linter.Given(Configs.alike(Settings(cls._codes, suppressions=False)))
+        return cls._known[1]
+
     def run(self) -> Iterator[tuple[int, int, str, type[Checker]]]:
         """Row from 1, column from 0, the code and the message."""
         source = Source(self._name, "".join(self._lines))
         data = source.as_bytes()
-        found = linter.check_source(self._name, data, Settings(self._codes, suppressions=False), Disk())
-        for diagnostic in _unsuppressed(source, found.diagnostics):
+        for diagnostic in _unsuppressed(source, self._given().check(self._name, data).diagnostics):
             span = diagnostic.primary.span
             yield span.row, span.column - 1, f"{diagnostic.code} {as_one_line(diagnostic)}", type(self)
 
@@ -73,7 +79,7 @@ def as_one_line(diagnostic: Diagnostic) -> str:
     return safe(f"{diagnostic.name}: {diagnostic.message}{story}")
 
 
-def _unsuppressed(source: Source, diagnostics: tuple[Diagnostic, ...]) -> Iterator[Diagnostic]:
+def _unsuppressed(source: Source, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """Without those that a `# retainlint: ...` comment covers; `# noqa` is left to flake8, which counts them."""
     read = suppressions.read(source)
     own = Suppressions(

@@ -9,27 +9,59 @@ from retainlint import suppressions
 from retainlint.catalogue import CATALOGUE, NOT_CHECKED, UNUSED
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic, Help, Label, Severity
+from retainlint.startup.records import replace
 from retainlint.text.source import Source, Span
 
 
 def joined(own: list[Diagnostic], beyond: list[Diagnostic], settings: Mapping[str, Settings]) -> list[Diagnostic]:
     """The findings of the files that were asked for, in order, with those that their importers led to: the simplest
-    story of each place and code."""
+    story of each place and code. One of a module that wasn't asked for is told where it is called."""
     names = {os.path.abspath(name): name for name in settings} if beyond else {}
     once = {each.place: each for each in own}
-    used: set[tuple[str, int]] = set()
+    used: list[Span] = []
+    heeded = any(each.suppressions for each in settings.values())
     for diagnostic in sorted(beyond, key=_simplicity):
-        source, span = _source(diagnostic), diagnostic.primary.span
-        name = names.get(os.path.abspath(source.name))
-        if name is None:
-            continue
-        (covered,), places = suppressions.read(source).split([(diagnostic.code, diagnostic.name, span)])
-        if covered and settings[name].suppressions:
-            used.update((name, place.start) for place in places)
-        elif settings[name].wants(diagnostic.code):
-            once.setdefault((name, *diagnostic.place[1:]), diagnostic)
-    told = (d for d in once.values() if d.code != UNUSED or (_source(d).name, d.primary.span.start) not in used)
-    return sorted(told, key=lambda each: each.place)
+        here = _at_call(diagnostic)
+        places = [(diagnostic, names.get(os.path.abspath(_source(diagnostic).name)))]
+        if here is not None:
+            places.append((here, names.get(os.path.abspath(_source(here).name))))
+        told: tuple[Diagnostic, str] | None = None
+        for each, name in places:
+            covered, comments = _covering(each)
+            used += comments if name is not None else ()
+            if told is None and covered and (settings[name].suppressions if name is not None else heeded):
+                break  # it is meant, where it fails
+            if told is None and name is not None:
+                told = each, name
+        if told is not None and settings[told[1]].wants(diagnostic.code):
+            once.setdefault((told[1], *told[0].place[1:]), told[0])
+    left = (d for d in once.values() if d.code != UNUSED or not any(_holds(d.primary.span, each) for each in used))
+    return sorted(left, key=lambda each: each.place)
+
+
+def _covering(diagnostic: Diagnostic) -> tuple[bool, set[Span]]:
+    """Whether a comment covers a finding, and the places of those that do."""
+    found = [(diagnostic.code, diagnostic.name, diagnostic.primary.span)]
+    (covered,), places = suppressions.read(_source(diagnostic)).split(found)
+    return covered, places
+
+
+def _holds(span: Span, inner: Span) -> bool:
+    is_same = os.path.abspath(span.source.name) == os.path.abspath(inner.source.name)
+    return is_same and span.start <= inner.start <= span.end
+
+
+def _at_call(diagnostic: Diagnostic) -> Diagnostic | None:
+    """A finding of a module that wasn't asked for, told where the program calls what fails there; nothing of the module is
+    edited for that."""
+    if diagnostic.called is None:
+        return None
+    there = diagnostic.primary
+    others = tuple(replace(label, primary=False) for label in diagnostic.labels)
+    message = f"{diagnostic.message} ({os.path.basename(there.span.source.name)}:{there.span.row})"
+    helps = tuple(replace(each, cures=()) for each in diagnostic.helps)
+    called = Label(diagnostic.called, "called here", primary=True)
+    return replace(diagnostic, message=message, labels=(called, *others), helps=helps, fix=None, called=None)
 
 
 def _simplicity(diagnostic: Diagnostic) -> tuple[bool, int, int, list[tuple[str, int, int]]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.project.discovery import MissingPath, discover
+from retainlint.project.importers import Importers
 from retainlint.text.files import LARGEST, Disk, Listings
 from retainlint.text.prefilter import may_matter
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
     from retainlint.diagnostic import Diagnostic
     from retainlint.incident import Gap
     from retainlint.text.files import Files
+
+FEW = 50
+"""Who names so many files, and no directory, is told of what the programs of their project lead to in them."""
 
 FRAMES = 6
 """How many of the innermost calls are kept of a crash: a recursion that ran away has a thousand."""
@@ -87,6 +91,11 @@ def check(
     for one in (telling[name] for name in found.files if name in telling):
         result.add(one)
         beyond += one.beyond
+    if 0 < len(found.files) <= FEW and not any(map(os.path.isdir, paths)):
+        others = leading_to(found.files, configs, Importers(Disk(listings=found.listings)))
+        settled = {name: configs.settings(name) for name in others}
+        for one in (running or _one_by_one)(others, settled, found.listings) if others else ():
+            beyond += one.beyond
     if beyond or len(result.diagnostics) > 1:
         from retainlint.checking.diagnostics import joined
 
@@ -94,16 +103,42 @@ def check(
     return result
 
 
-def check_given(name: str, data: bytes, configs: Configs) -> Result:
-    """Check a text under the name of a file that need not be there; none if exclusion is forced and covers it.
+def leading_to(names: Sequence[str], configs: Configs, importers: Importers) -> list[str]:
+    """The files of a project that lead to some others, and that a check of the whole project would take."""
+    found = importers.leading_to(names)
+    return [name for name in found if not configs.of_file(name).excludes_anywhere(os.path.abspath(name))]
 
-    Raises ConfigError.
-    """
-    if configs.force_exclude and configs.of_file(name).excludes_anywhere(os.path.abspath(name)):
-        return Result()
-    result = Result((name,))
-    result.add(check_source(name, data, configs.settings(name), Disk()))
-    return result
+
+class Given:
+    """Checks texts under the names of files that need not be there, with the programs that lead to them; what is read and
+    found for one is remembered for the next."""
+
+    def __init__(self, configs: Configs) -> None:
+        self._configs = configs
+        self._importers = Importers(Disk())
+        self._found: dict[str, FileResult] = {}
+
+    def check(self, name: str, data: bytes) -> Result:
+        """None if exclusion is forced and covers it. Raises ConfigError."""
+        configs = self._configs
+        if configs.force_exclude and configs.of_file(name).excludes_anywhere(os.path.abspath(name)):
+            return Result()
+        result = Result((name,))
+        own = check_source(name, data, configs.settings(name), Disk())
+        result.add(own)
+        is_saved = Disk().read(os.path.abspath(name)) == data
+        others = leading_to((name,), configs, self._importers) if is_saved else []
+        beyond = [each for other in others for each in self._of(other).beyond] + [*own.beyond]
+        if beyond:
+            from retainlint.checking.diagnostics import joined
+
+            result.diagnostics = joined(result.diagnostics, beyond, {name: configs.settings(name)})
+        return result
+
+    def _of(self, name: str) -> FileResult:
+        if name not in self._found:
+            self._found[name] = check_file(name, self._configs.settings(name))
+        return self._found[name]
 
 
 def _one_by_one(names: Sequence[str], settings: Mapping[str, Settings], listings: Listings) -> Iterator[FileResult]:
@@ -197,11 +232,11 @@ def _wanted(diagnostics: Iterable[Diagnostic], settings: Settings) -> tuple[Diag
 
 __all__ = [
     "FileResult",
+    "Given",
     "MissingPath",
     "Result",
     "check",
     "check_file",
-    "check_given",
     "check_source",
     "glance",
     "may_matter",

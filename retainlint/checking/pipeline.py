@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # costly to import, and needed only where something is found
     from retainlint.config import Settings
     from retainlint.diagnostic import Diagnostic
     from retainlint.fixes.proof import Seen
-    from retainlint.incident import Conduct, Gap
+    from retainlint.incident import Conduct, Gap, Incident
     from retainlint.lowering import LoweringError
     from retainlint.program import Program
     from retainlint.suppressions import Suppressions
@@ -191,6 +191,8 @@ def _examine(source: Source, index: CallIndex, thorough: bool = False, data: byt
 
         for incident in (*explored.incidents, *explored.waste):
             diagnostic = diagnose(incident)
+            if diagnostic.primary.span.source is not source:
+                diagnostic = replace(diagnostic, called=_call_to(incident, source))
             once.setdefault(diagnostic.place, diagnostic)
     own: list[Diagnostic] = []
     beyond: list[Diagnostic] = []
@@ -206,6 +208,22 @@ def _examine(source: Source, index: CallIndex, thorough: bool = False, data: byt
         explored.steps,
         explored.unjudged,
     )
+
+
+def _call_to(incident: Incident, source: Source) -> Span | None:
+    """Where a program calls what fails in another module, the innermost such place; None for what doesn't fail."""
+    from retainlint.incident import Freed, LeafModified, Modified, NoGraph
+
+    match incident:
+        case Freed():
+            moment = incident.reused.moment
+        case Modified() | NoGraph():
+            moment = incident.backward_pass.moment
+        case LeafModified():
+            moment = incident.modified
+        case _:
+            return None
+    return next((call for call in reversed(moment.frames) if call.source is source), None)
 
 
 def _program(source: Source, index: CallIndex, thorough: bool, data: bytes) -> Program | None:

@@ -116,7 +116,7 @@ def _checked(
         with working(options.means, configs, options.show_unknown) as running:
             answers = running.cache.answers if running.cache is not None else None
             return linter.check(options.paths, configs, progress, running, answers)
-    return linter.check_given(options.given.name, options.given.data, configs)
+    return linter.Given(configs).check(options.given.name, options.given.data)
 
 
 def _after_fixes(options: CheckOptions, configs: Configs, done: fixes.Done) -> int:

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from retainlint.checking import linter
 from retainlint.commands import CommandError
-from retainlint.config import Settings
+from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic
 
 PLACE = re.compile(r"(?P<file>.+?):(?:cell (?P<cell>\d+):)?(?P<row>\d+)(?::\d+)?:?", re.DOTALL)
@@ -29,9 +29,10 @@ def reproduce(place: str, out: TextIO, run: Callable[[str], int] | None = None) 
     file, row = match["file"], int(match["row"])
     if not os.path.isfile(file):
         raise CommandError(f"{file}: no such file")
-    result = linter.check_file(file, Settings(suppressions=False, thorough=True))
-    if result.crash:
-        raise CommandError(f"{file}: {result.diagnostics[0].message}; {result.diagnostics[0].help}")
+    result = linter.check([file], Configs.alike(Settings(suppressions=False, thorough=True)))
+    if result.crashes:
+        crashed = result.crashes[0].diagnostics[0]
+        raise CommandError(f"{file}: {crashed.message}; {crashed.help}")
     cell = None if match["cell"] is None else int(match["cell"])
     here = [d for d in result.diagnostics if _is_at(d, cell, row)]
     if not here:
@@ -55,7 +56,7 @@ def _is_at(found: Diagnostic, cell: int | None, row: int) -> bool:
     return span.source.place_in_cell(span.start)[:2] == (cell, row)
 
 
-def _others(result: linter.FileResult) -> str:
+def _others(result: linter.Result) -> str:
     spans = sorted((d.primary.span for d in result.diagnostics), key=lambda span: span.start)
     if not spans:
         return "there is none in this file"

@@ -74,6 +74,11 @@ _KEEPS = pattern(
     rb"(?:\+=|=[ \t]*[\w.]+[ \t]*\+)[ \t]*" + _KEPT + rb"[ \t]*(?:$|#|\r|\\n)|\.append\([ \t]*" + _KEPT + rb"[ \t]*\)",
     re.MULTILINE,
 )
+_STARTING = pattern(rb"^(?:sys\.exit\(|exit\(|asyncio\.run\()?([A-Za-z_]\w*)\(", re.MULTILINE)
+"""A statement outside of functions that calls something by its name."""
+_LAUNCHED = pattern(rb"^(?:async[ \t]+)?def[ \t]+(?:main|cli|worker|objective)[ \t]*\(", re.MULTILINE)
+"""What is started from elsewhere by its name: by a console script, a launcher of processes, a search for parameters."""
+_RELATIVE = pattern(rb"^from[ \t]+\.", re.MULTILINE)
 _OPTIMISERS = pattern(rb"optim(?<![A-Za-z]optim)(?:izer|iser)?s?(?![A-Za-z])")  # looked for by its first letters
 
 
@@ -101,22 +106,35 @@ def may_hold_backward(name: str, data: bytes) -> bool:
 
 
 def may_start_backward(data: bytes) -> bool:
-    """Whether a file is a script, which may start walks that stand in other files: it says so, or it loops or trains
-    outside of functions and imports nothing relatively, which no script can."""
-    if b"__main__" in data:
-        return True
-    if b"\nfrom ." in data:  # first, for it is found soon
+    """Whether a file is a script, which may start walks that stand in other files: it says so, or it loops, trains or calls
+    a function of its own or an imported one outside of functions, and imports nothing relatively, which no script can.
+    Comments and texts tell nothing."""
+    if not _may_be_script(data):
         return False
-    trains = any(word in data for word in (b".fit(", b".train(", b".learn("))
-    return b"\nfor " in data or b"\nwhile " in data or (trains and _TRAINING.search(data) is not None)
+    text = code(data)
+    return b"__main__" in text or (_RELATIVE.search(text) is None and _may_be_script(text))
+
+
+def _may_be_script(data: bytes) -> bool:
+    if b"__main__" in data or b"\nfor " in data or b"\nwhile " in data:
+        return True
+    if any(word in data for word in (b".fit(", b".train(", b".learn(")) and _TRAINING.search(data) is not None:
+        return True
+    return b"torch" in data and any(_binds(data, found[1]) for found in _STARTING.finditer(data))
+
+
+def _binds(data: bytes, name: bytes) -> bool:
+    """Whether a text defines a function, or imports it."""
+    return re.search(rb"^(?:def|from|import)\b[^\n]*\b%s\b" % name, data, re.MULTILINE) is not None
 
 
 def may_lead_to_backward(data: bytes) -> bool:
-    """Whether functions of a file may call walks that stand in other files: it speaks of torch and of optimisers."""
-    at = data.find(b"optim")
-    if at < 0 or b"torch" not in data or b"import " not in data or b"def " not in data:
+    """Whether functions of a file may call walks that stand in other files: it speaks of torch, and of optimisers, or
+    defines what somebody else starts."""
+    if b"torch" not in data or b"import " not in data or b"def " not in data:
         return False
-    return _OPTIMISERS.search(data, at) is not None
+    at = data.find(b"optim")
+    return _LAUNCHED.search(data) is not None or (at >= 0 and _OPTIMISERS.search(data, at) is not None)
 
 
 def may_backpropagate(data: bytes, steps: bool = True) -> bool:

@@ -1,0 +1,141 @@
+"""What is told of a file doesn't depend on which other files were named, nor on the door by which it is asked for."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from retainlint import check, check_source
+from retainlint.commands import CommandError
+from retainlint.commands.reproduce import reproduce
+
+MEMORY = """
+import torch
+
+
+class Memory:
+    def __init__(self, size):
+        self.state = torch.zeros(size)
+
+    def update(self, cell, x):
+        self.state = torch.tanh(cell(x) + self.state)
+        return self.state
+"""
+LOOP = """
+def fit(model, memory, batches):
+    for x in batches:
+        loss = memory.update(model, x).sum()
+        loss.backward()
+"""
+TRAIN = """
+import torch
+from torch import nn
+
+from engine.loop import fit
+from engine.memory import Memory
+
+
+def main():
+    model = nn.Linear(3, 3)
+    fit(model, Memory(3), [torch.ones(3)] * 3)
+
+
+main()
+"""
+WALKED, CALLED = ("engine/loop.py", 5), ("train.py", 11)
+HAS_TORCH = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return _project(tmp_path, monkeypatch, TRAIN)
+
+
+def _project(room: Path, monkeypatch: pytest.MonkeyPatch, train: str, marker: str = "pyproject.toml") -> Path:
+    (room / "engine").mkdir()
+    texts = {
+        "engine/__init__.py": "",
+        "engine/memory.py": MEMORY,
+        "engine/loop.py": LOOP,
+        "train.py": train,
+        marker: "",
+    }
+    for name, text in texts.items():
+        (room / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(room)
+    return room
+
+
+def _told(*names: str) -> list[tuple[str, int, str]]:
+    return [(each.place[0], each.place[1], each.code) for each in check(names, isolated=True)]
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="asks torch")
+def test_torch_raises_there(project: Path) -> None:
+    said = subprocess.run([sys.executable, "train.py"], cwd=project, capture_output=True, text=True, check=False).stderr
+    assert "a second time" in said
+    assert all(f'{name}", line {row},' in said for name, row in (WALKED, CALLED))
+
+
+@pytest.mark.parametrize("names", [(".",), ("engine/loop.py",), ("train.py", "engine/loop.py")])
+def test_a_walk_is_told_in_its_file_whoever_else_was_named(project: Path, names: tuple[str, ...]) -> None:
+    assert _told(*names) == [(*WALKED, "RTL104")]
+
+
+def test_where_its_file_was_not_asked_for_it_is_told_where_it_is_called(project: Path) -> None:
+    assert _told("train.py") == [(*CALLED, "RTL104")]
+    (found,) = check("train.py", isolated=True)
+    assert "(loop.py:5)" in found.message
+    assert found.labels[0].text == "called here"
+    assert not found.cures
+    assert _told("engine/memory.py") == []
+
+
+def test_a_comment_at_either_place_means_it(project: Path) -> None:
+    loop = (project / "engine/loop.py").read_text(encoding="utf-8")
+    (project / "engine/loop.py").write_text(loop.replace("backward()", "backward()  # noqa: RTL104"), encoding="utf-8")
+    assert _told("train.py") == _told(".") == []
+    (project / "engine/loop.py").write_text(loop, encoding="utf-8")
+    train = TRAIN.replace("* 3)", "* 3)  # noqa: RTL104")
+    (project / "train.py").write_text(train, encoding="utf-8")
+    assert _told("train.py") == []
+    assert _told(".") == [(*WALKED, "RTL104")]  # and the comment is of use where only its file is asked for
+
+
+def test_a_text_that_is_given_is_told_the_same(project: Path) -> None:
+    told = [each.place[:2] for each in check_source(LOOP, "engine/loop.py", isolated=True)]
+    assert told == [WALKED]
+    assert [each.place[:2] for each in check_source(TRAIN, "train.py", isolated=True)] == [CALLED]
+
+
+@pytest.mark.parametrize(("name", "row"), [WALKED, CALLED])
+def test_reproduce_knows_both_places(project: Path, name: str, row: int) -> None:
+    out = io.StringIO()
+    assert reproduce(f"{name}:{row}", out) == 0
+    assert "tanh" in out.getvalue()
+
+
+def test_what_nobody_imports_is_no_program_of_it(project: Path) -> None:
+    (project / "train.py").write_text(TRAIN.replace("engine.loop", "other.loop"), encoding="utf-8")
+    assert _told("engine/loop.py") == []
+    with pytest.raises(CommandError):
+        reproduce("engine/loop.py:5", io.StringIO())
+
+
+def test_without_a_marker_the_files_beside_it_are_its_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _project(tmp_path, monkeypatch, TRAIN, marker="notes.txt")
+    assert _told("engine/loop.py") == [(*WALKED, "RTL104")]
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["main()", "import sys\n\nsys.exit(main())", 'if __name__ == "__main__":\n    main()', "for _ in [0]:\n    main()"],
+)
+def test_a_script_is_known_by_its_syntax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    text = '"""A script:\n\nfrom . import nothing\n"""\n' + TRAIN.replace("\nmain()", f"\n{call}")
+    _project(tmp_path, monkeypatch, text)
+    assert _told(".") == [(*WALKED, "RTL104")]
