@@ -206,7 +206,6 @@ def receivers(state: State, code: ir.Code, owner: ir.Code | None) -> list[ir.Cod
     if not isinstance(held, ClassObj):
         return [owner]
     called = {name for each in held.attrs.values() if isinstance(each, Closure) for name in each.code.facts.own}
-    called &= held.attrs.keys()
     found: list[ir.Code | None] = []
     for id, subclass in state.heap.items():
         if isinstance(subclass, ClassObj) and Ref(id) != base and base in list(ancestry(state, Ref(id))):

@@ -258,7 +258,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
         return view
     if isinstance(func, Method) and conventions.CHANGES.takes(func.name):
         decisions.forget(state, func.obj)
-    if (owner := _object_of(machine, state, func)) is not None:
+    if (owner := _object_of(machine, state, func, args)) is not None:
         forget_unset(machine, state, owner)
     level, assumed = unseen_calls.level(machine, state, func, args)
     if level > PROVEN and known_libraries.speaks_another(span.source):
@@ -309,7 +309,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     return result
 
 
-def _object_of(machine: Machine, state: State, func: Value) -> Value | None:
+def _object_of(machine: Machine, state: State, func: Value, args: Args) -> Value | None:
     """The object of the program on which a method runs that nobody sees: one of a base, or of a class derived from its own,
     and neither a network nor a criterion that it holds."""
     if isinstance(func, Method):
@@ -317,7 +317,7 @@ def _object_of(machine: Machine, state: State, func: Value) -> Value | None:
     held = state.get(func)
     if not isinstance(func, Ref) or not isinstance(held, UnknownObj) or func.id not in machine.unset:
         return None
-    computes = unseen_calls.is_network(held) or conventions.LOSS.takes(held.name)
+    computes = bool(args.all) and (unseen_calls.is_network(held) or conventions.LOSS.takes(held.name))
     return None if computes or unseen_calls.keeps_nothing(state, func) else machine.unset[func.id]
 
 
