@@ -68,7 +68,7 @@ def _watched(numbers: Sequence[int], make: Callable[[int], Case], bounds: Bounds
     patterns.patterns()
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_work, args=(theirs, numbers, make, bounds), daemon=True)
+    child = context.Process(target=_work, args=(ours, theirs, numbers, make, bounds), daemon=True)
     child.start()
     theirs.close()
     assert child.pid is not None
@@ -111,8 +111,11 @@ def _after(seconds: float, memory: int, bounds: Bounds) -> Failure | None:
     return Failure("hang", f"over {bounds.seconds:g} s") if seconds > bounds.seconds else None
 
 
-def _work(out: Connection, numbers: Sequence[int], make: Callable[[int], Case], bounds: Bounds) -> None:
+def _work(
+    others: Connection, out: Connection, numbers: Sequence[int], make: Callable[[int], Case], bounds: Bounds
+) -> None:
     """In the process: what each text comes to."""
+    others.close()  # so that this ends with who listens
     limit = bounds.memory * 4 * 2**20
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (max(limit, 3 * 2**30), resource.RLIM_INFINITY))
