@@ -352,3 +352,5 @@ class Exploration:
     conduct: Conduct = Conduct()
     unjudged: tuple[Gap, ...] = ()
     """Backward passes that were run, and rest on what nobody sees."""
+    effort: int = 0
+    """What it took beside its steps too, in steps that take as much."""

@@ -205,7 +205,7 @@ def _examine(source: Source, index: CallIndex, thorough: bool = False, data: byt
         tuple(beyond),
         tuple(explored.gaps),
         explored.conduct,
-        explored.steps,
+        max(explored.steps, explored.effort),
         explored.unjudged,
     )
 

@@ -63,8 +63,10 @@ class Advisor:
 
     def _try(self, diagnostic: Diagnostic, help: Help) -> Trial | None:
         known: set[str] = {self._seen.source.text}
+        if self._left < self._seen.steps:
+            return None
         for fix in self._candidates(diagnostic, help):
-            if len(known) > TRIES or self._left < 0:
+            if len(known) > TRIES or self._left < self._seen.steps:  # a check of it takes about as much again
                 break
             after = _outcome(fix, self._seen.source, known)
             found = self._look(after) if after is not None else None
@@ -83,14 +85,18 @@ class Advisor:
 
         try:
             self._code = self._code or EditableCode(self._seen.source)
-        except Uneditable:
+        except (Uneditable, RecursionError):
             return
         for cure in help.cures:
             fixes = BUILDERS[type(cure)](self._code, cure, diagnostic)
             while True:
                 try:
                     yield next(fixes)
-                except (StopIteration, Uneditable):
+                except (
+                    StopIteration,
+                    Uneditable,
+                    RecursionError,
+                ):  # the last of what nests deeper than Python's tree bears
                     break
 
 

@@ -97,8 +97,9 @@ def told(machine: Interpreter, steps: int) -> Exploration:
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
     wasted = _distinct(Report(incident, _proof(incident)) for incident in found)
     waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
+    effort = machine.graphs.effort.steps
     unjudged = _unjudged(machine, (*incidents, *waste))
-    return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine), unjudged)
+    return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine), unjudged, effort)
 
 
 def _unjudged(machine: Interpreter, found: Iterable[Incident]) -> tuple[Gap, ...]:

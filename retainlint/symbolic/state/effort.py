@@ -36,6 +36,11 @@ class Effort:
         return min(budget, limits.LATE_ENTRY_STEPS) if self.before <= limits.FILE_EFFORT_LATE else 0
 
     @property
+    def steps(self) -> int:
+        """All of it so far, in steps that take as much."""
+        return (self.before + self.units) // limits.STEP_EFFORT
+
+    @property
     def is_spent(self) -> bool:
         return self.units > limits.ENTRY_EFFORT
 

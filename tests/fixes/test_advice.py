@@ -1,0 +1,23 @@
+"""Helps are tried as far as a budget goes, and what can't be built is told untried."""
+
+from __future__ import annotations
+
+import pytest
+
+from retainlint.checking import linter, pipeline
+from retainlint.config import Settings
+
+TWICE = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n"
+
+
+def test_a_chain_too_deep_to_be_written_ends_no_file() -> None:
+    text = TWICE.replace("loss = (w * w).sum()", f"for _ in range(3):\n    z = w{'.x' * 400}\n    loss = (w * z).sum()")
+    result = linter.check_source("m.py", text.encode(), Settings())
+    assert (result.crash, [each.code for each in result.diagnostics]) == ("", ["RTL102"])
+
+
+def test_no_check_is_begun_that_the_budget_does_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retainlint.fixes.advice.STEPS", 1)
+    monkeypatch.setattr(pipeline, "look", lambda *_: pytest.fail("tried"))
+    (found,) = linter.check_source("m.py", TWICE.encode(), Settings()).diagnostics
+    assert found.code == "RTL102" and found.fix is None
