@@ -248,3 +248,32 @@ class Worker:
 
 def test_what_raises_on_purpose_keeps_a_walk_from_a_second_turn(machine: Machine) -> None:
     assert not machine(GUARDED).incidents
+
+
+UNTIL_SETUP = """
+import torch
+
+
+class Solver:
+    def __init__(self):
+        self.net = None
+        self.flow = None
+
+    def setup(self):
+        self.net = torch.nn.Linear(2, 1)
+        self.flow = torch.nn.Linear(2, 1)
+
+    def fit(self, x, quantity):
+        quantity = quantity / quantity.mean()
+        for _ in range(3):
+            loss = -(self.flow.log_prob(x) * quantity).mean()
+            loss.backward()
+
+    def train(self, x):
+        self.fit(x, self.net(x).residual().detach())
+"""
+
+
+def test_none_that_a_later_call_replaces_is_no_evidence_that_an_argument_has_a_graph(machine: Machine) -> None:
+    assert not machine(UNTIL_SETUP).told
+    assert not machine(UNTIL_SETUP.replace("self.flow = torch.nn.Linear(2, 1)", "pass")).told

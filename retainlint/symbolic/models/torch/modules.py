@@ -38,13 +38,16 @@ METHODS = {
     "load_state_dict", "apply", "requires_grad_", "register_buffer", "register_parameter", "add_module", "forward",
     "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_module", "share_memory", "type", "compile",
     "__init__", "append", "extend", "insert", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
-    "_modules", "__call__",
+    "_modules", "__call__", "bfloat16", "xpu", "ipu", "to_empty",
 }  # fmt: skip
 OF_DICTS = {"update", "pop", "clear"}
 """Methods that a ModuleDict has besides, as a dict."""
 PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
 """Methods that prove that their object is a module."""
-_SAME = {"train", "eval", "to", "cuda", "cpu", "float", "double", "half", "apply", "requires_grad_", "share_memory"}
+_SAME = {
+    "train", "eval", "to", "cuda", "cpu", "xpu", "ipu", "float", "double", "half", "bfloat16", "type", "to_empty", "apply", "requires_grad_",
+    "share_memory",
+}  # fmt: skip
 
 
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
