@@ -179,7 +179,9 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
             sweep(each)
         live = machine.prune(live, instr.span)
         live, repeated = new_states(machine, live, seen, grown=True)
-        given_up = not (live or finished or ended or is_endless)  # what decides it isn't seen to change: it ends some day
+        given_up = not (
+            live or finished or ended or is_endless
+        )  # what decides it isn't seen to change: it ends some day
         finished += repeated if given_up or not decided else []
         seen += [each.fork() for each in live]
     finished += live
