@@ -11,12 +11,13 @@ import textwrap
 from collections.abc import Iterable
 from typing import TextIO
 
+from retainlint import rules as table
 from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.config import Settings, nearest, shown
 from retainlint.report import render
 from retainlint.report.terminal import Style
-from retainlint.rules import RULES, Example, Rule
+from retainlint.rules import Example, Rule
 from retainlint.rules import rule as rule_of
 
 _MARK = re.compile(r" *#~.*$", re.MULTILINE)
@@ -31,7 +32,7 @@ FAMILIES = {
 
 def explain(code_or_name: str | None, out: TextIO, *, as_json: bool = False, markdown: bool = False) -> int:
     """Explain a rule, or all. Raises CommandError, with the nearest rule, if there is none of that code or name."""
-    chosen = list(RULES) if code_or_name is None else [_found(code_or_name)]
+    chosen = list(table.RULES) if code_or_name is None else [_found(code_or_name)]
     if as_json:
         rows = [described(rule) for rule in chosen]
         out.write(json.dumps(rows if code_or_name is None else rows[0], indent=2) + "\n")
@@ -62,7 +63,7 @@ def _found(code_or_name: str) -> Rule:
     found = rule_of(code_or_name)
     if found is not None:
         return found
-    near = nearest(code_or_name, [word for rule in RULES for word in (rule.code, rule.name)])
+    near = nearest(code_or_name, [word for rule in table.RULES for word in (rule.code, rule.name)])
     hint = f"did you mean '{near}'?" if near else "`retainlint rules` lists what there is"
     raise CommandError(f"unknown rule {shown(code_or_name)}; {hint}")
 
@@ -90,15 +91,15 @@ def _text(rule: Rule) -> str:
 def rules(out: TextIO, *, as_json: bool = False, markdown: bool = False) -> int:
     """The table of all rules."""
     if markdown:
-        out.write(index(RULES))
+        out.write(index(table.RULES))
         return 0
     if as_json:
-        out.write(json.dumps([described(rule) for rule in RULES], indent=2) + "\n")
+        out.write(json.dumps([described(rule) for rule in table.RULES], indent=2) + "\n")
         return 0
     rows = [("CODE", "NAME", "LEVEL", "WHAT IT FINDS")]
-    rows += [(rule.code, rule.name, rule.severity.value, rule.summary) for rule in RULES]
+    rows += [(rule.code, rule.name, rule.severity.value, rule.summary) for rule in table.RULES]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for row, marked in zip(rows, [False, *(not rule.on_by_default for rule in RULES)], strict=True):
+    for row, marked in zip(rows, [False, *(not rule.on_by_default for rule in table.RULES)], strict=True):
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         out.write("  ".join([*cells, row[3]]).rstrip() + (" (off unless selected)" if marked else "") + "\n")
     return 0

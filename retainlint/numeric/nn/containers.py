@@ -76,6 +76,9 @@ class Sequential(_Listed):
             input = module(input)
         return input
 
+    def __add__(self, other: Sequential) -> Sequential:
+        return Sequential(*self, *other)
+
 
 class ModuleList(_Listed):
     """A list of modules."""

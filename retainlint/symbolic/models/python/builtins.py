@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from retainlint import ir
+from retainlint.ir import facts
 from retainlint.symbolic.models.python import containers, dataclasses, iteration, reflection, sequences
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
@@ -365,9 +367,15 @@ def _super(state: State, args: Args) -> Value:
     return External("builtins.object")
 
 
+def _is_of_an_attribute(name: str, span: Span) -> bool:
+    """Whether a method is called on an attribute: `self.flow.log_prob(x)`."""
+    methods = (call.node.func for call in facts.of_span(span).calls if call.name == name)
+    return any(isinstance(each, ast.Attribute) and isinstance(each.value, ast.Attribute) for each in methods)
+
+
 def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
-    """Methods of texts and numbers; None has none, so where one is called, something else will be there."""
-    if obj == NONE:
+    """Methods of texts and numbers. None has none: where one of an attribute's is called, something else will be there."""
+    if obj == NONE and _is_of_an_attribute(name, span):
         return [(state, objects.called(machine, state, Method(obj, name), args, span))]
     if name in ("startswith", "endswith") and len(args.pos) == 1 and isinstance(args.pos[0], Tuple):
         asked = [scalar_method(machine, state, obj, name, Args((each,)), span)[0][1] for each in args.pos[0].items]
