@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.project.discovery import MissingPath, discover
-from retainlint.project.importers import Importers
 from retainlint.text.files import LARGEST, Disk, Listings
-from retainlint.text.prefilter import may_matter
+from retainlint.text.prefilter import may_hold_backward, may_matter
 
 if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
     from retainlint.cache.ignore_cache import Answers
     from retainlint.config import Configs, Settings
     from retainlint.diagnostic import Diagnostic
     from retainlint.incident import Gap
+    from retainlint.project.importers import Importers
     from retainlint.text.files import Files
 
 FEW = 50
@@ -92,7 +92,7 @@ def check(
         result.add(one)
         beyond += one.beyond
     if 0 < len(found.files) <= FEW and not any(map(os.path.isdir, paths)):
-        others = leading_to(found.files, configs, Importers(Disk(listings=found.listings)))
+        others = leading_to(found.files, configs, Disk(listings=found.listings))
         settled = {name: configs.settings(name) for name in others}
         for one in (running or _one_by_one)(others, settled, found.listings) if others else ():
             beyond += one.beyond
@@ -103,9 +103,13 @@ def check(
     return result
 
 
-def leading_to(names: Sequence[str], configs: Configs, importers: Importers) -> list[str]:
+def leading_to(names: Sequence[str], configs: Configs, files: Disk, importers: Importers | None = None) -> list[str]:
     """The files of a project that lead to some others, and that a check of the whole project would take."""
-    found = importers.leading_to(names)
+    if not any(may_hold_backward(name, files.read(os.path.abspath(name)) or b"") for name in names):
+        return []  # which is most often so, and needs no imports
+    from retainlint.project.importers import Importers
+
+    found = (importers or Importers(files)).leading_to(names)
     return [name for name in found if not configs.of_file(name).excludes_anywhere(os.path.abspath(name))]
 
 
@@ -115,7 +119,10 @@ class Given:
 
     def __init__(self, configs: Configs) -> None:
         self._configs = configs
-        self._importers = Importers(Disk())
+        from retainlint.project.importers import Importers
+
+        self._files = Disk()
+        self._importers = Importers(self._files)
         self._found: dict[str, FileResult] = {}
 
     def check(self, name: str, data: bytes) -> Result:
@@ -127,7 +134,7 @@ class Given:
         own = check_source(name, data, configs.settings(name), Disk())
         result.add(own)
         is_saved = Disk().read(os.path.abspath(name)) == data
-        others = leading_to((name,), configs, self._importers) if is_saved else []
+        others = leading_to((name,), configs, self._files, self._importers) if is_saved else []
         beyond = [each for other in others for each in self._of(other).beyond] + [*own.beyond]
         if beyond:
             from retainlint.checking.diagnostics import joined
