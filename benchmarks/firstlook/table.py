@@ -76,8 +76,8 @@ def _by_rule(findings: Iterable[Finding]) -> Iterator[str]:
     words = (*VERDICTS, "not judged")
     yield f"| rule | | findings | {' | '.join(words)} |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
-    for (code, severity), each in sorted(counts.items()):
-        yield f"| {code} | {severity} | {each.total()} | {' | '.join(str(each[word]) for word in words)} |"
+    for (code, severity), verdicts in sorted(counts.items()):
+        yield f"| {code} | {severity} | {verdicts.total()} | {' | '.join(str(verdicts[word]) for word in words)} |"
 
 
 def _share(findings: Sequence[Finding]) -> str:
