@@ -85,9 +85,9 @@ def test_what_takes_too_much_memory_is_ended(monkeypatch: pytest.MonkeyPatch) ->
             time.sleep(3)
         return None
 
-    own = (
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    )  # the process that is forked has so much from the start
+    import resource
+
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # what is forked has so much from the start
     found = outcomes(2, monkeypatch, judge, Bounds(memory=own + 200))
     assert [each and each.kind for each in found] == ["memory", None]
 
