@@ -312,6 +312,9 @@ class Module:
     def float(self) -> Any:
         return self._convert(lambda t: t.float() if t.dtype.is_floating_point else t)
 
+    def type(self, dst_type: Any) -> Any:
+        return self._convert(lambda t: t.type(dst_type))
+
     def double(self) -> Any:
         return self._convert(lambda t: t.double() if t.dtype.is_floating_point else t)
 
