@@ -52,7 +52,7 @@ _NO_GRAPH = Misuse(
         "look for `detach()`, `.data`, `.item()`, `.numpy()`, `argmax`, comparisons, and `torch.no_grad()` on the way"
         " from the parameters to the loss",
         "see that the parameters aren't frozen: `any(p.requires_grad for p in model.parameters())`",
-        "don't wrap a loss anew: `torch.tensor(loss)` is a new leaf",
+        "don't wrap a loss in a new tensor: `torch.tensor(loss)` is a new leaf",
     ),
 )
 _LEAF = Misuse(

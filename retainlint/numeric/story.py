@@ -22,7 +22,7 @@ LONGEST = 60
 
 @dataclass(frozen=True)
 class Place:
-    """A line of the script, and in which walk of the run (from 1; 0 before the first)."""
+    """A line of the script, and in which backward pass of the run (from 1; 0 before the first)."""
 
     filename: str
     line: int
@@ -112,36 +112,41 @@ class Places(RunObserver):
         self.backward_passes += 1
         self.current = self.here()
         self._tell(
-            self.current, f"walk {self.backward_passes} begins, {'keeping' if retain else 'freeing'} what it passes"
+            self.current,
+            f"backward pass {self.backward_passes} begins, {'keeping' if retain else 'freeing'} what it passes",
         )
 
     def ran(self, node: Node) -> None:
-        self._tell(self.current, f"walk {self.backward_passes} runs {self.named(node)}")
+        self._tell(self.current, f"backward pass {self.backward_passes} runs {self.named(node)}")
 
     def freed(self, node: Node) -> None:
         self.freed_at[node] = self.current
-        self._tell(self.current, f"walk {self.backward_passes} frees {slots(node)} of {self.named(node)}")
+        self._tell(self.current, f"backward pass {self.backward_passes} frees {slots(node)} of {self.named(node)}")
 
     def refused(self, node: Node, saved: SavedTensor, error: GraphError) -> None:
         built = self.built_at.get(node)
         events = [] if built is None else [StoryEvent("built", built, f"{node.op} saved {slots(node)}")]
         if isinstance(error, FreedError):
             freed = self.freed_at.get(node)
-            events += [] if freed is None else [StoryEvent("freed", freed, f"walk {freed.backward_pass} let go of it")]
-            events += [StoryEvent("reused", self.current, f"walk {self.backward_passes} needs it again")]
+            events += (
+                [] if freed is None else [StoryEvent("freed", freed, f"backward pass {freed.backward_pass} freed it")]
+            )
+            events += [StoryEvent("reused", self.current, f"backward pass {self.backward_passes} needs it again")]
         elif isinstance(error, ModifiedError):
             changed = self.changed_at.get(saved.storage) if saved.storage is not None else None
             events += (
                 [] if changed is None else [StoryEvent("changed", changed, "in place, so that its version went up")]
             )
-            events += [StoryEvent("walked", self.current, f"walk {self.backward_passes} needs {saved.name} as it was")]
+            events += [
+                StoryEvent("failed", self.current, f"backward pass {self.backward_passes} needs {saved.name} as it was")
+            ]
         self.story = Story(str(error), tuple(events))
-        self._tell(self.current, f"walk {self.backward_passes} fails at {self.named(node)}")
+        self._tell(self.current, f"backward pass {self.backward_passes} fails at {self.named(node)}")
 
     def rootless(self, tensor: Tensor) -> None:
         text = "element 0 of tensors does not require grad and does not have a grad_fn"
         note = "the root has no graph: it was made under no_grad, detached, or of tensors that need no gradient"
-        self.story = Story(text, (StoryEvent("walked", self.here(), note),))
+        self.story = Story(text, (StoryEvent("failed", self.here(), note),))
 
 
 def slots(node: Node) -> str:

@@ -68,7 +68,7 @@ def test_story_of_a_changed_tensor(tmp_path: Path) -> None:
     assert [line.split()[:2] for line in story.splitlines()] == [
         ["built", "train.py:3"],
         ["changed", "train.py:4"],
-        ["walked", "train.py:5"],
+        ["failed", "train.py:5"],
     ]
 
 
@@ -134,9 +134,9 @@ def test_control_characters_are_not_shown(tmp_path: Path) -> None:
 def test_trace_tells_the_life_of_each_graph(tmp_path: Path) -> None:
     lines = run(tmp_path, TWICE, "--trace").stderr.splitlines()
     assert lines[0] == "trace: train.py:7  builds MulBackward0 #1, saving self, other"
-    assert "trace: train.py:11  walk 1 begins, freeing what it passes" in lines
-    assert "trace: train.py:11  walk 1 frees self, other of MulBackward0 #1" in lines
-    assert "trace: train.py:13  walk 2 fails at MulBackward0 #1" in lines
+    assert "trace: train.py:11  backward pass 1 begins, freeing what it passes" in lines
+    assert "trace: train.py:11  backward pass 1 frees self, other of MulBackward0 #1" in lines
+    assert "trace: train.py:13  backward pass 2 fails at MulBackward0 #1" in lines
 
 
 def test_graph_draws_freed_nodes_as_such(tmp_path: Path) -> None:

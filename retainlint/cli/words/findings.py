@@ -79,7 +79,7 @@ def why(output: str, output_format: str, quiet: bool, color: str) -> int:
 def reproduce(place: str, runs: bool) -> int:
     """Print a finding as a short torch script that fails.
 
-    FILE:LINE is where the finding is reported, as in train.py:14. The script holds nothing but the operations and walks
+    FILE:LINE is where the finding is reported, as in train.py:14. The script holds nothing but the operations and backward passes
     that matter, and raises the same error: `retainlint reproduce train.py:14 | python`.
     """
     from retainlint.commands.reproduce import reproduce as run_reproduce
@@ -94,7 +94,7 @@ def reproduce(place: str, runs: bool) -> int:
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("script", type=PathParam())
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-@flag("", "--trace", help="Tell what is built, freed and walked, as it happens.")
+@flag("", "--trace", help="Tell what is built and freed, and which nodes each backward pass runs, as it happens.")
 @option("", "--graph", type=PathParam(), help="Draw all graphs there, as SVG.")
 def run(script: str, args: tuple[str, ...], trace: bool, graph: str | None) -> int:
     """Run a torch script on the reference core, without torch.
