@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from retainlint.incident import Witness
 from retainlint.startup.records import record
-from retainlint.text.source import Span
+from retainlint.text.source import Source, Span
 
 
 class Severity(Enum):
@@ -222,8 +222,17 @@ class Edit:
 
 
 @record
+class Replacement:
+    """`text` in place of what stands at `span`, in another file than the finding's."""
+
+    span: Span
+    text: str
+
+
+@record
 class Fix:
-    """Edits that cure one finding, all in the source of its primary mark, in order, apart from each other.
+    """Edits that cure one finding: `edits` in the source of its primary mark, in order, apart from each other, and
+    `elsewhere` those in other files. All of them are written, or none.
 
     `merges` tells how many backward passes of the text the edits mean to drop; every other one must still run. With
     `cuts`, one may train less than before, if something else trains that.
@@ -234,6 +243,15 @@ class Fix:
     edits: tuple[Edit, ...]
     merges: int = 0
     cuts: bool = False
+    elsewhere: tuple[Replacement, ...] = ()
+
+    def by_source(self, home: Source) -> dict[Source, tuple[Edit, ...]]:
+        """The edits of each text; `home` is the finding's own."""
+        found = {home: self.edits} if self.edits else {}
+        for each in self.elsewhere:
+            source, edit = each.span.source, Edit(each.span.start, each.span.end, each.text)
+            found[source] = (*found.get(source, ()), edit)
+        return found
 
 
 @record

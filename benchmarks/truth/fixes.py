@@ -88,13 +88,13 @@ def measured(program: Program, folder: Path, *, run: bool, unsafe: bool) -> Outc
     """Fix one program; with `run`, let torch run it before and after."""
     start, looks = time.perf_counter(), 0
 
-    def look(source: Source) -> Seen | None:
+    def look(source: Source, changed: Sequence[Source]) -> Seen | None:
         nonlocal looks
         looks += 1
-        return pipeline.look(source, Settings(), Disk())
+        return pipeline.look(source, changed, Settings(), Disk())
 
     source = Source(program.name, program.text)
-    seen = look(source)
+    seen = look(source, ())
     if seen is None:
         return Outcome(program.name, (), (), ())
     fixed = fix_all(seen, look, unsafe, lambda diagnostic: True)

@@ -195,15 +195,16 @@ def _check(name: str, data: bytes, settings: Settings, files: Files | None, *, h
     modules = Modules(name, files) if files is not None else None
     try:
         found = pipeline.diagnose(name, data, modules, settings.thorough, hasty=hasty)
-        told = [
-            diagnostic
-            for each in found
-            for diagnostic in pipeline.advised(each, _wanted(pipeline.told(each, settings), settings), settings, files)
-        ]
+        told: list[Diagnostic] = []
+        beyond: list[Diagnostic] = []
+        for each in found:
+            own = _wanted(pipeline.told(each, settings), settings)
+            both = pipeline.advised(each, (*own, *each.beyond), settings, files)
+            told += both[: len(own)]
+            beyond += both[len(own) :]
         gaps = tuple(g for each in found for g in (*each.gaps, *each.unjudged))
-        beyond = tuple(d for each in found for d in each.beyond)
         lookups = modules.lookups if modules is not None else _NO_LOOKUPS
-        return FileResult(name, tuple(told), gaps=gaps, beyond=beyond, lookups=lookups)
+        return FileResult(name, tuple(told), gaps=gaps, beyond=tuple(beyond), lookups=lookups)
     except pipeline.Costly:
         raise
     except Exception as error:  # noqa: BLE001 -- a bug of ours in one file must not hide the other files' findings

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from retainlint.catalogue import NOT_CHECKED, UNUSED
 from retainlint.project.call_index import CallIndex
-from retainlint.project.import_resolution import Modules
+from retainlint.project.import_resolution import INSTALLED, Modules
 from retainlint.project.module_loading import Project
 from retainlint.startup.records import record
 from retainlint.text import is_markdown, is_notebook
+from retainlint.text.files import Changed
 from retainlint.text.prefilter import may_backpropagate, may_hold_backward, may_keep_graphs
 from retainlint.text.source import Source, Span, UnreadableSource
 
@@ -103,19 +105,27 @@ def advised(
     seen = _seen(found, settings)
     if seen is None:
         return list(diagnostics)
-    advisor = Advisor(seen, lambda source: look(source, settings, files))
+    advisor = Advisor(seen, lambda source, changed: look(source, changed, settings, files), is_own)
     return [advisor.advised(each) for each in diagnostics]
 
 
-def look(source: Source, settings: Settings, files: Files | None) -> Seen | None:
-    """What is seen in a text that isn't written yet; None if it can't be read. What it imports is read through `files`."""
+def is_own(source: Source) -> bool:
+    """Whether a module is one that a fix may edit: of plain Python, and no installed package's."""
+    return not source.cells and not source.shown and INSTALLED.isdisjoint(source.name.split(os.sep))
+
+
+def look(source: Source, changed: Sequence[Source], settings: Settings, files: Files | None) -> Seen | None:
+    """What is seen in a text that isn't written yet; None if it can't be read. What it imports is read through `files`, but
+    for those that are `changed`."""
+    if files is not None and changed:
+        files = Changed(files, changed)
     modules = Modules(source.name, files) if files is not None else None
     return _seen(_examine(source, _index(source, modules)), settings)
 
 
 def _seen(found: Found, settings: Settings) -> Seen | None:
     """What is found by all rules that are on or usually are; None of a text that can't be read."""
-    every = told(found, settings)
+    every = (*told(found, settings), *found.beyond)
     if any(each.code == NOT_CHECKED for each in every):
         return None
     from retainlint.fixes.proof import Seen

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from retainlint.commands.configuring import known_rules
@@ -19,15 +20,16 @@ if TYPE_CHECKING:
 
     from retainlint.config import Configs
     from retainlint.diagnostic import Diagnostic
-    from retainlint.fixes import Applied, Fixed, Look, Seen
+    from retainlint.fixes import Applied, Look, Seen
     from retainlint.text.source import Source
 
     class TextStore(Protocol):
         """Bytes by the name of their file. Both raise OSError; writing raises ValueError if they aren't `before` any
-        more."""
+        more. Not every store `holds` every file."""
 
         def read(self, name: str) -> bytes: ...
         def write(self, name: str, before: bytes, after: bytes) -> None: ...
+        def holds(self, name: str) -> bool: ...
 
 
 class OnDisk:
@@ -42,6 +44,9 @@ class OnDisk:
 
         rewrite(os.fspath(name), before, after)
 
+    def holds(self, name: str) -> bool:
+        return True
+
 
 class Given:
     """What came through standard input, under the name of a file that need not be there, or hold the same."""
@@ -54,6 +59,9 @@ class Given:
 
     def write(self, name: str, before: bytes, after: bytes) -> None:
         self.data = after
+
+    def holds(self, name: str) -> bool:
+        return name == self.name
 
     def put_out(self, out: TextIO) -> None:
         """The text as it is now, to the byte where the stream takes bytes."""
@@ -76,13 +84,28 @@ class Done:
     def __init__(self, found: int) -> None:
         self.found = found
         self.applied: dict[str, tuple[Applied, ...]] = {}
+        self.changed: dict[str, tuple[Source, Source]] = {}  # what each file was, and is by now
         self.held: list[Applied] = []
-        self.diff: list[str] = []
         self.wrong: list[str] = []
 
     @property
     def count(self) -> int:
         return sum(map(len, self.applied.values()))
+
+    @property
+    def diff(self) -> list[str]:
+        return [line for before, after in self.changed.values() for line in _diff(before, after)]
+
+    def now(self, source: Source) -> Source:
+        """A file as the fixes have left it."""
+        return self.changed.get(os.path.abspath(source.name), (source, source))[1]
+
+    def first(self, source: Source) -> Source:
+        """The same before all fixes."""
+        return self.changed.get(os.path.abspath(source.name), (source, source))[0]
+
+    def change(self, before: Source, after: Source) -> None:
+        self.changed[os.path.abspath(before.name)] = self.first(before), after
 
 
 def fix(
@@ -90,13 +113,14 @@ def fix(
 ) -> Done:
     """Fix the files of these findings, one after the other; `hidden` findings are known ones, left as they are.
 
-    A file is written whole or not at all. One that can't be, or isn't any more what was checked, is told of.
+    A file is written whole or not at all, and so are the files that the fixes of one text edit together. One that can't
+    be, or isn't any more what was checked, is told of.
     """
     done = Done(len(found))
     kept = Counter((each.code, each.primary.span.source.name, each.primary.span.text) for each in hidden)
     for source in _sources(found):
         try:
-            _fix_file(source, kept, configs, done, texts if write else None, texts.read(source.name))
+            _fix_file(source, kept, configs, done, texts, write)
         except OSError as error:
             done.wrong.append(f"{source.name}: not fixed: {error.strerror or error}")
         except (SyntaxError, ValueError) as error:  # the first: another coding cookie now
@@ -110,7 +134,7 @@ def fix(
 def summary_lines(done: Done, show: bool, unsafe: bool, diff: bool) -> Iterator[str]:
     """Lines on what was fixed, and what would be with `--unsafe-fixes`."""
     if done.count:
-        files = len(done.applied)
+        files = len(done.changed)
         yield f"{'Would fix' if diff else 'Fixed'} {done.count} {plural('finding', done.count)} in {files} {plural('file', files)}."
     if show:
         for name, applied in done.applied.items():
@@ -141,15 +165,16 @@ def _fix_file(
     kept: Counter[tuple[str, str, str]],
     configs: Configs,
     done: Done,
-    texts: TextStore | None,
-    data: bytes,
+    texts: TextStore,
+    write: bool,
 ) -> None:
-    """Fix the text `data`, and write it to `texts` if there are any."""
+    """Fix the findings of one text, there and in the modules that it leads to, and write these files if asked to."""
     from retainlint.fixes import fix_all
 
-    if _encoded(source, data) != data:
-        raise ValueError("it was changed while it was checked")
-    seen, look = _seen(source, configs)
+    source = done.now(source)
+    _bytes(source if write else done.first(source), texts)
+    changed = tuple(now for _, now in done.changed.values() if now is not source)
+    seen, look = _seen(source, changed, configs)
     if seen is None:
         return
     config = configs.of_file(source.name)
@@ -159,18 +184,66 @@ def _fix_file(
         is_known = kept[each.code, source.name, each.primary.span.text] > 0
         return settings.wants(each.code) and each.code in fixable and not is_known
 
-    fixed = fix_all(seen, look, config.flag("unsafe-fixes"), wanted)
+    def may_edit(other: Source) -> bool:
+        return texts.holds(other.name) and _may_edit(other, configs)
+
+    fixed = fix_all(seen, look, config.flag("unsafe-fixes"), wanted, may_edit, changed)
     done.held += fixed.held
     if not fixed.applied:
         return
-    after = _encoded(fixed.seen.source, data)
-    if texts is not None:
-        texts.write(source.name, data, after)
-    done.applied[source.name] = fixed.applied
-    done.diff += _diff(source, fixed)
+    edits = []
+    for was, now in fixed.changed:
+        with _named(was.name, source.name):
+            data = _bytes(was if write else done.first(was), texts)
+            edits.append((was.name, data, _encoded(now, data)))
+    if write:
+        _write(source.name, edits, texts)
+    for was, now in fixed.changed:
+        done.change(was, now)
+    done.applied[source.name] = (*done.applied.get(source.name, ()), *fixed.applied)
 
 
-def _seen(source: Source, configs: Configs) -> tuple[Seen | None, Look]:
+def _may_edit(other: Source, configs: Configs) -> bool:
+    """Whether a fix of another file's finding may edit this one."""
+    from retainlint.checking.pipeline import is_own
+
+    return is_own(other) and not configs.of_file(other.name).excludes_anywhere(os.path.abspath(other.name))
+
+
+def _bytes(source: Source, texts: TextStore) -> bytes:
+    """What the file of a text holds. Raises ValueError if that is another text by now."""
+    data = texts.read(source.name)
+    if _encoded(source, data) != data:
+        raise ValueError("it was changed while it was checked")
+    return data
+
+
+@contextmanager
+def _named(name: str, told: str) -> Iterator[None]:
+    """What hinders us at a file is told with its name, where that isn't the one that is told of."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        raise error if name == told else ValueError(f"{name}: {why}") from error
+
+
+def _write(told: str, edits: Sequence[tuple[str, bytes, bytes]], texts: TextStore) -> None:
+    """Write several files; where one can't be, those before it are put back, and it raises what hindered it."""
+    done: list[tuple[str, bytes, bytes]] = []
+    for name, before, after in edits:
+        try:
+            with _named(name, told):
+                texts.write(name, before, after)
+        except BaseException:
+            for other, was, now in done:
+                with suppress(OSError, ValueError):  # it was changed again within this moment
+                    texts.write(other, now, was)
+            raise
+        done.append((name, before, after))
+
+
+def _seen(source: Source, changed: tuple[Source, ...], configs: Configs) -> tuple[Seen | None, Look]:
     from retainlint.checking import pipeline
     from retainlint.text.files import Disk
 
@@ -178,10 +251,10 @@ def _seen(source: Source, configs: Configs) -> tuple[Seen | None, Look]:
 
     files = Disk()
 
-    def look(text: Source) -> Seen | None:
-        return pipeline.look(text, settings, files)
+    def look(text: Source, changed: Sequence[Source]) -> Seen | None:
+        return pipeline.look(text, changed, settings, files)
 
-    return look(source), look
+    return look(source, changed), look
 
 
 def _encoded(source: Source, data: bytes) -> bytes:
@@ -198,12 +271,12 @@ def _encoded(source: Source, data: bytes) -> bytes:
 
 
 def _sources(found: Iterable[Diagnostic]) -> list[Source]:
-    """The files that hold findings with cures, each once, in order."""
+    """The files whose check finds something with cures, each once, in order."""
     sources: dict[str, Source] = {}
     for diagnostic in found:
-        source = diagnostic.primary.span.source
+        source = (diagnostic.called or diagnostic.primary.span).source
         if diagnostic.cures and source.text and not is_markdown(source.name):  # its programs are parts of one text
-            sources.setdefault(diagnostic.primary.span.source.name, diagnostic.primary.span.source)
+            sources.setdefault(source.name, source)
     return list(sources.values())
 
 
@@ -213,7 +286,10 @@ def fixable(found: Iterable[Diagnostic], configs: Configs) -> list[Diagnostic]:
     kept = []
     for each in found:
         name = each.primary.span.source.name
-        if each.fix is not None and each.code not in codes.setdefault(name, _fixable(name, configs)):
+        if each.fix is not None and not (
+            each.code in codes.setdefault(name, _fixable(name, configs))
+            and all(_may_edit(made.span.source, configs) for made in each.fix.elsewhere)
+        ):
             from retainlint.startup.records import replace  # a run without findings needs none
 
             each = replace(each, fix=None)
@@ -231,9 +307,8 @@ def _fixable(name: str, configs: Configs) -> frozenset[str]:
     return chosen_codes([Selection(select, (), ignore)], KnownRules(known_rules().names))
 
 
-def _diff(source: Source, fixed: Fixed) -> list[str]:
+def _diff(source: Source, after: Source) -> list[str]:
     """A unified diff, of each cell in a notebook."""
-    after = fixed.seen.source
     if not source.cells:
         return _differing(source.name, source.text, after.text)
     pairs = zip(_cells(source), _cells(after), strict=True)

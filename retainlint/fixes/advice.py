@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 
-from retainlint.diagnostic import Detach, Diagnostic, Fix, Help, KeepGraph
+from retainlint.diagnostic import Cure, Detach, Diagnostic, Fix, Help, KeepGraph
 from retainlint.fixes.code import EditableCode, Uneditable
-from retainlint.fixes.edits import apart, edited
+from retainlint.fixes.edits import apart, edited, told_from
 from retainlint.fixes.proof import Look, Seen, cures
 from retainlint.startup.records import replace
-from retainlint.text.source import Source
+from retainlint.text.source import Source, Span
 
 TRIES = 32
 """How many edits are tried for one help; each costs a check of the text."""
@@ -21,19 +22,24 @@ STEPS = 100_000
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of trying one help: the fix that proved to cure the finding, with what is seen then."""
+    """What came of trying one help: the fix that proved to cure the finding, with what is seen then, and the other files
+    as they are then."""
 
     fix: Fix
     after: Seen
+    changed: tuple[Source, ...] = ()
 
 
 class Advisor:
-    """Tries the helps of one text's findings. `look` is the linter, handed in; `seen` is what it sees in the text."""
+    """Tries the helps of one text's findings. `look` is the linter, handed in; `seen` is what it sees in the text where
+    other files are `changed`. Of these it edits those that `may_edit` lets it."""
 
-    def __init__(self, seen: Seen, look: Look) -> None:
-        self._seen, self._look = seen, look
+    def __init__(
+        self, seen: Seen, look: Look, may_edit: Callable[[Source], bool], changed: Sequence[Source] = ()
+    ) -> None:
+        self._seen, self._look, self._may_edit, self._changed = seen, look, may_edit, tuple(changed)
         self._left = STEPS
-        self._code: EditableCode | None = None
+        self._codes: dict[Source, EditableCode | None] = {}
 
     def advised(self, diagnostic: Diagnostic) -> Diagnostic:
         """The finding with its helps as they are to be told, the best first, and with its fix.
@@ -41,7 +47,7 @@ class Advisor:
         What is proven stands before what can't be tried, and nothing that wasn't beside it. Where nothing is proven,
         what would have to be isn't told, if there is anything else to tell.
         """
-        if diagnostic.primary.span.source is not self._seen.source or not diagnostic.cures:
+        if not diagnostic.cures:
             return diagnostic
         trials = [(each, self._try(diagnostic, each)) for each in diagnostic.helps]
         proven = [(help, trial.fix) for help, trial in trials if trial is not None]
@@ -62,56 +68,68 @@ class Advisor:
         return None
 
     def _try(self, diagnostic: Diagnostic, help: Help) -> Trial | None:
-        known: set[str] = {self._seen.source.text}
+        known: set[tuple[tuple[str, str], ...]] = set()
         if self._left < self._seen.steps:
             return None
         for fix in self._candidates(diagnostic, help):
             if len(known) > TRIES or self._left < self._seen.steps:  # a check of it takes about as much again
                 break
-            after = _outcome(fix, self._seen.source, known)
-            found = self._look(after) if after is not None else None
+            outcome = self._outcome(fix, diagnostic.primary.span.source)
+            key = tuple((each.name, each.text) for each in outcome)
+            if not outcome or key in known:
+                continue
+            known.add(key)
+            entry, changed = self._seen.source, {each.name: each for each in (*self._changed, *outcome)}
+            entry = changed.pop(entry.name, entry)
+            found = self._look(entry, tuple(changed.values()))
             if found is None:
                 continue
             self._left -= found.steps
             if cures(fix, diagnostic, self._seen, found):
-                return Trial(fix, found)
+                return Trial(fix, found, tuple(changed.values()))
         return None
 
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:
         """What could be done, in the order in which a good engineer would try it."""
-        if diagnostic.primary.span.source is not self._seen.source or not help.cures:
-            return
         from retainlint.fixes.cures import BUILDERS
 
-        try:
-            self._code = self._code or EditableCode(self._seen.source)
-        except (Uneditable, RecursionError):
-            return
+        home = diagnostic.primary.span.source
         for cure in help.cures:
-            fixes = BUILDERS[type(cure)](self._code, cure, diagnostic)
-            while True:
-                try:
-                    yield next(fixes)
-                except (
-                    StopIteration,
-                    Uneditable,
-                    RecursionError,
-                ):  # the last of what nests deeper than Python's tree bears
-                    break
+            for source in _sources(cure, diagnostic):
+                if (code := self._code(source)) is None:
+                    continue
+                fixes = BUILDERS[type(cure)](code, cure, diagnostic)
+                while True:
+                    try:
+                        yield told_from(next(fixes), source, home)
+                    except (StopIteration, Uneditable, RecursionError):  # the last: it nests deeper than ast bears
+                        break
+
+    def _code(self, source: Source) -> EditableCode | None:
+        """A text, parsed; None for one that isn't edited."""
+        if source not in self._codes:
+            self._codes[source] = None
+            if source is self._seen.source or self._may_edit(source):
+                with contextlib.suppress(Uneditable, RecursionError):
+                    self._codes[source] = EditableCode(source)
+        return self._codes[source]
+
+    def _outcome(self, fix: Fix, home: Source) -> list[Source]:
+        """The texts that a fix makes of those that it edits; none if it can't be done."""
+        try:
+            made = fix.by_source(home).items()
+            outcome = [edited(source, edits) for source, edits in made if apart(edits)]
+        except ValueError:
+            return []
+        is_change = any(source.text != after.text for (source, _), after in zip(made, outcome))
+        return outcome if len(outcome) == len(made) and is_change else []
 
 
-def _outcome(fix: Fix, source: Source, known: set[str]) -> Source | None:
-    """The text that a fix makes, if it is one that wasn't tried yet."""
-    if not fix.edits or not apart(fix.edits):
-        return None
-    try:
-        after = edited(source, fix.edits)
-    except ValueError:
-        return None
-    if after.text in known:
-        return None
-    known.add(after.text)
-    return after
+def _sources(cure: Cure, diagnostic: Diagnostic) -> list[Source]:
+    """The texts in which a cure may be written: where it points to, then where the finding's story leads through."""
+    own = [value for value in (getattr(cure, field.name) for field in fields(cure)) if isinstance(value, Span)]
+    story = [label.span for label in diagnostic.labels]
+    return list(dict.fromkeys(span.source for span in (*own, diagnostic.primary.span, *story)))
 
 
 def _told(help: Help, fix: Fix) -> Help:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from retainlint.diagnostic import Applicability, Diagnostic, Fix
 from retainlint.fixes.advice import Advisor
 from retainlint.fixes.edits import moved
 from retainlint.fixes.proof import Look, Seen
+from retainlint.text.source import Source
 
 ROUNDS = 200
 """How many fixes are applied to one text."""
@@ -24,48 +25,68 @@ class Applied:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A text after its fixes: what is seen in it then, what was done, and what only more trust would do."""
+    """A text after its fixes: what is seen in it then, what was done, what only more trust would do, and each text that
+    was edited for it, as it was and as it is then."""
 
     seen: Seen
     applied: tuple[Applied, ...]
     held: tuple[Applied, ...] = ()
+    changed: tuple[tuple[Source, Source], ...] = ()
 
 
-def fix_all(seen: Seen, look: Look, unsafe: bool, wanted: Callable[[Diagnostic], bool]) -> Fixed:
+def fix_all(
+    seen: Seen,
+    look: Look,
+    unsafe: bool,
+    wanted: Callable[[Diagnostic], bool],
+    may_edit: Callable[[Source], bool] = lambda _: False,
+    changed: Sequence[Source] = (),
+) -> Fixed:
     """Apply the fixes of all wanted findings, one after the other; a finding that one of them brings up counts too.
 
-    A text that was there before ends it, so that fixes which undo each other do.
+    Texts that were there before end it, so that fixes which undo each other do. Files that `may_edit` lets be edited are,
+    beside the text itself; `changed` are those that were edited before.
     """
     applied: list[Applied] = []
-    texts = {seen.source.text}
-    advisor = Advisor(seen, look)
+    edited: dict[str, Source] = {}
+    changed = tuple(changed)
+    texts = {_texts(seen, changed)}
+    advisor = Advisor(seen, look, may_edit, changed)
     while True:  # until a pass over all findings changes nothing
-        begun, held, at = len(applied), list[Applied](), (-1, "")
+        begun, held, at = len(applied), list[Applied](), ("", -1, "")
         while (diagnostic := _first_behind(at, seen, wanted)) is not None and len(applied) < ROUNDS:
             at = _order(diagnostic)
             found = advisor.fix(diagnostic)
             if found is None:
                 continue
-            if not is_applied(found.fix, unsafe) or found.after.source.text in texts:
+            if not is_applied(found.fix, unsafe) or _texts(found.after, found.changed) in texts:
                 held.append(Applied(diagnostic, found.fix))
                 continue
             applied.append(Applied(diagnostic, found.fix))
-            seen = found.after
-            advisor = Advisor(seen, look)
-            texts.add(seen.source.text)
-            at = moved(found.fix.edits, at[0]) - 1, ""
+            for source in found.fix.by_source(diagnostic.primary.span.source):
+                edited.setdefault(source.name, source)
+            seen, changed = found.after, found.changed
+            advisor = Advisor(seen, look, may_edit, changed)
+            texts.add(_texts(seen, changed))
+            at = at[0], moved(found.fix.edits, at[1]) - 1, ""
         if len(applied) == begun or len(applied) >= ROUNDS:
-            return Fixed(seen, tuple(applied), tuple(held))
+            now = {each.name: each for each in (*changed, seen.source)}
+            return Fixed(seen, tuple(applied), tuple(held), tuple((was, now[name]) for name, was in edited.items()))
 
 
-def _first_behind(at: tuple[int, str], seen: Seen, wanted: Callable[[Diagnostic], bool]) -> Diagnostic | None:
+def _texts(seen: Seen, changed: Sequence[Source]) -> frozenset[tuple[str, str]]:
+    return frozenset((each.name, each.text) for each in (seen.source, *changed))
+
+
+def _first_behind(at: tuple[str, int, str], seen: Seen, wanted: Callable[[Diagnostic], bool]) -> Diagnostic | None:
     """The first wanted finding behind another's place and code."""
     behind = (each for each in seen.diagnostics if _order(each) > at and wanted(each))
     return min(behind, key=_order, default=None)
 
 
-def _order(diagnostic: Diagnostic) -> tuple[int, str]:
-    return diagnostic.primary.span.start, diagnostic.code
+def _order(diagnostic: Diagnostic) -> tuple[str, int, str]:
+    span = diagnostic.primary.span
+    return span.source.name, span.start, diagnostic.code
 
 
 def is_applied(fix: Fix, unsafe: bool) -> bool:

@@ -82,7 +82,9 @@ class EditableCode:
     # -- finding --------------------------------------------------------------------------------------------------
 
     def expression(self, span: Span) -> ast.expr | None:
-        """The largest expression that stands exactly at a span, or in the same brackets."""
+        """The largest expression that stands exactly at a span, or in the same brackets; None at one of another text."""
+        if span.source is not self.source:
+            return None
         start, end = self._bare(span.start, span.end)
         found = [
             node
@@ -109,15 +111,15 @@ class EditableCode:
 
     def expression_at(self, span: Span) -> ast.expr:
         """The expression at a span. Raises Uneditable for one of another text, and if there is none."""
-        return _there(self.expression(span) if span.source is self.source else None, "expression")
+        return _there(self.expression(span), "expression")
 
     def call_at(self, span: Span) -> ast.Call:
         """The call at a span. Raises Uneditable, as do those around."""
-        return _there(self.call(span) if span.source is self.source else None, "call")
+        return _there(self.call(span), "call")
 
     def statement_at(self, span: Span) -> ast.stmt:
         """The innermost statement in which a span begins."""
-        return _there(self.statement(span.start) if span.source is self.source else None, "statement")
+        return _there(self.statement_of(span), "statement")
 
     def call(self, span: Span) -> ast.Call | None:
         """The call at a span."""
@@ -125,6 +127,10 @@ class EditableCode:
         if isinstance(found, ast.Await):
             found = found.value
         return found if isinstance(found, ast.Call) else None
+
+    def statement_of(self, span: Span) -> ast.stmt | None:
+        """The innermost statement in which a span begins; None for one of another text."""
+        return self.statement(span.start) if span.source is self.source else None
 
     def statement(self, offset: int) -> ast.stmt | None:
         """The innermost statement that a character stands in."""
@@ -135,7 +141,9 @@ class EditableCode:
         return found
 
     def headed(self, span: Span) -> LoopNode | FunctionNode | None:
-        """The loop or function whose header starts where a span does."""
+        """The loop or function whose header starts where a span does; None at one of another text."""
+        if span.source is not self.source:
+            return None
         for node in ast.walk(self.tree):
             if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.FunctionDef | ast.AsyncFunctionDef):
                 if self.start(node) == span.start:

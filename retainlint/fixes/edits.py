@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from retainlint.diagnostic import Applicability, Edit, Fix
-from retainlint.text.source import Source
+from retainlint.diagnostic import Applicability, Edit, Fix, Replacement
+from retainlint.startup.records import replace
+from retainlint.text.source import Source, Span
 
 
 def safe(message: str, *edits: Edit) -> Fix:
@@ -15,6 +16,14 @@ def safe(message: str, *edits: Edit) -> Fix:
 
 def unsafe(message: str, *edits: Edit, merges: int = 0) -> Fix:
     return Fix(Applicability.UNSAFE, message, edits, merges)
+
+
+def told_from(fix: Fix, made: Source, home: Source) -> Fix:
+    """A fix whose edits are of the text `made`, as one of a finding in `home`."""
+    if made is home:
+        return fix
+    away = tuple(Replacement(Span(made, edit.start, edit.end), edit.text) for edit in fix.edits)
+    return replace(fix, edits=(), elsewhere=away)
 
 
 def edited(source: Source, edits: Sequence[Edit]) -> Source:

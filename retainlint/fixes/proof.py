@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,7 +14,8 @@ from retainlint.text.source import Source, Span
 
 @dataclass(frozen=True)
 class Seen:
-    """What the linter sees in one text: the findings, and how the program behaves when it is run.
+    """What the linter sees when it checks one text: the findings, also those in modules that it imports, and how the
+    program behaves when it is run.
 
     `backward_passes`, `leaves`, `trained` and `missing_reads` are a run's conduct; `gaps` are what couldn't be followed, `steps` what it took.
     """
@@ -29,8 +30,11 @@ class Seen:
     steps: int = 0
 
 
-Look: TypeAlias = Callable[[Source], "Seen | None"]
-"""The linter, handed in: what it sees in a text; None for one that it can't check."""
+Look: TypeAlias = Callable[[Source, Sequence[Source]], "Seen | None"]
+"""The linter, handed in: what it sees in a text, where other files have become these; None for one that it can't check."""
+
+Edits: TypeAlias = dict[str, tuple[Edit, ...]]
+"""The edits of each file, by its name."""
 
 
 def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
@@ -46,9 +50,10 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
         return False
     if not before.trained and _texts(before.leaves) - _texts(after.leaves):
         return False  # nobody knows which of them are to be trained
+    edits = {source.name: made for source, made in fix.by_source(diagnostic.primary.span.source).items()}
     others = [each for each in before.diagnostics if each is not diagnostic]
-    left = [each for each in after.diagnostics if not _is_behind(fix, diagnostic, each)]
-    return not _is_there(fix, diagnostic, left) and not _new(fix.edits, others, before, left)
+    left = [each for each in after.diagnostics if not _is_behind(edits, diagnostic, each)]
+    return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left)
 
 
 def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
@@ -66,35 +71,44 @@ def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
 NEEDLESS = "RTL201"
 
 
-def _new(edits: tuple[Edit, ...], others: Iterable[Diagnostic], before: Seen, found: Iterable[Diagnostic]) -> bool:
+def _new(edits: Edits, others: Iterable[Diagnostic], before: Seen, found: Iterable[Diagnostic]) -> bool:
     """Whether something is found besides the others that were there.
 
     A finding is known again by its code and place, or by its code and text. A walk that had kept its graph against the failure may now keep it for nothing: that is no new harm.
     """
-    places = {(each.code, moved(edits, each.primary.span.start)) for each in others}
+    places = {(each.code, _moved(edits, each.primary.span)) for each in others}
     texts = Counter((each.code, each.primary.span.text) for each in others)
     backward_passes = _texts(before.backward_passes)
     for each in found:
         if each.code == NEEDLESS and backward_passes[" ".join(each.primary.span.text.split())]:
             continue
-        if (each.code, each.primary.span.start) not in places and texts[each.code, each.primary.span.text] <= 0:
+        if (each.code, _place(each.primary.span)) not in places and texts[each.code, each.primary.span.text] <= 0:
             return True
         texts[each.code, each.primary.span.text] -= 1
     return False
 
 
-def _is_there(fix: Fix, diagnostic: Diagnostic, found: Iterable[Diagnostic]) -> bool:
+def _is_there(edits: Edits, diagnostic: Diagnostic, found: Iterable[Diagnostic]) -> bool:
     """Whether the finding is still there, at its place or where as many of its text are found as before."""
-    place = moved(fix.edits, diagnostic.primary.span.start)
-    return any(each.code == diagnostic.code and each.primary.span.start == place for each in found)
+    place = _moved(edits, diagnostic.primary.span)
+    return any(each.code == diagnostic.code and _place(each.primary.span) == place for each in found)
 
 
-def _is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic) -> bool:
+def _is_behind(edits: Edits, diagnostic: Diagnostic, other: Diagnostic) -> bool:
     """Whether another graph fails at the place of a finding: its cause stood behind that of the finding."""
     one, two = diagnostic.labels[0], other.labels[0]
-    at = moved(fix.edits, diagnostic.primary.span.start)
-    is_told = other.code == diagnostic.code and other.primary.span.start == at and not (one.primary or two.primary)
-    return is_told and moved(fix.edits, one.span.start) != two.span.start and _text(one.span) != _text(two.span)
+    at = _moved(edits, diagnostic.primary.span)
+    is_told = other.code == diagnostic.code and _place(other.primary.span) == at and not (one.primary or two.primary)
+    return is_told and _moved(edits, one.span) != _place(two.span) and _text(one.span) != _text(two.span)
+
+
+def _place(span: Span) -> tuple[str, int]:
+    return span.source.name, span.start
+
+
+def _moved(edits: Edits, span: Span) -> tuple[str, int]:
+    """The place of a span after the edits."""
+    return span.source.name, moved(edits.get(span.source.name, ()), span.start)
 
 
 def _texts(spans: Iterable[Span]) -> Counter[str]:

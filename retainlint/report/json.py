@@ -87,9 +87,17 @@ def _place(span: Span) -> dict[str, Json]:
     }
 
 
-def _fix(fix: Fix, source: Source) -> dict[str, Json]:
-    edits: list[Json] = [_edit(edit, source) for edit in fix.edits]
-    return {"applicability": fix.applicability.value, "message": fix.message, "edits": edits}
+def _fix(fix: Fix, home: Source) -> dict[str, Json]:
+    """`edits` are those of the finding's file. Of a fix that edits another one as well there are none, as half a fix is no
+    fix; all of them stand in `files` then."""
+    said: dict[str, Json] = {"applicability": fix.applicability.value, "message": fix.message}
+    if not fix.elsewhere:
+        return {**said, "edits": [_edit(edit, home) for edit in fix.edits]}
+    files: list[Json] = [
+        {"filename": os.path.abspath(source.name), "edits": [_edit(edit, source) for edit in edits]}
+        for source, edits in fix.by_source(home).items()
+    ]
+    return {**said, "edits": [], "files": files}
 
 
 def _edit(edit: Edit, source: Source) -> dict[str, Json]:

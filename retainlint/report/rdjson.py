@@ -43,7 +43,7 @@ def _diagnostic(diagnostic: Diagnostic, run: Run) -> Json:
 def _with_suggestion(fields: dict[str, Json], diagnostic: Diagnostic, run: Run) -> Json:
     """A suggestion is a single edit for reviewdog; of a fix with several none is told, as half a fix is none."""
     fix, source = diagnostic.fix, diagnostic.primary.span.source
-    if fix is not None and len(fix.edits) == 1 and not source.cells:
+    if fix is not None and len(fix.edits) == 1 and not fix.elsewhere and not source.cells:
         edit = fix.edits[0]
         fields["suggestions"] = [{"range": _range(source, edit.start, edit.end), "text": edit.text}]
     return fields

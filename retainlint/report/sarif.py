@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from retainlint.catalogue import NOT_CHECKED
-from retainlint.diagnostic import Diagnostic, Fix, Label, Severity
+from retainlint.diagnostic import Diagnostic, Edit, Label, Severity
 from retainlint.incident import Gap
 from retainlint.report.json import Json, dumped, well_formed
 from retainlint.report.places import columns_in, in_cell, place, relative, uri
@@ -95,8 +95,10 @@ def _result(diagnostic: Diagnostic, numbers: dict[str, int], fingerprints: Finge
         fields["relatedLocations"] = [_labelled(label, run, number) for number, label in enumerate(related, 1)]
         fields["codeFlows"] = [{"threadFlows": [{"locations": [_step(*step, run) for step in enumerate(steps, 1)]}]}]
     fix = diagnostic.fix
-    if fix is not None and not span.source.cells:
-        fields["fixes"] = [_fix(fix, span.source, run)]
+    edits = fix.by_source(span.source) if fix is not None else {}
+    if fix is not None and not any(source.cells for source in edits):
+        changes: list[Json] = [_change(source, each, run) for source, each in edits.items()]
+        fields["fixes"] = [{"description": _message(fix.message), "artifactChanges": changes}]
     if bag := _properties(diagnostic):
         fields["properties"] = bag
     return fields
@@ -147,13 +149,12 @@ def _region(source: Source, start: int, end: int) -> dict[str, Json]:
     }
 
 
-def _fix(fix: Fix, source: Source, run: Run) -> Json:
+def _change(source: Source, edits: Sequence[Edit], run: Run) -> Json:
     replacements: list[Json] = []
-    for edit in fix.edits:
+    for edit in edits:
         region = _region(source, edit.start, edit.end)
         replacements.append({"deletedRegion": region, "insertedContent": {"text": edit.text}})
-    change: Json = {"artifactLocation": _artifact(source.name, run), "replacements": replacements}
-    return {"description": _message(fix.message), "artifactChanges": [change]}
+    return {"artifactLocation": _artifact(source.name, run), "replacements": replacements}
 
 
 def _invocation(found: list[Diagnostic], numbers: dict[str, int], run: Run) -> Json:

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, Help, Label, Uncut
-from retainlint.incident import NoGraph
+from collections.abc import Iterator
+
+from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Uncut
+from retainlint.incident import Moment, NoGraph
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import wrapped_above
+from retainlint.rules.source_hints import unrecorded_in, wrapped_above
 from retainlint.rules.wording import code, core_note, place
 
 SENTENCE = "element 0 of tensors does not require grad and does not have a grad_fn"
-_CUTS = {
+_CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "detach": (
         "cut off here: `detach()` drops the graph",
-        "call backward on the tensor from before `detach()`; or, if a new leaf begins there, give that one `.requires_grad_()`",
+        (
+            "call backward on the tensor from before `detach()`",
+            "if a new leaf begins there, give that one `.requires_grad_()`",
+        ),
     ),
-    "no_grad": ("computed without a graph, under `no_grad`", "compute it outside of `torch.no_grad()`"),
-    "data": ("cut off here: `.data` has no graph", "use the tensor itself, not its `.data`"),
-    "item": ("a number from here on, without a graph", "keep the tensor for backward, and take `.item()` for the log"),
-    "create_graph": ("a gradient without a graph of its own", "ask for its graph: `create_graph=True`"),
+    "no_grad": ("computed without a graph, under `no_grad`", ("compute it outside of `torch.no_grad()`",)),
+    "data": ("cut off here: `.data` has no graph", ("use the tensor itself, not its `.data`",)),
+    "item": (
+        "a number from here on, without a graph",
+        ("keep the tensor for backward, and take `.item()` for the log",),
+    ),
+    "create_graph": ("a gradient without a graph of its own", ("ask for its graph: `create_graph=True`",)),
     "constant": (
         "this gradient is constant: it is a function of nothing that requires one",
-        "leave the gradient out of the loss: it can't change",
+        ("leave the gradient out of the loss: it can't change",),
     ),
     "checkpoint": (
         "nothing that this checkpoint is given requires a gradient: what it returns doesn't either",
-        "ask for the other kind: `use_reentrant=False`",
+        ("ask for the other kind: `use_reentrant=False`",),
     ),
-    "leaf": ("requires no gradient", "let what is to be trained require a gradient: `requires_grad=True`"),
+    "leaf": ("requires no gradient", ("let what is to be trained require a gradient: `requires_grad=True`",)),
 }
+"""How a graph gets lost: what is said of the place, and what to do about it."""
 
 
 class BackwardWithoutGraph(IncidentRule[NoGraph]):
@@ -44,26 +53,13 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
     kind = NoGraph
 
     def report(self, incident: NoGraph) -> Diagnostic:
-        backward_pass, home = incident.backward_pass.moment.span, incident.primary.source
-        label, cure = _CUTS.get(incident.reason, ("the graph ends here", "keep the graph up to the backward call"))
-        if incident.reason == "detach" and incident.cut is not None and "detach" not in incident.cut.span.text:
-            text = code(incident.cut.span.text)
-            label, cure = (
-                f"the graph ends here: no gradient flows through {text}",
-                f"call backward on a loss of what goes into {text}",
-            )
-        if incident.cut is None and (wrapped := wrapped_above(backward_pass)):
-            cure = f"keep the tensors: what {code(wrapped.text)} makes ({place(wrapped, home)}) has no graph; or {cure}"
+        backward_pass = incident.backward_pass.moment.span
         warning = f"note: `requires_grad_()` on {code(incident.backward_pass.root)} would only hide this: nothing would be trained"
-        labels = [] if incident.cut is None or incident.cut.span == backward_pass else [Label(incident.cut.span, label)]
-        can_uncut = incident.reason in ("detach", "data", "no_grad")
-        data = (Uncut(incident.cut.span, incident.reason),) if incident.cut is not None and can_uncut else ()
-        helps = [Help(words, data if number == 0 else ()) for number, words in enumerate(cure.split("; or "))]
         return self.diagnostic(
             incident,
             f"{code(backward_pass.text)} starts at a tensor without a graph",
-            (*labels, Label(backward_pass, "no graph to backpropagate through", primary=True)),
-            *helps,
+            (*_labels(incident), Label(backward_pass, "no graph to backpropagate through", primary=True)),
+            *_helps(incident),
             notes=(core_note(incident.witness, "", SENTENCE, "backward", ""), warning),
         )
 
@@ -102,3 +98,44 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
             loss.backward()
         """,
     }
+
+
+def _labels(incident: NoGraph) -> tuple[Label, ...]:
+    """Where the graph is lost, and the block or decorator that has none recorded."""
+    cut, text = incident.cut, _CUTS[incident.reason][0]
+    if cut is None or cut.span == incident.primary:
+        return ()
+    if _is_cut_by_itself(incident):
+        text = f"the graph ends here: no gradient flows through {code(cut.span.text)}"
+    block = unrecorded_in(cut) if incident.reason == "no_grad" else None
+    above = () if block is None else (Label(block, "no graph is recorded in here"),)
+    return (*above, Label(cut.span, text))
+
+
+def _helps(incident: NoGraph) -> Iterator[Help]:
+    cut = incident.cut
+    if cut is None and (wrapped := wrapped_above(incident.primary)):
+        words = f"keep the tensors: what {code(wrapped.text)} makes ({place(wrapped, incident.primary.source)}) has no graph"
+        yield Help(words, (Uncut(wrapped, "wrapped"),))
+        return
+    if cut is not None and _is_cut_by_itself(incident):
+        yield Help(f"call backward on a loss of what goes into {code(cut.span.text)}", (Uncut(cut.span, "detach"),))
+        return
+    first, *others = _CUTS[incident.reason][1]
+    yield Help(first, _cures(cut, incident.reason) if cut is not None else ())
+    yield from map(Help, others)
+
+
+def _is_cut_by_itself(incident: NoGraph) -> bool:
+    """Whether what cuts the graph is an operation that has no gradient, and no `detach()`."""
+    return incident.reason == "detach" and incident.cut is not None and "detach" not in incident.cut.span.text
+
+
+def _cures(cut: Moment, reason: str) -> tuple[Cure, ...]:
+    if reason == "create_graph":
+        return (CreateGraph(cut.span),)
+    if reason in ("detach", "data"):
+        return (Uncut(cut.span, reason),)
+    if reason == "no_grad":  # the block stands in any of the functions that are being called
+        return tuple(Uncut(span, reason) for span in (cut.span, *reversed(cut.frames)))
+    return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from retainlint.incident import Moment
 from retainlint.startup.records import record
 from retainlint.text.source import Source, Span
 
@@ -111,10 +112,21 @@ def kept_in(span: Span) -> str:
 def is_cached(span: Span) -> bool:
     """Whether what is computed at `span` is looked up first: below `if ... is None`, `if ... not in ...`."""
     rows = span.source
-    return any(re.match(r"\s*(?:@.*cache|if .*\b(?:is None|not in)\b)", text) for text in _headers(rows, span.row))
+    return any(re.match(r"\s*(?:@.*cache|if .*\b(?:is None|not in)\b)", text) for _, text in _headers(rows, span.row))
 
 
-def _headers(rows: Source, row: int) -> Iterator[str]:
+def unrecorded_in(moment: Moment) -> Span | None:
+    """The decorator, or the header of the block, under which no graph is recorded at a moment: in the function that it
+    stands in, or one of those that call it."""
+    for span in (moment.span, *reversed(moment.frames)):
+        for row, text in _headers(span.source, span.row):
+            if found := re.match(r"\s*(@.*|with .*)(?:no_grad|inference_mode|set_grad_enabled\(False)\b[^:#]*", text):
+                start = span.source.offset(row, indent(text) + 1)
+                return Span(span.source, start, start + len(found[0].strip()))
+    return None
+
+
+def _headers(rows: Source, row: int) -> Iterator[tuple[int, str]]:
     """The headers of the blocks around a row, the innermost first, and the decorators of a function among them."""
     margin = indent(_row(rows, row))
     for above in range(row - 1, 0, -1):
@@ -122,7 +134,7 @@ def _headers(rows: Source, row: int) -> Iterator[str]:
         is_decorator = indent(text) == margin and text.lstrip().startswith("@")
         if text.strip() and (indent(text) < margin or is_decorator) and not text.lstrip().startswith((")", "#")):
             margin = indent(text)
-            yield text
+            yield above, text
 
 
 def body(loop: Span) -> str:
@@ -189,8 +201,18 @@ def wrapped_above(span: Span) -> Span | None:
         match = re.search(r"(?:torch\.(?:tensor|as_tensor|from_numpy|FloatTensor)|Variable)\([^#]*\)", text)
         if match and re.search(r"item\(|numpy|loss|cost|error|sum\(|mean\(", match[0]):
             start = span.source.offset(row, match.start() + 1)
-            return Span(span.source, start, start + len(match[0]))
+            return Span(span.source, start, start + _call_length(match[0]))
     return None
+
+
+def _call_length(text: str) -> int:
+    """How much of a text that begins with a call is that call: up to the bracket that closes it."""
+    depth = 0
+    for at, char in enumerate(text):
+        depth += (char in "([{") - (char in ")]}")
+        if not depth and char in ")]}":
+            return at + 1
+    return len(text)
 
 
 def statement(span: Span) -> str:

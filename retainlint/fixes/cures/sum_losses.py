@@ -28,8 +28,6 @@ _once = partial(unsafe, merges=1)
 
 
 def sum_losses(code: EditableCode, cure: SumLosses, diagnostic: Diagnostic) -> Iterator[Fix]:
-    if any(backward_pass.source is not code.source for backward_pass in cure.backward_passes):
-        return
     if len(cure.backward_passes) > 1 and cure.backward_passes[0] != cure.backward_passes[-1]:
         yield from _two(code, cure.backward_passes[0], cure.backward_passes[-1])
     else:
@@ -38,7 +36,7 @@ def sum_losses(code: EditableCode, cure: SumLosses, diagnostic: Diagnostic) -> I
 
 def _two(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
     """The first walk taken out, and what it walked added to what the second walks."""
-    first, second = code.statement(one.start), code.statement(two.start)
+    first, second = code.statement_of(one), code.statement_of(two)
     roots = backpropagated(first), backpropagated(second)
     if first is None or second is None or roots[0] is None or roots[1] is None:
         return
@@ -74,7 +72,7 @@ def _bare(code: EditableCode, total: Edit) -> Edit:
 
 def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
     """One walk behind a loop in place of one in each turn."""
-    statement = code.statement(backward_pass.start)
+    statement = code.statement_of(backward_pass)
     root = backpropagated(statement)
     if statement is None or root is None:
         return

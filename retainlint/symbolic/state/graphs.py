@@ -82,6 +82,8 @@ class Graphs:
         self.returned = Returned()
         self.items: dict[tuple[Edge, Value], Edge] = {}
         """Items of what nobody sees: of which graph, at which place, unknown too."""
+        self.unrecorded: dict[Span, tuple[Span, ...]] = {}
+        """Where an operation left no graph under `no_grad`: through which calls it was reached first."""
         self.hints: list[tuple[bool, int, str | int]] = []
         """Where states that were compared differed."""
 

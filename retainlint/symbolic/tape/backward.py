@@ -8,7 +8,7 @@ from itertools import zip_longest
 from retainlint.autograd import engine
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.saves import rows
-from retainlint.incident import BackwardPass
+from retainlint.incident import BackwardPass, Moment
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.state import events, gradient_events
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, Birth, Graphs
@@ -176,5 +176,5 @@ def _no_graph(
         return
     reason, span = held.cut or ("leaf", None)
     kind = reason if reason in _CUTS else "detach"
-    cut = None if span is None else state.moment(span)
+    cut = None if span is None else Moment(span, frames=machine.graphs.unrecorded.get(span, state.calls))
     machine.events.emit(events.WithoutGraph(state, backward_pass, cut, kind))

@@ -119,6 +119,7 @@ def operate(
     cut = None
     if edge is None and not state.grad and any(machine.graphs.edge(state, value) for value in operands):
         cut = ("no_grad", span)
+        machine.graphs.unrecorded.setdefault(span, state.calls)
     elif edge is None:
         cut = next((obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut), None)
     if edge is None:
