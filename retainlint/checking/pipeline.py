@@ -14,7 +14,7 @@ from retainlint.project.module_loading import Project
 from retainlint.startup.records import record
 from retainlint.text import is_markdown, is_notebook
 from retainlint.text.files import Changed
-from retainlint.text.prefilter import may_backpropagate, may_hold_backward, may_keep_graphs
+from retainlint.text.prefilter import may_backpropagate, may_change_leaves, may_hold_backward, may_keep_graphs
 from retainlint.text.source import Source, Span, UnreadableSource
 
 if TYPE_CHECKING:  # costly to import, and needed only where something is found
@@ -58,7 +58,8 @@ def diagnose(
     Raises Costly before a program is lowered, if it is to be `hasty`.
     """
     index = CallIndex(modules, data)
-    thorough = thorough or (may_keep_graphs(data) and not may_hold_backward(name, data))
+    tells_caught = thorough
+    thorough = thorough or ((may_keep_graphs(data) or may_change_leaves(data)) and not may_hold_backward(name, data))
     if not (thorough or may_hold_backward(name, data) or index.starts_backward):
         return []
     try:
@@ -73,7 +74,7 @@ def diagnose(
     except UnreadableSource as error:
         return [_refused(Source(name, ""), error.reason)]
     again = _index(source, modules)
-    return [_examine(source, index if again.data == data else again, thorough, data, hasty)]
+    return [_examine(source, index if again.data == data else again, thorough, data, hasty, tells_caught)]
 
 
 def _index(source: Source, modules: Modules | None) -> CallIndex:
@@ -177,7 +178,14 @@ def _in_notebook(name: str, data: bytes, modules: Modules | None, thorough: bool
     return replace(found, diagnostics=every, gaps=(*found.gaps, *gaps), complete=found.complete and not broken)
 
 
-def _examine(source: Source, index: CallIndex, thorough: bool = False, data: bytes = b"", hasty: bool = False) -> Found:
+def _examine(
+    source: Source,
+    index: CallIndex,
+    thorough: bool = False,
+    data: bytes = b"",
+    hasty: bool = False,
+    tells_caught: bool | None = None,
+) -> Found:
     """What is found in a program; `index` is that of its text, and `data` is what the file holds, if that is all of it."""
     if not (index.spells_backward or thorough or index.starts_backward):
         return Found(source, [], complete=True)
@@ -194,7 +202,7 @@ def _examine(source: Source, index: CallIndex, thorough: bool = False, data: byt
     from retainlint.symbolic import explore
 
     project = Project(index, _imported) if index.modules is not None else None
-    explored = explore(program, project=project, tells_caught=thorough)
+    explored = explore(program, project=project, tells_caught=thorough if tells_caught is None else tells_caught)
     once: dict[tuple[str, int, int, str], Diagnostic] = {}
     if explored.incidents or explored.waste:
         from retainlint.rules import diagnose

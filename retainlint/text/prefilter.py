@@ -74,6 +74,11 @@ _KEEPS = pattern(
     rb"(?:\+=|=[ \t]*[\w.]+[ \t]*\+)[ \t]*" + _KEPT + rb"[ \t]*(?:$|#|\r|\\n)|\.append\([ \t]*" + _KEPT + rb"[ \t]*\)",
     re.MULTILINE,
 )
+_LEAF = pattern(rb"requires_grad[ \t]*=[ \t]*True|requires_grad_\(|\bParameter\(")
+_CHANGES = pattern(
+    rb"\.(?!(?:requires_grad|detach|share_memory|retain_grad)_\()[a-z]\w*[a-z\d]_\(|[\w\])][ \t]*[-+*/]=[^=]",
+    re.MULTILINE,
+)
 _STARTING = pattern(rb"^(?:sys\.exit\(|exit\(|asyncio\.run\()?([A-Za-z_]\w*)\(", re.MULTILINE)
 """A statement outside of functions that calls something by its name."""
 _LAUNCHED = pattern(rb"^(?:async[ \t]+)?def[ \t]+(?:main|cli|worker|objective)[ \t]*\(", re.MULTILINE)
@@ -88,7 +93,11 @@ _OPTIMISERS = pattern(rb"optim(?<![A-Za-z]optim)(?:izer|iser)?s?(?![A-Za-z])")  
 def may_matter(name: str, data: bytes) -> bool:
     """Whether a file's check needs more than a look at its bytes."""
     return (
-        may_hold_backward(name, data) or may_start_backward(data) or may_lead_to_backward(data) or may_keep_graphs(data)
+        may_hold_backward(name, data)
+        or may_start_backward(data)
+        or may_lead_to_backward(data)
+        or may_keep_graphs(data)
+        or may_change_leaves(data)
     )
 
 
@@ -96,6 +105,11 @@ def may_keep_graphs(data: bytes) -> bool:
     """Whether a file that walks nothing may keep the graphs of its losses, as a validation loop does: it adds them up, or
     puts them into a list, as they are, and nowhere turns gradients off."""
     return b"torch" in data and b"no_grad" not in data and _KEEPS.search(data) is not None
+
+
+def may_change_leaves(data: bytes) -> bool:
+    """Whether a file that backpropagates nothing may change a leaf in place, which fails where it stands."""
+    return b"torch" in data and _LEAF.search(data) is not None and _CHANGES.search(data) is not None
 
 
 def may_hold_backward(name: str, data: bytes) -> bool:

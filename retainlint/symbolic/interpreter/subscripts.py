@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from itertools import chain
 
 from retainlint import ir
 from retainlint.startup.records import replace
@@ -98,6 +99,7 @@ def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index:
         if _is_behind(state, obj, held, index):
             return [(state, state.new(ListObj(())))]
         if (placed := _at_place(state, held, index, span)) is not None:
+            _place(state, obj, held, index, placed)
             return [(state, placed)]
         if not (isinstance(index, Const) and index.value == -1 and items):
             return [(state, items[-1] if items else objects.item(machine, state, obj, span))]
@@ -160,18 +162,42 @@ def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: S
 
 
 def _at_place(state: State, held: ListObj, index: Value, span: Span) -> Value | None:
-    """What an open list holds at the place of a loop's turn, where items were put by such numbers: in each turn that is
-    another item, and not the one that was put last. The number of a loop's last turn is computed from its size."""
+    """What an open list holds at a number, where items were put by such numbers: in each turn of a loop that is another
+    item, and not the one that was put last. The number of a loop's last turn is computed from its size."""
     for place, item in held.places:
         if place == index:
             return item
     loops = set(decisions.loops_of(index))
-    if not held.places or not (loops or isinstance(index, Term)):
+    if not held.places or not (loops or isinstance(index, Term) or _is_from_start(index)):
         return None
-    if isinstance(index, Term) or not any(loops.issubset(decisions.loops_of(place)) for place, _ in held.places):
+    if isinstance(index, Term) or (
+        loops and not any(loops.issubset(decisions.loops_of(place)) for place, _ in held.places)
+    ):
         return objects.fresh(state, span)
-    put = [item for _, item in held.places]
-    return next((item for item in reversed(held.items) if item not in put), None) or objects.fresh(state, span)
+    elsewhere = [item for place, item in held.places if loops or _are_two(state, place, index)]
+    put = (item for _, item in reversed(held.places))
+    return next((each for each in chain(put, reversed(held.items)) if each not in elsewhere), None) or objects.fresh(
+        state, span
+    )
+
+
+def _place(state: State, obj: Value, held: ListObj, index: Value, item: Value) -> None:
+    """From now on an open list holds this item at that number."""
+    if isinstance(obj, Ref) and (index, item) not in held.places:
+        places = (*held.places, (index, item))[-limits.LIST_PLACES :]
+        state.set(obj, replace(held, places=places))
+
+
+def _is_from_start(index: Value) -> bool:
+    """Whether a known number counts from a list's start: two such are two items."""
+    return isinstance(index, Const) and isinstance(index.value, int) and index.value >= 0
+
+
+def _are_two(state: State, one: Value, other: Value) -> bool:
+    """Whether two numbers from a list's start surely differ."""
+    if isinstance(one, Const) and not _is_from_start(one):
+        return False
+    return decisions.decide(state, decisions.compare(state, "==", one, other)) is False
 
 
 def _is_behind(state: State, obj: Value, held: ListObj, index: Value) -> bool:
@@ -207,10 +233,12 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
                 changed[index.value] = value
                 state.set(obj, ListObj(tuple(changed), open_, kind, limit))
             elif isinstance(index, Slice) and all(part == NONE for part in index.parts):
-                known = iteration.known_items(machine, state, value, span)
-                state.set(obj, ListObj(tuple(known or ()), known is None, kind, limit))
+                given = iteration.known_items(machine, state, value, span)
+                state.set(obj, ListObj(tuple(given or ()), given is None, kind, limit))
             else:
-                places = (*(each for each in held.places if each[0] != index), (index, value))
+                known = () if open_ or held.sampled else tuple((Const(i), each) for i, each in enumerate(items))
+                apart = (each for each in known[: limits.LIST_PLACES] if _are_two(state, each[0], index))
+                places = (*apart, *(each for each in held.places if each[0] != index), (index, value))
                 state.set(obj, ListObj((*items, value), True, kind, limit, places=places[-limits.LIST_PLACES :]))
         case DictObj():
             if isinstance(index, Const) and index not in held.items:

@@ -96,7 +96,60 @@ def check(cell):
     spikes = threshold(torch.ones(3) + state.v, cell.method)
     spikes.sum().backward()
 """
+UNUSED = """
+import torch
+from torch.autograd import grad
+
+def derivative(f, x):
+    g = grad(f.sum(), x, create_graph=True, allow_unused=True)[0]
+    if g is None:
+        g = torch.zeros_like(x)
+    return g
+
+def second(f, x):
+    first = derivative(f, x)
+    return grad(first.sum(), x, create_graph=True, allow_unused=True)[0]
+"""
+MISSPELT = """
+import torch
+
+class Noise(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(n))
+
+noise = Noise(3)
+noise.scale.zeros_()
+(noise.scale * 2).sum().backward()
+"""
+SAMPLED = """
+import torch
+
+class Trainer:
+    def __init__(self, model, pde):
+        self.model, self.pde = model, pde
+        self.optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4)
+
+    def step(self, x, t):
+        def closure():
+            self.optimizer.zero_grad()
+            losses = self.pde.compute_loss(self.model, x, t)
+            losses["total"].backward()
+            return losses["total"]
+
+        self.optimizer.step(closure)
+
+    def train(self, epochs):
+        for _ in range(epochs):
+            options = {}
+            if self.strategy == "residual":
+                options["model"] = self.model
+            self.step(*self.pde.sample(100, **options))
+"""
 SILENT = {
+    "points that are sampled with a network's help": SAMPLED,
+    "zeros where a gradient is None": UNUSED,
+    "a method that tensors don't have": MISSPELT,
     "an abstract forward": ABSTRACT,
     "a network that nobody wrote": UNFINISHED,
     "a distance to a distribution without a graph": DETACHED,

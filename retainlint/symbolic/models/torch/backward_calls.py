@@ -95,7 +95,7 @@ def _gradient(state: State, mark: Mark | None, create: bool, span: Span) -> Valu
     """What grad returns for one input. With create_graph, one whose graph we can't see may have one all the same."""
     edge = mark.edge if mark is not None else None
     if edge is None and create and (mark is None or mark.hidden):
-        return objects.fresh(state, span)
+        return objects.fresh(state, span, hint="tensor")  # None only of a function that doesn't depend on the input
     cut = None if edge is not None else ("constant" if create else "create_graph", span)
     return state.new(TensorObj(edge, ticket(), cut=cut))
 

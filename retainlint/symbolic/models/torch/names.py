@@ -174,7 +174,10 @@ SPECIAL = {
 }  # fmt: skip
 
 
-OVERWRITES = {"zero_", "fill_", "copy_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "data_"}
+OVERWRITES = frozenset(
+    """zero_ fill_ copy_ normal_ uniform_ random_ bernoulli_ exponential_ cauchy_ geometric_ log_normal_ apply_ map_
+    fill_diagonal_ eq_ ne_ lt_ le_ gt_ ge_ logical_and_ logical_or_ logical_not_ logical_xor_ data_""".split()
+)
 
 
 ATTRIBUTES = {"data", "grad", "shape", "T", "mT", "H", "grad_fn", "requires_grad", "is_leaf", "device", "dtype", "ndim"}

@@ -79,7 +79,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, Term(name, (obj, *args.pos)))]
     if name in CUTS:
         return [(state, state.new(TensorObj(None, ticket(), cut=(name, span))))]
-    if name.endswith("_") and not name.endswith("__"):
+    if in_place(name):
         values, spans = operands(state, args)
         row = None if name in OVERWRITES else OPERATIONS.get(name[:-1])
         operations.change(

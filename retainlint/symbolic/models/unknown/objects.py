@@ -299,7 +299,8 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     asked = state.get(func)
     if isinstance(asked, UnknownObj | Instance) or (isinstance(func, Method) and isinstance(func.obj, Ref)):
         machine.graphs.returned.callees[edge.node] = func
-        if isinstance(asked, UnknownObj) and level == CONVENTIONAL and unseen_calls.is_criterion(asked):
+        judges = isinstance(asked, UnknownObj) and level == CONVENTIONAL and unseen_calls.is_criterion(asked)
+        if judges and not _is_given_network(machine, state, args):
             machine.graphs.returned.criteria.add(edge.node)
     carries = level == CONVENTIONAL and isinstance(asked, UnknownObj) and (bool(fed_back) or _carries(args))
     notes = Notes(recurrent=TRUE) if carries else NO_NOTES
@@ -319,6 +320,11 @@ def _object_of(machine: Machine, state: State, func: Value, args: Args) -> Value
         return None
     computes = bool(args.all) and (unseen_calls.is_network(held) or conventions.LOSS.takes(held.name))
     return None if computes or unseen_calls.keeps_nothing(state, func) else machine.unset[func.id]
+
+
+def _is_given_network(machine: Machine, state: State, args: Args) -> bool:
+    """Whether a call is given a network beside what that computed: then it has a graph by the network's weights alone."""
+    return bool(weights.given(machine, state, args.all)) or any(is_module(state, each) for each in args.all)
 
 
 def _is_frozen(state: State, func: Value) -> bool:
