@@ -64,6 +64,8 @@ LIBRARIES: dict[str, set[str]] = {
     "tomli": {"config"},
     "distributed": {"checking.executor"},
     "watchfiles": {"commands"},
+    "pygls": {"commands.server"},
+    "lsprotocol": {"commands.server"},
     "typing_extensions": {"startup.records"},  # for a type checker's eyes only
 }
 """Third-party library to the modules and rooms that may know it. There are no others, and torch is nowhere."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from retainlint.project.discovery import MissingPath, discover
 from retainlint.text.files import LARGEST, Disk, Listings
@@ -40,6 +40,10 @@ class FileResult(NamedTuple):
     gaps: tuple[Gap, ...] = ()
     beyond: tuple[Diagnostic, ...] = ()
     lookups: Mapping[str, str | None] = _NO_LOOKUPS
+
+
+Early: TypeAlias = "Callable[[FileResult], None]"
+"""Who wants to know what was found in a file as soon as it is."""
 
 
 class Result:
@@ -117,24 +121,30 @@ class Given:
     """Checks texts under the names of files that need not be there, with the programs that lead to them; what is read and
     found for one is remembered for the next."""
 
-    def __init__(self, configs: Configs) -> None:
+    def __init__(self, configs: Configs, files: Disk | None = None) -> None:
+        """`files` is how all others are read, and the texts themselves where they are to count for the programs that lead to
+        them: by default only what is on the disk does."""
         self._configs = configs
         from retainlint.project.importers import Importers
 
-        self._files = Disk()
+        self._files = files or Disk()
+        self._is_own = files is None
         self._importers = Importers(self._files)
         self._found: dict[str, FileResult] = {}
+        self.lookups: set[str] = set()
+        """The files that were read, or looked for in vain."""
 
-    def check(self, name: str, data: bytes) -> Result:
-        """None if exclusion is forced and covers it. Raises ConfigError."""
+    def check(self, name: str, data: bytes, early: Early | None = None) -> Result:
+        """No finding if exclusion is forced and covers it. Raises ConfigError."""
         configs = self._configs
         if configs.force_exclude and configs.of_file(name).excludes_anywhere(os.path.abspath(name)):
             return Result()
         result = Result((name,))
-        own = check_source(name, data, configs.settings(name), Disk())
+        own = check_source(name, data, configs.settings(name), Disk() if self._is_own else self._files, early)
+        self.lookups.update(own.lookups)
         result.add(own)
-        is_saved = Disk().read(os.path.abspath(name)) == data
-        others = leading_to((name,), configs, self._files, self._importers) if is_saved else []
+        is_known = (Disk() if self._is_own else self._files).read(os.path.abspath(name)) == data
+        others = leading_to((name,), configs, self._files, self._importers) if is_known else []
         beyond = [each for other in others for each in self._of(other).beyond] + [*own.beyond]
         if beyond:
             from retainlint.checking.diagnostics import joined
@@ -144,7 +154,11 @@ class Given:
 
     def _of(self, name: str) -> FileResult:
         if name not in self._found:
-            self._found[name] = check_file(name, self._configs.settings(name))
+            data = self._files.read(os.path.abspath(name))
+            settings = self._configs.settings(name)
+            found = check_file(name, settings) if data is None else check_source(name, data, settings, self._files)
+            self._found[name] = found
+            self.lookups.update(found.lookups, (os.path.abspath(name),))
         return self._found[name]
 
 
@@ -177,15 +191,26 @@ def glance(name: str, data: bytes, settings: Settings, files: Files | None = Non
         return None
 
 
-def check_source(name: str, data: bytes, settings: Settings, files: Files | None = None) -> FileResult:
+def check_source(
+    name: str, data: bytes, settings: Settings, files: Files | None = None, early: Early | None = None
+) -> FileResult:
     """Check one file's bytes. It raises nothing, and what it takes and gives can be pickled.
 
-    The modules that the file imports are read through `files`, and nothing else is; without, they stay unknown.
+    The modules that the file imports are read through `files`, and nothing else is; without, they stay unknown. `early` is
+    given what was found before its helps are tried, which takes most of the time where there are any.
     """
-    return _check(name, data, settings, files)
+    return _check(name, data, settings, files, early=early)
 
 
-def _check(name: str, data: bytes, settings: Settings, files: Files | None, *, hasty: bool = False) -> FileResult:
+def _check(
+    name: str,
+    data: bytes,
+    settings: Settings,
+    files: Files | None,
+    *,
+    hasty: bool = False,
+    early: Early | None = None,
+) -> FileResult:
     """Raises Costly where more than a look at names is needed, if it is to be `hasty`."""
     if not (settings.thorough or hasty or may_matter(name, data)):
         return FileResult(name)
@@ -195,10 +220,12 @@ def _check(name: str, data: bytes, settings: Settings, files: Files | None, *, h
     modules = Modules(name, files) if files is not None else None
     try:
         found = pipeline.diagnose(name, data, modules, settings.thorough, hasty=hasty)
+        wanted = [(each, _wanted(pipeline.told(each, settings), settings)) for each in found]
+        if early is not None and any(diagnostic.cures for _, own in wanted for diagnostic in own):
+            early(FileResult(name, tuple(diagnostic for _, own in wanted for diagnostic in own)))
         told: list[Diagnostic] = []
         beyond: list[Diagnostic] = []
-        for each in found:
-            own = _wanted(pipeline.told(each, settings), settings)
+        for each, own in wanted:
             both = pipeline.advised(each, (*own, *each.beyond), settings, files)
             told += both[: len(own)]
             beyond += both[len(own) :]
@@ -239,6 +266,7 @@ def _wanted(diagnostics: Iterable[Diagnostic], settings: Settings) -> tuple[Diag
 
 
 __all__ = [
+    "Early",
     "FileResult",
     "Given",
     "MissingPath",

@@ -64,6 +64,7 @@ class Running:
         self.cache, self.jobs, self.pool, self.gaps = cache, jobs, pool, gaps
         self.patience, self.worth = patience, worth
         self._listings = NO_LISTINGS
+        self.early: linter.Early | None = None
 
     def __call__(
         self, names: Sequence[str], settings: Mapping[str, Settings], listings: Listings = NO_LISTINGS
@@ -228,7 +229,7 @@ class Running:
         data = read(name)
         if data is None:
             return linter.check_file(name, settings, files)
-        result = linter.check_source(name, data, settings, files)
+        result = linter.check_source(name, data, settings, files, self.early)
         self._keep(result, settings, data)
         return result if self.gaps else result._replace(gaps=())
 

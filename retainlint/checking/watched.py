@@ -181,14 +181,14 @@ def _serve(pipe: Connection) -> None:
     )  # Ctrl-C goes to every process of a terminal: the first stops the others
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what is half written is taken away
     end_with_parent()
-    _bound_memory()
+    bound_memory()
     with contextlib.suppress(EOFError, OSError):
         while True:
             for answer in checked(pipe.recv()):
                 pipe.send(answer)
 
 
-def _bound_memory() -> None:
+def bound_memory() -> None:
     """An allocation that would take the machine's memory raises MemoryError in the file that asks for it."""
     with contextlib.suppress(ImportError, OSError, ValueError, IndexError):
         import resource

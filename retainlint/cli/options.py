@@ -172,15 +172,19 @@ def cache_option(function: Function) -> Function:
     return setting(WORK, "--cache-dir", usual=False, help=kept, **place)(function)
 
 
+def unkept_option(function: Function) -> Function:
+    unkept = "Neither use nor keep earlier results. (RETAINLINT_NO_CACHE)"
+    return flag(WORK, "-n", "--no-cache", usual=False, envvar="RETAINLINT_NO_CACHE", help=unkept)(function)
+
+
 def work_options(function: Function) -> Function:
     """How the work is done, which changes nothing of what is found."""
     number: dict[str, Any] = {"type": click.IntRange(min=1), "metavar": "N", "envvar": "RETAINLINT_JOBS"}
     jobs = "At most so many processes, if they pay: one a processor. (RETAINLINT_JOBS)"
-    unkept = "Neither use nor keep earlier results. (RETAINLINT_NO_CACHE)"
     who: dict[str, Any] = {"default": "local", "metavar": "NAME", "help": "Who checks: local, or dask://HOST:PORT."}
     return _with(
         function,
-        flag(WORK, "-n", "--no-cache", usual=False, envvar="RETAINLINT_NO_CACHE", help=unkept),
+        unkept_option,
         cache_option,
         option(WORK, "-j", "--jobs", usual=False, help=jobs, **number),
         option(WORK, "--executor", usual=False, **who),

@@ -44,6 +44,11 @@ def explain(code_or_name: str | None, out: TextIO, *, as_json: bool = False, mar
     return 0
 
 
+def page_for(code: str) -> str:
+    """The Markdown page of a rule. Raises CommandError if there is none of that code."""
+    return page(_found(code))
+
+
 def described(rule: Rule) -> dict[str, object]:
     """A rule for programs, with ruff's keys where ruff has them."""
     return {

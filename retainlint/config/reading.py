@@ -35,13 +35,15 @@ OWN_FILES = (".retainlint.toml", "retainlint.toml")
 
 PYPROJECT = "pyproject.toml"
 
+CONFIGURATIONS = (*OWN_FILES, PYPROJECT)
+
 TABLE = ("tool", "retainlint")
 """Where a `pyproject.toml` speaks of us."""
 
 
 def may_configure(names: Collection[str]) -> bool:
     """Whether the names in a directory include that of a configuration file."""
-    return PYPROJECT in names or any(name in names for name in OWN_FILES)
+    return any(name in names for name in CONFIGURATIONS)
 
 
 def nearest_file(directory: str) -> str | None:

@@ -206,3 +206,16 @@ def _addition(source: Source, row: int, codes: list[str], there: tuple[Suppressi
     text = source.row_text(row)
     bare = text.rstrip(" \t\x0c")
     return source.offset(row, 1) + len(bare), f"  # noqa: {', '.join(codes)}"
+
+
+def ignoring(source: Source, code: str, span: Span, reason: str) -> tuple[int, str] | None:
+    """What to put in, and where, to suppress a finding on its row by a comment of ours that gives a reason; None where no
+    comment can stand. One that lists rules there already is extended."""
+    row = _row_for_comment(Layout(source), span)
+    if row is None:
+        return None
+    for one in read(source).by_row.get(row, ()):
+        if one.own and one.words:
+            return one.words[-1].end, f", {code}"
+    at = source.offset(row, 1) + len(source.row_text(row).rstrip(" \t\x0c"))
+    return at, f"  # retainlint: ignore[{code}] {reason}"

@@ -101,6 +101,22 @@ class Disk:
         return self._real[place]
 
 
+class Edited(Disk):
+    """The disk, with other texts in some files: those that an editor holds and hasn't written yet."""
+
+    def __init__(self, texts: Mapping[str, bytes], ir_store: ModuleStore | None = None) -> None:
+        """`texts` by absolute path."""
+        super().__init__(ir_store)
+        self._texts = texts
+        self._above = {above for place in texts for above in ancestors(place)}
+
+    def exists(self, place: str) -> bool:
+        return place in self._texts or place in self._above or super().exists(place)
+
+    def read(self, place: str) -> bytes | None:
+        return self._texts[place] if place in self._texts else super().read(place)
+
+
 class Held:
     """Files held in memory, by name; names that aren't absolute count from the directory `here`."""
 

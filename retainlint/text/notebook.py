@@ -295,6 +295,11 @@ def rewrite(data: bytes, cells: Sequence[str]) -> bytes:
     return made
 
 
+def texts(data: bytes) -> list[str]:
+    """What stands in each cell, of whatever kind. Raises UnreadableSource."""
+    return [cell.text for cell in _cells(data)]
+
+
 def errors(data: bytes) -> Iterator[str]:
     """The tracebacks that a notebook keeps among its outputs, one after the other. Raises UnreadableSource."""
     for _, cell in _listed(_loaded(data)):

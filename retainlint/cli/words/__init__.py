@@ -11,7 +11,7 @@ from retainlint.startup.version import __version__
 WORDS = {
     "check": "check",
     **dict.fromkeys(("explain", "rules", "why", "reproduce", "run"), "findings"),
-    **dict.fromkeys(("baseline", "config", "clean", "completion"), "upkeep"),
+    **dict.fromkeys(("baseline", "config", "clean", "completion", "server"), "upkeep"),
 }
 """Each command, in the order of its use, and the module that has it."""
 

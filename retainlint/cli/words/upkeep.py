@@ -89,3 +89,19 @@ def completion(ctx: click.Context, /, shell: str | None) -> int:
         raise click.UsageError("Name a shell: bash, zsh or fish.")
     sys.stdout.write(found(ctx.find_root().command, {}, "retainlint", "_RETAINLINT_COMPLETE").source() + "\n")
     return 0
+
+
+@click.command(cls=Command)
+@shared.configuration_options
+@shared.unkept_option
+@shared.cache_option
+@click.pass_context
+def server(ctx: click.Context, /, **given: Any) -> int:
+    """Run the language server, for editors.
+
+    It speaks the Language Server Protocol over standard input and output, and needs pygls:
+    pip install 'retainlint[server]'. docs/editors.md says how editors start it.
+    """
+    from retainlint.commands.server import serve
+
+    return serve(requested(ctx), not given["no_cache"])
