@@ -134,8 +134,8 @@ class Given:
         self.lookups: set[str] = set()
         """The files that were read, or looked for in vain."""
 
-    def check(self, name: str, data: bytes, early: Early | None = None) -> Result:
-        """No finding if exclusion is forced and covers it. Raises ConfigError."""
+    def check(self, name: str, data: bytes, early: Early | None = None, also: Iterable[str] = ()) -> Result:
+        """No finding if exclusion is forced and covers it. What the programs `also` lead to counts, too. Raises ConfigError."""
         configs = self._configs
         if configs.force_exclude and configs.of_file(name).excludes_anywhere(os.path.abspath(name)):
             return Result()
@@ -145,6 +145,7 @@ class Given:
         result.add(own)
         is_known = (Disk() if self._is_own else self._files).read(os.path.abspath(name)) == data
         others = leading_to((name,), configs, self._files, self._importers) if is_known else []
+        others = [*dict.fromkeys((*others, *also))]
         beyond = [each for other in others for each in self._of(other).beyond] + [*own.beyond]
         if beyond:
             from retainlint.checking.diagnostics import joined
@@ -156,7 +157,7 @@ class Given:
         if name not in self._found:
             data = self._files.read(os.path.abspath(name))
             settings = self._configs.settings(name)
-            found = check_file(name, settings) if data is None else check_source(name, data, settings, self._files)
+            found = FileResult(name) if data is None else check_source(name, data, settings, self._files)
             self._found[name] = found
             self.lookups.update(found.lookups, (os.path.abspath(name),))
         return self._found[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
@@ -18,6 +19,7 @@ from retainlint.report.terminal import Style, safe, safe_start
 from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
+    from retainlint.commands.brought import Brought
     from retainlint.commands.working import Means
     from retainlint.config import Configs, Requested
     from retainlint.diagnostic import Diagnostic
@@ -42,6 +44,7 @@ class CheckOptions:
     output_file: str
     statistics: bool
     show_unknown: bool
+    diff_base: str | None
 
     def __init__(self, paths: tuple[str, ...], requested: Requested, means: Means, chosen: Mapping[str, Any]) -> None:
         self.paths, self.requested, self.means = paths, requested, means
@@ -62,8 +65,9 @@ def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], Non
         raise CommandError(f"--statistics is a text or json, not {format}: choose another --output-format")
     with command_errors():
         knowing = Knowing(configs)
+        brought = _brought(options, configs)
         result = _checked(options, configs, progress)
-        shown = knowing.unknown(result.diagnostics)
+        shown = _new(brought, knowing.unknown(result.diagnostics))
         done = _fixed(options, configs, shown, result)
         if options.diff:
             fixes.write_diff(done, out)
@@ -71,7 +75,7 @@ def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], Non
         if done.applied:
             knowing = Knowing(configs)
             result = _checked(options, configs)
-            shown = knowing.unknown(result.diagnostics)
+            shown = _new(brought, knowing.unknown(result.diagnostics))
         if options.given is not None and _wants_fixes(options, configs):
             options.given.put_out(out)
             out = sys.stderr
@@ -81,7 +85,7 @@ def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], Non
         print("warning: no Python files found under the given paths", file=sys.stderr)
     _report(options, configs, format, fixes.fixable(shown, configs), result, out)
     if not options.quiet:
-        for line in knowing.notes(result):
+        for line in [*knowing.notes(result), *([brought.note] if brought is not None and brought.note else [])]:
             print(line, file=out if report.FORMATS[format].for_people and not options.output_file else sys.stderr)
     for crashed in result.crashes[:1]:
         _print_crash(crashed.name, crashed.crash)
@@ -89,6 +93,18 @@ def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], Non
     if result.crashes:
         return 2
     return 1 if not options.exit_zero and _fails(shown, configs) else fixed
+
+
+def _brought(options: CheckOptions, configs: Configs) -> Brought | None:
+    if options.diff_base is None:
+        return None
+    from retainlint.commands.brought import Brought
+
+    return Brought(configs, options.diff_base)
+
+
+def _new(brought: Brought | None, found: list[Diagnostic]) -> list[Diagnostic]:
+    return found if brought is None else brought.new(found)
 
 
 def _print_crash(name: str, crash: str) -> None:
@@ -176,7 +192,19 @@ def _run(options: CheckOptions, result: linter.Result) -> Run:
 
     gaps = tuple(result.gaps) if options.show_unknown else ()
     rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation) for rule in RULES)
-    return Run(__version__, rules, result.files, gaps, {one.name: one.crash for one in result.crashes})
+    crashes = {one.name: one.crash for one in result.crashes}
+    return Run(__version__, rules, result.files, gaps, crashes, *_served(os.environ))
+
+
+def _served(environment: Mapping[str, str]) -> tuple[str, str]:
+    """Where a build server has put the project, and the address at which it shows its files."""
+    said = environment.get
+    if said("GITHUB_REPOSITORY") and said("GITHUB_SHA") and said("GITHUB_SERVER_URL"):
+        page = f"{said('GITHUB_SERVER_URL')}/{said('GITHUB_REPOSITORY')}/blob/{said('GITHUB_SHA')}/"
+        return said("GITHUB_WORKSPACE", ""), page
+    if said("CI_PROJECT_URL") and said("CI_COMMIT_SHA"):
+        return said("CI_PROJECT_DIR", ""), f"{said('CI_PROJECT_URL')}/-/blob/{said('CI_COMMIT_SHA')}/"
+    return "", ""
 
 
 def _write(path: str, pieces: Iterator[str]) -> None:

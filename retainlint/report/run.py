@@ -31,7 +31,8 @@ class Run(NamedTuple):
     """The run that found what is reported. All may be left out; a format says less then.
 
     `crashes` are the tracebacks of bugs of ours, by file name. `root` is
-    the directory below which files are named by relative paths in formats for servers: "" is the current one.
+    the directory below which files are named by relative paths in formats for servers: "" is the current one; `browse` is
+    the address below which they can be read, with a slash at its end, "" where none is known.
     """
 
     version: str = ""
@@ -40,6 +41,7 @@ class Run(NamedTuple):
     gaps: tuple[Gap, ...] = ()
     crashes: Mapping[str, str] = _NONE
     root: str = ""
+    browse: str = ""
 
     def rule(self, code: str) -> RuleText | None:
         return next((rule for rule in self.rules if rule.code == code), None)

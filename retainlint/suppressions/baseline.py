@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from retainlint.text.source import Source, Span
+from retainlint.text.source import Source, Span, UnreadableSource
 
 FILE_NAME = "retainlint-baseline.json"
 _VERSION = 1
@@ -128,6 +128,14 @@ def function_of(span: Span) -> str:
         if first <= row <= last:
             best = name  # they come from the outermost to the innermost
     return best
+
+
+def functions(name: str, data: bytes) -> frozenset[str]:
+    """The qualified names of all functions and classes in a file."""
+    try:
+        return frozenset(each for _, _, each in _scopes(Source.decode(name, data)))
+    except UnreadableSource:
+        return frozenset()
 
 
 @lru_cache(maxsize=8)

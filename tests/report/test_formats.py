@@ -14,7 +14,9 @@ from report.samples import ACROSS
 from retainlint.diagnostic import Diagnostic, Label
 from retainlint.incident import Condition, Witness
 from retainlint.report import FORMATS, render
+from retainlint.report.run import Run
 from retainlint.report.terminal import Style
+from retainlint.startup.records import replace
 from retainlint.text.source import Source, Span
 
 SOURCE = Source("pkg/m.py", "é = a * b\nif flag:\n    loss.backward(\n    )\n")
@@ -104,6 +106,8 @@ def test_nothing_found_is_a_valid_report(name: str) -> None:
         assert written == ""
     elif name == "junit":
         assert ET.fromstring(written).tag == "testsuites"
+    elif name == "markdown":
+        assert written == "## retainlint\n\nAll checks passed! 0 files checked.\n"
     else:
         assert not json.loads(written) or name in ("sarif", "rdjson")
 
@@ -114,3 +118,23 @@ def test_a_span_that_ends_with_its_cell_ends_in_its_cell() -> None:
     (entry,) = json.loads(text("json", finding(Label(whole, "", primary=True))))
     assert (entry["cell"], entry["noqa_row"]) == (2, 1)
     assert (entry["location"], entry["end_location"]) == ({"row": 1, "column": 1}, {"row": 1, "column": 14})
+
+
+def test_markdown_is_a_table_and_drawings() -> None:
+    run = Run(files=3, browse="https://example.org/blob/abc/")
+    hostile = replace(finding(label(SOURCE, "flag", "", primary=True)), message="`x|y` <b>@all [a](b)")
+    written = "".join(render("markdown", [TOLD, hostile], Style(), run))
+    head, _, drawings = written.partition("<details>")
+    assert head.startswith(
+        "## retainlint\n\nFound 2 errors. 3 files checked.\n\n| | where | what |\n| --- | --- | --- |\n"
+    )
+    assert (
+        "| error | [`pkg/m.py:3:5`](https://example.org/blob/abc/pkg/m.py#L3) | **RTL101** backward-in-loop: " in head
+    )
+    assert r"`x\|y` \<b\>&#64;all \[a\](b) |" in head
+    assert drawings.count("```text\n") == 2
+
+
+def test_markdown_leaves_room_for_a_comment() -> None:
+    written = text("markdown", *[TOLD] * 500)
+    assert len(written) < 65_536 and written.endswith("\nand 470 more.\n")

@@ -28,6 +28,7 @@ from retainlint.cli.screen import progress, standard_input, wants_colour, width
 
 STDIN = "Check standard input (-) as this file."
 OUTPUT_FILE = "Write the findings there."
+DIFF_BASE = "Tell only what was brought since this commit or branch; auto: since what a pull request is merged into."
 FAIL_ON = "Exit with 1 from this level on: error or warning."
 
 
@@ -42,6 +43,7 @@ FAIL_ON = "Exit with 1 from this level on: error or warning."
 @shared.configuration_options
 @shared.baseline_option("Don't tell of the findings in this file.")
 @flag(CONFIGURATION, "--no-baseline", usual=False, help="Tell of known findings too.")
+@option(CONFIGURATION, "--diff-base", usual=False, metavar="REF", help=DIFF_BASE)
 @flag(CONFIGURATION, "--show-settings", usual=False, help="Show what holds, and check nothing.")
 @setting(OUTPUT, "--output-format", cls=FormatOption, metavar="FORMAT", type=FormatParam())
 @option(OUTPUT, "-o", "--output-file", usual=False, metavar="FILE", type=PathParam(), default="", help=OUTPUT_FILE)
@@ -75,6 +77,8 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], quiet: bool, **given: A
     means = Means(given["jobs"] or 0, given["executor"], not given["no_cache"])
     given.update(quiet=quiet, colour=wants_colour(given["color"]), width=width())
     options = command.CheckOptions(paths, requested(ctx), means, given)
+    if is_given and given["diff_base"] is not None:
+        raise click.UsageError("--diff-base compares files, not standard input.", ctx)
     if is_given and not given["show_files"]:
         if given["add_noqa"]:
             raise click.UsageError("--add-noqa writes files, not standard input.", ctx)

@@ -12,6 +12,7 @@ from pygls import uris
 from retainlint.commands.server.checks import page_of
 from retainlint.commands.server.documents import Columns, Notebook, Text
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Label, Severity
+from retainlint.report.markdown import marked
 from retainlint.suppressions.comments import ignoring
 from retainlint.text.source import Source, Span
 
@@ -131,18 +132,18 @@ def hover(found: Sequence[Diagnostic]) -> str:
 
 
 def _told(found: Diagnostic) -> str:
-    parts = [f"**{found.code}** {found.name}: {_marked(found.message)}"]
+    parts = [f"**{found.code}** {found.name}: {marked(found.message)}"]
     here = found.primary.span.source
     rows = []
     for number, label in enumerate(_story(found), 1):
         where = label.span.line if label.span.source is here else f"{label.span.source.name}:{label.span.row}"
-        text = f"**{_marked(label.text)}**" if label.primary else _marked(label.text)
+        text = f"**{marked(label.text)}**" if label.primary else marked(label.text)
         rows.append(f"{number}. {where}: {text}  \n   {_code(label.span)}")
     if rows:
         parts.append("\n".join(rows))
-    parts += [f"*{_marked(note)}*" for note in found.notes]
+    parts += [f"*{marked(note)}*" for note in found.notes]
     if found.helps:
-        parts.append("\n".join(f"- {_marked(each.words)}" for each in found.helps))
+        parts.append("\n".join(f"- {marked(each.words)}" for each in found.helps))
     return "\n\n".join(parts)
 
 
@@ -151,16 +152,6 @@ def _code(span: Span) -> str:
     row = span.source.shown_row(span.row).strip() if span.source.text else ""
     fence = "``" if "`" in row else "`"
     return f"{fence}{row}{fence}" if row else ""
-
-
-def _marked(text: str) -> str:
-    """Plain text as Markdown: names of the source keep their signs."""
-    parts = text.split("`")
-    return "`".join(part if at % 2 else _escaped(part) for at, part in enumerate(parts))
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{sign}" if sign in "\\*_[]<>#|" else sign for sign in text)
 
 
 __all__ = ["Document", "Rendering", "hover"]
