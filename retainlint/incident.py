@@ -142,7 +142,7 @@ class Modified(AtBackward):
 
     `saved` is the slot, `name` the variable or parameter that was changed. `by_step`: an optimiser's step() did it.
     `earlier` is the walk over the same graph before the change, if there was one (then it retained the graph).
-    `supposed`: that this optimiser owns the weight is a convention, not seen.
+    `supposed`: that this optimiser owns the weight is a convention, not seen. `recorded`: it was not under `no_grad`.
     """
 
     op: str
@@ -153,6 +153,7 @@ class Modified(AtBackward):
     by_step: bool
     earlier: BackwardPass | None
     supposed: bool = False
+    recorded: bool = True
 
 
 @record
@@ -168,12 +169,14 @@ class NoGraph(AtBackward):
 
 @record
 class LeafModified(IncidentBase):
-    """A leaf that requires grad (or, with `view`, a view of one) was changed in place outside no_grad."""
+    """A leaf that requires grad (or, with `view`, a view of one) was changed in place outside no_grad. `taken`: what goes
+    into it has a graph of its own."""
 
     name: str
     made: Moment | None
     modified: Moment
     view: bool
+    taken: bool = False
 
     @property
     def primary(self) -> Span:
@@ -331,13 +334,15 @@ class Conduct:
 
     `backward_passes` are where they ran, `leaves` where that was made in which one left a gradient, and `trained` these
     with the backward pass whose gradients an optimiser's step then used. `missing_reads` are where a path took what
-    isn't there: a method of tensors from None, a number or a tuple, a name that nothing has bound.
+    isn't there: a method of tensors from None, a number or a tuple, a name that nothing has bound. `arrivals` tell by how
+    many ways each of these leaves was reached when a backward pass ran first.
     """
 
     backward_passes: frozenset[Span] = frozenset()
     leaves: frozenset[Span] = frozenset()
     trained: frozenset[tuple[Span, Span]] = frozenset()
     missing_reads: frozenset[Span] = frozenset()
+    arrivals: tuple[tuple[Span, Span, int], ...] = ()
 
 
 @record

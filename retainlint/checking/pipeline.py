@@ -145,6 +145,7 @@ def _seen(found: Found, settings: Settings) -> Seen | None:
         conduct.missing_reads,
         gaps,
         found.steps,
+        conduct.arrivals,
     )
 
 

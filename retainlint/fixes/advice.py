@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
-from retainlint.diagnostic import Cure, Detach, Diagnostic, Fix, Help, KeepGraph
+from retainlint.diagnostic import Clear, Cure, Detach, Diagnostic, Fix, Help, KeepGraph
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_from
 from retainlint.fixes.proof import Look, Seen, cures
@@ -40,21 +40,23 @@ class Advisor:
         self._seen, self._look, self._may_edit, self._changed = seen, look, may_edit, tuple(changed)
         self._left = STEPS
         self._codes: dict[Source, EditableCode | None] = {}
+        self._refused: set[Help] = set()
 
     def advised(self, diagnostic: Diagnostic) -> Diagnostic:
         """The finding with its helps as they are to be told, the best first, and with its fix.
 
-        What is proven stands before what can't be tried, and nothing that wasn't beside it. Where nothing is proven,
-        what would have to be isn't told, if there is anything else to tell.
+        Beside what is proven nothing else is told. Where nothing is, what would have to be and what the run has refused
+        isn't told either, if there is anything else to tell.
         """
         if not diagnostic.cures:
             return diagnostic
         trials = [(each, self._try(diagnostic, each)) for each in diagnostic.helps]
         proven = [(help, trial.fix) for help, trial in trials if trial is not None]
         if all(_keeps(help) and help is not diagnostic.helps[0] for help, _ in proven):
-            likely = tuple(help for help in diagnostic.helps if not help.needs_proof)
-            return replace(diagnostic, helps=likely or diagnostic.helps)
-        helps = (*(_told(help, fix) for help, fix in proven), *(help for help in diagnostic.helps if not help.cures))
+            likely = tuple(help for help in diagnostic.helps if not help.needs_proof) or diagnostic.helps
+            bearable = tuple(help for help in likely if help not in self._refused)
+            return replace(diagnostic, helps=bearable or likely)
+        helps = tuple(_told(help, fix) for help, fix in proven)
         kept = [fix for help, fix in proven if not _keeps(help) or help is diagnostic.helps[0]]
         return replace(diagnostic, helps=helps, fix=next(iter(kept), None))
 
@@ -87,6 +89,8 @@ class Advisor:
             self._left -= found.steps
             if cures(fix, diagnostic, self._seen, found):
                 return Trial(fix, found, tuple(changed.values()))
+        if known:
+            self._refused.add(help)
         return None
 
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:
@@ -133,9 +137,12 @@ def _sources(cure: Cure, diagnostic: Diagnostic) -> list[Source]:
 
 
 def _told(help: Help, fix: Fix) -> Help:
-    """The help in the words of its fix where that says more: which statement cuts what is carried, and where it stands."""
-    is_carried = any(isinstance(cure, Detach) and cure.iteration is not None for cure in help.cures)
-    return replace(help, words=fix.message) if is_carried else help
+    """The help in the words of its fix where that says more: which statement cuts what is carried, and where it stands, or
+    that something else is cut."""
+    cuts = [cure for cure in help.cures if isinstance(cure, Detach)]
+    is_carried = any(cure.iteration is not None for cure in cuts) or any(isinstance(cure, Clear) for cure in help.cures)
+    is_other = bool(cuts) and fix.message.startswith("Detach") and f"`{cuts[0].name}`" not in fix.message
+    return replace(help, words=fix.message) if is_carried or is_other else help
 
 
 def _keeps(help: Help) -> bool:

@@ -17,7 +17,8 @@ class Seen:
     """What the linter sees when it checks one text: the findings, also those in modules that it imports, and how the
     program behaves when it is run.
 
-    `backward_passes`, `leaves`, `trained` and `missing_reads` are a run's conduct; `gaps` are what couldn't be followed, `steps` what it took.
+    `backward_passes`, `leaves`, `trained`, `missing_reads` and `arrivals` are a run's conduct; `gaps` are what couldn't be
+    followed, `steps` what it took.
     """
 
     source: Source
@@ -28,6 +29,7 @@ class Seen:
     missing_reads: frozenset[Span] = frozenset()
     gaps: tuple[Span, ...] = ()
     steps: int = 0
+    arrivals: tuple[tuple[Span, Span, int], ...] = ()
 
 
 Look: TypeAlias = Callable[[Source, Sequence[Source]], "Seen | None"]
@@ -45,6 +47,8 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
     if _texts(after.gaps) - _texts(before.gaps) or _texts(after.missing_reads) - _texts(before.missing_reads):
         return False
     if _untrained(before, after, cuts=fix.cuts):
+        return False
+    if not (fix.cuts or fix.merges) and _is_thinner(before, after):
         return False
     if fix.applicability is Applicability.SAFE and _texts(after.leaves) != _texts(before.leaves):
         return False
@@ -66,6 +70,21 @@ def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
     pairs = {(_text(leaf), _text(place)) for leaf, place in after.trained}
     lost = {(_text(leaf), _text(place)) for leaf, place in before.trained} - pairs
     return any(kept[place] >= _texts(before.backward_passes)[place] for _, place in lost)
+
+
+def _is_thinner(before: Seen, after: Seen) -> bool:
+    """Whether a backward pass comes to a leaf by fewer ways than before, though both leave the same leaves trained: a cut
+    within what one iteration computes, where only what goes on to the next was to be cut."""
+    now = _ways(after)
+    kept = _texts(after.backward_passes)
+    return any(now[leaf, place] < count for (leaf, place), count in _ways(before).items() if kept[place])
+
+
+def _ways(seen: Seen) -> Counter[tuple[str, str]]:
+    ways: Counter[tuple[str, str]] = Counter()
+    for leaf, place, count in seen.arrivals:
+        ways[_text(leaf), _text(place)] += count
+    return ways
 
 
 NEEDLESS = "RTL201"

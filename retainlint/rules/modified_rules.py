@@ -53,7 +53,8 @@ def rewritten(text: str) -> str:
     """How the in-place change would be written out of place, in backticks, if that can be said."""
     if augmented := re.fullmatch(r"([\w.]+)\s*(\*\*|//|[-+*/@%])=\s*(.+)", text.strip(), re.DOTALL):
         target, operator, operand = augmented.groups()
-        return code(f"{target} = {target} {operator} {operand}")
+        is_whole = re.fullmatch(r"[\w.]+(?:\([^()]*\)|\[[^][]*\])?", operand.strip()) is not None
+        return code(f"{target} = {target} {operator} {operand if is_whole else f'({operand})'}")
     text = re.sub(r"(?<=\))\.([a-z]\w*[a-z])_\(", r".\1(", text)  # what follows in the chain
     if method := re.fullmatch(r"([\w.]+)\.([a-z]\w*[a-z])_(\(.*\))", text.strip(), re.DOTALL):
         target, name, arguments = method.groups()

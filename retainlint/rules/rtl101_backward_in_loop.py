@@ -49,7 +49,9 @@ class BackwardInLoop(FreedRule):
         )
         if constant:
             return (cut,)
-        return (total, anew, cut) if incident.trained and not incident.stepped else (anew, cut, total)
+        if incident.trained:
+            return (anew, total) if incident.stepped else (total, anew)
+        return anew, cut, total
 
     def _of_pieces(self, story: FreedStory) -> tuple[Help, ...]:
         """The loop runs over parts of one forward pass: several losses, or the elements of one result."""

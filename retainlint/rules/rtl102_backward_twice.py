@@ -34,12 +34,11 @@ class BackwardTwice(FreedRule):
         if story.second_is_grad:
             read = Help(f"read `.grad` after {story.first_backward}, where the gradients of parameters are asked for")
             return read, keep_graph(story, "if both backward passes are wanted"), anew
-        keep = keep_graph(story, "only if both backward passes are really wanted")
         remove = Help(
             "remove one of the two: the second only adds the same gradients again",
             (DropBackward(story.second, story.first),),
         )
-        return (anew,) if story.incident.stepped else (remove, keep)
+        return (anew,) if story.incident.stepped else (remove, anew)
 
     fails = {
         "a second backward left over": """

@@ -65,7 +65,7 @@ class SharedGraphLosses(FreedRule):
             return cut, anew
         total = Help(self._sum(story), (SumLosses((story.first, story.second)),))
         keep = keep_graph(story, "if the two must stay apart")
-        return total, cut, keep
+        return (total, keep) if incident.trained else (total, cut, keep)
 
     def _sum(self, story: FreedStory) -> str:
         """One backward pass from both roots, written out where they are simple and stand in one function."""

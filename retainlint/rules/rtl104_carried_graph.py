@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 
-from retainlint.diagnostic import Clear, Cure, Detach, Help, SumLosses
+from retainlint.diagnostic import Clear, Cure, Detach, Help, MoveInto, SumLosses
 from retainlint.rules.freed_rules import FreedRule
-from retainlint.rules.source_hints import is_added_to, is_bounded, is_cached, is_list
+from retainlint.rules.source_hints import bound_above, is_added_to, is_bounded, is_cached, is_list
 from retainlint.rules.story import FreedStory
 from retainlint.rules.wording import short
 
@@ -54,6 +53,8 @@ class CarriedGraph(FreedRule):
                 clear = Help(f"keep in `{what}` what `{made}` is made of, and make it anew in each {noun}")
             detached = Help(f"keep detached values in `{what}`", cut, needs_proof=bounded or story.root_is_named)
             whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
+            if story.incident.name == what and story.root_is_named is False and story.incident.stepped:
+                return clear, detached
             return (detached, clear) if story.incident.stepped else (detached, clear, whole)
         if _is_total(story):
             alone = Help(f"call backward on the loss of this {noun} alone, and add detached values to `{what}`", cut)
@@ -64,7 +65,12 @@ class CarriedGraph(FreedRule):
             return anew, Help(_detached(story), cut)
         through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
         if story.incident.stepped:
-            return (Help(_detached(story), cut),)
+            begun = bound_above(what, story.again.loop)
+            detached = Help(_detached(story), cut)
+            if begun is None:
+                return (detached,)
+            into = (MoveInto(begun, story.again.loop),)
+            return detached, Help(f"compute `{what}` inside the loop", into, needs_proof=True)
         return (through,) if story.incident.trained is not None else (Help(_detached(story), cut), through)
 
     fails = {
@@ -127,6 +133,4 @@ def _detached(story: FreedStory) -> str:
         if built is backpropagated
         else f"before {os.path.basename(built.name)} uses it again"
     )
-    if re.search(r"lstm(?!_?cell)", story.incident.built.span.text, re.IGNORECASE):
-        return f"`{name} = tuple(s.detach() for s in {name})` {when}"
-    return f"`{name} = {name}.detach()` {when}"
+    return f"detach `{name}` {when}"

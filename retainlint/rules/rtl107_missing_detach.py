@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Detach, Help
-from retainlint.rules.freed_rules import FreedRule, compute_anew, keep_graph
+from retainlint.rules.freed_rules import FreedRule, compute_anew
 from retainlint.rules.story import FreedStory
 
 
@@ -37,7 +37,6 @@ class MissingDetach(FreedRule):
                 (Detach(story.first, story.what, meant=True),),
             ),
             Help(f"compute `{story.what}` anew for {losses[1]}", compute_anew(story)),
-            keep_graph(story, "if the first backward's gradients are wanted in both networks"),
         )
 
     fails = {

@@ -11,9 +11,6 @@ from retainlint.rules.source_hints import detached_as, is_made_between, statemen
 from retainlint.rules.story import outer_call
 from retainlint.rules.wording import code, named, place
 
-_MEANT = re.compile(r"\.grad\b|load_state_dict|\binit\.|\b(?:copy|lerp)_\(")
-"""An update by hand, new weights: the change itself is right."""
-
 
 class SavedTensorModified(ModifiedRule):
     """A tensor that the graph had saved was changed in place before the backward pass that needs it.
@@ -35,8 +32,7 @@ class SavedTensorModified(ModifiedRule):
         name = named(incident.name or base(change), "a tensor")
         message = f"{code(backward_pass.text)} needs {name}, which {text} changed in place after it was saved"
         first, other = self._backward_first(incident), self._out_of_place(incident, name)
-        by_hand = _MEANT.search(change.text) is not None
-        if by_hand:
+        if not incident.recorded:  # an update by hand, new weights: the change itself is right
             anew = Help(f"compute {code(incident.backward_pass.root)} anew after it")
             helps = *first, anew
         else:

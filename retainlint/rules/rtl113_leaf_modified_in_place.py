@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace, UnderNoGrad
 from retainlint.incident import LeafModified
 from retainlint.rules.modified_rules import base
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import statement
 from retainlint.rules.wording import code, core_note, named
-
-_TOTAL = re.compile(r"(?:\w+\.)*(?=\w*(?:loss|total|cost|sum|acc))\w+", re.IGNORECASE)
 
 
 class LeafModifiedInPlace(IncidentRule[LeafModified]):
@@ -36,7 +32,7 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
         helps: tuple[Help, ...] = (Help("do it under `with torch.no_grad():`", (UnderNoGrad(change),)),)
         if base(change):
             helps += (Help(f"change `{held}.clone()`, if gradients are to flow through the change"),)
-        if _TOTAL.fullmatch(held) and "+=" in text and ".grad" not in text:
+        if incident.taken and "+=" in text:
             before, _, added = text.partition("+=")
             new = code(f"{before.rstrip()} = {held} + {added.lstrip()}")
             words = f"{new}, and no `requires_grad=True` for a total: it gets its graph from what is added"

@@ -133,6 +133,8 @@ class FreedStory:
         """What hands the graph on to the next iteration, without backticks: as the function of the backward pass calls it, if it can
         be told; else as the machine saw it; "" if neither knows."""
         built = self.incident.built.span
+        if self.incident.name.startswith("self."):
+            return short(self.incident.name)
         here = carried_name(self.maker) if self.maker != built else ""
         return short(here or self.incident.name or carried_name(built) or kept_in(built))
 

@@ -31,4 +31,5 @@ def look(source: Source, changed: Sequence[Source] = ()) -> Seen | None:
         conduct.trained,
         conduct.missing_reads,
         gaps,
+        arrivals=conduct.arrivals,
     )

@@ -36,7 +36,7 @@ from retainlint.fixes.statements import (
     writes,
 )
 
-_STEP, _ZERO = re.compile(r"step$"), re.compile(r"zero_grad")
+_STEP, _ZERO, _APPEND = re.compile(r"step$"), re.compile(r"zero_grad"), re.compile(r"^append$")
 
 
 def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -92,10 +92,19 @@ def _head(code: EditableCode, statement: ast.stmt) -> str:
 
 
 def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[Fix]:
-    """A list of tensors emptied after the walk that used them."""
-    if code.holds(cure.name):
-        edit = after(code, code.statement_at(cure.backward_pass), f"{cure.name}.clear()")
-        yield unsafe(f"Clear `{cure.name}` after backward", edit)
+    """A list of tensors emptied after the walk that used them, with the other lists that grow beside it."""
+    backward_pass = code.statement_at(cure.backward_pass)
+    if not code.holds(cure.name):
+        return
+    appended = [each.func.value for each in calls([code.tree], _APPEND) if isinstance(each.func, ast.Attribute)]
+    growing = {code.of(each).rpartition(".")[2] for each in appended}
+    beside = (each for each in reads(code.scope(backward_pass)) if each.rpartition(".")[2] in growing - {cure.name})
+    others = sorted(each for each in beside if each.startswith("self.") and each != cure.name)
+    grown = [name for name in others if len(code.writes(code.tree, name)) == 1 and f"{name}.clear(" not in code.text]
+    for names in dict.fromkeys(((cure.name, *grown), (cure.name,))):
+        said = " and ".join(f"`{name}`" for name in names)
+        rows = "\n".join(f"{name}.clear()" for name in names)
+        yield unsafe(f"Clear {said} after backward", after(code, backward_pass, rows))
 
 
 def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic) -> Iterator[Fix]:

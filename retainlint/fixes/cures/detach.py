@@ -43,6 +43,28 @@ def is_container(code: EditableCode, name: str) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(name)}(\.append\(|\.extend\(| \+?= \[)", code.text) is not None
 
 
+ROWS = 3
+"""Of the ways to write what detaches a name, those tried at each place; the others are tried at one."""
+
+
+def records(code: EditableCode) -> list[ast.ClassDef]:
+    """The dataclasses and named tuples of a text."""
+    found = [node for node in ast.walk(code.tree) if isinstance(node, ast.ClassDef)]
+    marks = {"dataclass", "NamedTuple"}
+    return [
+        node
+        for node in found
+        if any(marks & set(re.findall(r"\w+", code.of(each))) for each in (*node.bases, *node.decorator_list))
+    ]
+
+
+def _rebuilt(name: str, record: ast.ClassDef) -> str:
+    fields = [
+        each.target.id for each in record.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    ]
+    return f"{name} = {record.name}({', '.join(f'{name}.{field}.detach()' for field in fields)})"
+
+
 @dataclass
 class Carried:
     """One name, and the loop or function that carries it."""
@@ -60,13 +82,14 @@ class Carried:
             yield lambda: unsafe(f"Detach `{self.name}` where it is used", detached(self.code, used[0]))
         start, end = f"at the start of each {noun}", f"at the end of each {noun}"
         known = [row for row in self._rows if "[-1]" not in row] if self._is_known_before() else []
-        for row in known:
+        for row in known[:ROWS]:
             yield partial(self._put, row, start, self._at_start)
         for row in self._rows:
             yield partial(self._put, row, end, self._at_end)
+        for row in self._rows[:ROWS]:
             yield partial(self._put, row, "after backward", self._after_backward)
         yield from self._kept()
-        for row in known:
+        for row in known[:ROWS]:
             yield partial(self._put, f"if {self.name} is not None:\n    {row}", start, self._at_start)
 
     def _put(self, row: str, where: str, edit: Callable[[str], Edit]) -> Fix:
@@ -74,30 +97,21 @@ class Carried:
 
     @cached_property
     def _rows(self) -> tuple[str, ...]:
-        """How a statement may detach it: as a tensor, as what is packed with it, as a list or tuple of tensors."""
-        rows = [f"{self.name} = {self.name}.detach()"]
+        """How a statement may detach it: as a tensor, a tuple, what is packed with it, a record, a dict, or a list. The run
+        refuses what it isn't."""
+        name = self.name
+        if is_container(self.code, name):
+            is_list = re.search(rf"(?<![\w.]){re.escape(name)} = \[", self.code.text) is not None
+            last = f"{name}[-1] = {name}[-1].detach()"
+            return (f"{name} = [t.detach() for t in {name}]", last) if is_list else (last,)
+        rows = [f"{name} = {name}.detach()", *(_rebuilt(name, each) for each in records(self.code))]
+        rows.append(f"{name} = tuple(t.detach() for t in {name})")
         together = self._together()
         if len(together) > 1:
             rows.append(f"{', '.join(together)} = {', '.join(f'{each}.detach()' for each in together)}")
-        name = re.escape(self.name)
-        if is_container(self.code, self.name):
-            is_list = re.search(rf"(?<![\w.]){name} = \[", self.code.text) is not None
-            last = f"{self.name}[-1] = {self.name}[-1].detach()"
-            rows = [f"{self.name} = [t.detach() for t in {self.name}]", last] if is_list else [last]
-        elif self._is_tuple(name):
-            rows.append(f"{self.name} = tuple(t.detach() for t in {self.name})")
+        rows.append(f"{name} = {{key: value.detach() for key, value in {name}.items()}}")
+        rows.append(f"{name} = [t.detach() for t in {name}]")
         return tuple(rows)
-
-    def _is_tuple(self, name: str) -> bool:
-        """Whether the text has it as a tuple: packed, unpacked, or given by a call that it is given to."""
-        text = self.code.text
-        last = name.rpartition(".")[2]
-        return bool(
-            re.search(rf"(?<![\w.]){name} = \(", text)
-            or re.search(rf"\w, \w+ = {name}(?![\w.])", text)
-            or re.search(rf", {name} = .*[(=,] ?{name}\)", text)
-            or (re.search(r"LSTM\(", text) and re.search(rf", (\w+\.)?{last} = ", text))
-        )
 
     def _together(self) -> list[str]:
         """The names that are bound, or packed, together with it: `h, c = ...`, `(h, c)`."""
@@ -159,6 +173,7 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
             yield from _all(Carried(code, name, body, diagnostic.primary.span).fixes())
     for name in names:
         yield from _all(_uses(code, name, cure, diagnostic, _twins(code, names)))
+    yield from _all(_derived(code, cure, names))
     for label in diagnostic.labels:
         if not label.primary and (found := code.expression(label.span)):
             yield unsafe(f"Detach `{_short(code.of(found))}`", detached(code, found))
@@ -255,6 +270,19 @@ def _uses(
                 yield partial(unsafe, f"Detach `{named}` where they are used", *edits)
         if 1 < len(above) <= MOST_USES:
             yield partial(unsafe, message, *(detached(code, read) for read in above))
+
+
+def _derived(code: EditableCode, cure: Detach, names: list[str]) -> Iterator[Callable[[], Fix]]:
+    """What the function of a backward pass makes of these names, detached where it is made."""
+    backward_pass = code.statement_of(cure.span)
+    if backward_pass is None:
+        return
+    for node in ast.walk(code.scope(backward_pass)):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and reads(node) & set(names):
+            if isinstance(node.targets[0], ast.Name | ast.Attribute) and code.start(node) < cure.span.start:
+                yield partial(
+                    unsafe, f"Detach `{code.of(node.targets[0])}` where it is made", detached(code, node.value)
+                )
 
 
 def _is_value(code: EditableCode, read: ast.expr) -> bool:

@@ -21,7 +21,7 @@ class Detectors(events.Events):
         on(events.Reused, lambda e: reuse.freed(machine, e.state, e.node, e.first, e.second))
         on(events.SavedModified, lambda e: reuse.modified(machine, e.state, e.node, e.saved, e.record))
         on(events.WithoutGraph, lambda e: reuse.without_graph(machine, e.state, e.backward_pass, e.cut, e.reason))
-        on(events.LeafModified, lambda e: reuse.leaf_modified(machine, e.state, e.name, e.made, e.span, e.view))
+        on(events.LeafModified, lambda e: reuse.leaf_modified(machine, e))
         on(
             events.Backward,
             lambda e: retained_graphs.backpropagated(claims, e.state, e.record, e.flags, failed=e.failed),

@@ -9,6 +9,7 @@ from retainlint.incident import BackwardPass, Condition, Freed, LeafModified, Mo
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import witness
 from retainlint.symbolic.models.unknown import weights
+from retainlint.symbolic.state import events
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import MIXED, BackwardRecord, Change, State
@@ -26,7 +27,6 @@ from retainlint.symbolic.state.values import (
     Value,
 )
 from retainlint.symbolic.tape.observer import change_of
-from retainlint.text.source import Span
 
 
 def loop_begun(freed: Moment, reused: Moment) -> int:
@@ -158,6 +158,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
             *_about_weights(graphs, saved, change, backward_pass.backward_pass),
         ),
         supposed=change.level == GUESS or bool(change.assumed),
+        recorded=change.recorded,
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 
@@ -168,9 +169,10 @@ def without_graph(machine: Machine, state: State, backward_pass: BackwardPass, c
     machine.report(incident, lambda: witness.of_no_graph(incident))
 
 
-def leaf_modified(machine: Machine, state: State, name: str, made: Moment, span: Span, view: bool) -> None:
+def leaf_modified(machine: Machine, event: events.LeafModified) -> None:
     """Report an in-place change of a leaf, outside of no_grad."""
-    incident = LeafModified(name, made, state.moment(span), view, conditions=_conditions(state))
+    moment, conditions = event.state.moment(event.span), _conditions(event.state)
+    incident = LeafModified(event.name, event.made, moment, event.view, event.taken, conditions=conditions)
     machine.report(incident, lambda: witness.of_leaf(incident))
 
 

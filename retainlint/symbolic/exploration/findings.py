@@ -120,8 +120,17 @@ def _conduct(machine: Interpreter) -> Conduct:
     births = machine.graphs.births
     leaves = (births[node].moment.span for node in machine.passed if births[node].operation == "leaf")
     trained = ((births[node].moment.span, place) for node, place in machine.trained)
+    arrivals = (
+        (births[node].moment.span, place, count)
+        for place, ways in machine.arrivals.items()
+        for node, count in ways.items()
+    )
     return Conduct(
-        frozenset(machine.backpropagated), frozenset(leaves), frozenset(trained), frozenset(machine.missing_reads)
+        frozenset(machine.backpropagated),
+        frozenset(leaves),
+        frozenset(trained),
+        frozenset(machine.missing_reads),
+        tuple(arrivals),
     )
 
 

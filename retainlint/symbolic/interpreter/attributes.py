@@ -29,6 +29,7 @@ from retainlint.symbolic.state.values import (
     Partial,
     Ref,
     Super,
+    TensorObj,
     Tuple,
     UnknownObj,
     Value,
@@ -203,6 +204,8 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
             objects.named(machine, state, value, name)
             if is_module(state, obj):
                 modules.adopt_layer(state, value)
+                if _is_parameter(state, held.attrs.get(name)) and not _is_parameter(state, value, true=True):
+                    machine.missing_reads.add(span)  # torch takes nothing but a parameter, or None, in its place
             if not (isinstance(setter, Wrapped) and setter.kind == "property"):
                 state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
         case ClassObj():
@@ -217,6 +220,12 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
         case _:
             dispatch.set_attribute(machine, state, obj, name, value, span)
     return [state]
+
+
+def _is_parameter(state: State, value: Value | None, *, true: bool = False) -> bool:
+    """Whether a value is a parameter; `true` of what isn't seen to be another tensor."""
+    held = state.get(value) if value is not None else None
+    return held.parameter if isinstance(held, TensorObj) else true
 
 
 def delete(state: State, obj: Value, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -73,6 +74,7 @@ class Interpreter:
         self.leading: set[ir.Code] = set()
         self.passed: set[Node] = set()
         self.trained: set[tuple[Node, Span]] = set()
+        self.arrivals: dict[Span, Counter[Node]] = {}
         self.missing_reads: set[Span] = set()
         self.entered: set[ir.Code] = set()
         self.running = program.module  # the entry
@@ -121,13 +123,14 @@ class Interpreter:
     def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:
         """Try a path that nothing may be concluded from, but the failures that count."""
         known, listening, passed, trained = len(self.reports), self.events, self.passed, self.trained
-        count = self.backward_count
+        count, arrivals = self.backward_count, self.arrivals
+        self.arrivals = dict(arrivals)
         self.trying, self.events, self.passed, self.trained = True, self._listeners(self), set(passed), set(trained)
         try:
             yield lambda: len(self.reports) > known
         finally:
             self.trying, self.events, self.passed, self.trained = False, listening, passed, trained
-            self.backward_count = count
+            self.backward_count, self.arrivals = count, arrivals
             self.reports[known:] = [report for report in self.reports[known:] if counts(report.incident)]
 
     def set_attribute(self, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:

@@ -107,6 +107,7 @@ class LeafModified:
     made: Moment
     span: Span
     view: bool
+    taken: bool
 
 
 # -- gradients --------------------------------------------------------------------------------------------------------

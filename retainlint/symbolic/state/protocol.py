@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
@@ -79,6 +80,7 @@ class Machine(Protocol):
     trained: set[
         tuple[Node, Span]
     ]  # leaves that a step has changed, and the backward pass that gave it their gradients
+    arrivals: dict[Span, Counter[Node]]  # how many ways led to each leaf, in the first run of a backward pass
     missing_reads: set[Span]  # where something was taken that isn't there
     chooser: Chooser
     yielding: set[ir.Code]  # generators that yield once their counters have grown

@@ -59,6 +59,7 @@ class Change:
     name: str = ""
     level: int = 0
     assumed: str = ""  # what is taken for granted of who changed it
+    recorded: bool = True  # autograd recorded then
 
 
 @record

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Sequence
 from itertools import zip_longest
 
 from retainlint.autograd import engine
@@ -129,6 +130,8 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
         return []
     if request.accumulate:
         machine.passed.update(watch.reach if request.targets is None else (edge.node for edge in request.targets))
+    if request.span not in machine.arrivals:
+        machine.arrivals[request.span] = _arrivals(roots, watch.reach)
     record = watch.record()
     if all(level == GUESS for level in record.reach.values()):
         machine.leave_unjudged(request.span, _unseen_below(machine, request, record))
@@ -151,6 +154,17 @@ def _unseen_below(machine: Machine, request: Request, record: BackwardRecord) ->
 def _tell(machine: Machine, state: State, record: BackwardRecord, request: Request, *, failed: bool) -> None:
     machine.backward_count += 1
     machine.events.emit(events.Backward(state, record, request.written, failed))
+
+
+def _arrivals(roots: Sequence[Edge], reach: Collection[Node]) -> Counter[Node]:
+    """By how many ways a backward pass comes to each leaf; a node is made after those that it leads to."""
+    ways = Counter(edge.node for edge in roots)
+    inner = sorted((node for node in reach if not node.is_leaf), key=lambda node: node.order, reverse=True)
+    for node in inner:
+        for edge in node.next:
+            if edge is not None and edge.node in reach:
+                ways[edge.node] += ways[node]
+    return Counter({node: count for node, count in ways.items() if node.is_leaf and count})
 
 
 def _uncertain(machine: Machine, state: State, request: Request, record: BackwardRecord) -> BackwardRecord:

@@ -272,6 +272,9 @@ def _object(machine: Machine, state: State, value: Value, span: Span) -> Source:
     getter = find(state, value, "__getitem__")
     if getter is not None and find(state, value, "__iter__") is None:
         return Source(None, lambda s, i: machine.call(s, Bound(getter, value), Args((i,)), span))
+    held = state.get(value)
+    if isinstance(held, Instance) and dataclasses.names(state, held.cls) and not dataclasses.is_tuple(state, held.cls):
+        machine.missing_reads.add(span)  # no dataclass gives its fields one after the other
     return Source(None, lambda s, i: [(s, objects.derived(machine, s, value, "item", span))])
 
 

@@ -277,7 +277,7 @@ def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) 
             if args.get(2, "assign", FALSE) == TRUE:
                 state.set(value, replace(held, storage=ticket()))
             else:
-                bump(state, held.storage, span, text="the loaded weights")
+                bump(state, held.storage, span, text="the loaded weights", loads=True)
 
 
 def attribute(state: State, obj: Value, name: str, span: Span) -> Value:

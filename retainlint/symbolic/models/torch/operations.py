@@ -315,7 +315,8 @@ def change(
     graph_goes_on = state.grad and (whole.edge is not None or any(machine.graphs.edge(state, v) for v in operands))
     if graph_goes_on and whole.edge is not None and whole.edge.node.is_leaf and not (whole.cut or whole.moved):
         name = spans[0].text if spans and spans[0] else ""
-        leaf_modified(machine, state, whole, span, view=base is not None, name=name)
+        taken = any(machine.graphs.edge(state, value) is not None for value in operands if value != tensor)
+        leaf_modified(machine, state, whole, span, view=base is not None, name=name, taken=taken)
         return
     assert isinstance(held.storage, int)
     text = spans[0].text if spans and spans[0] else ""
@@ -357,7 +358,7 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
     assert isinstance(base, TensorObj)
     grows = state.grad and (base.edge is not None or machine.graphs.edge(state, value) is not None)
     if grows and base.edge is not None and base.edge.node.is_leaf and not base.moved:
-        leaf_modified(machine, state, base, span, view=True)
+        leaf_modified(machine, state, base, span, view=True, taken=machine.graphs.edge(state, value) is not None)
         return
     bump(state, base.storage, span)
     if grows:
@@ -385,15 +386,21 @@ def bump(
     text: str = "",
     level: int = PROVEN,
     assumed: str = "",
+    loads: bool = False,
 ) -> None:
-    """Record that memory was changed; `level` tells how sure that is, and `assumed` what it rests on."""
+    """Record that memory was changed; `level` tells how sure that is, and `assumed` what it rests on. What a library
+    `loads` is changed under `no_grad`."""
     assert isinstance(storage, int)
     state.ledger.bump(storage)
-    state.changes += (Change(storage, state.moment(span), by_step, state.ledger.created, text, level, assumed),)
+    moment, recorded = state.moment(span), state.grad and not loads
+    change = Change(storage, moment, by_step, state.ledger.created, text, level, assumed, recorded)
+    state.changes += (change,)
 
 
-def leaf_modified(machine: Machine, state: State, leaf: TensorObj, span: Span, *, view: bool, name: str = "") -> None:
-    """In-place on a leaf that requires grad, outside no_grad: torch refuses."""
+def leaf_modified(
+    machine: Machine, state: State, leaf: TensorObj, span: Span, *, view: bool, taken: bool, name: str = ""
+) -> None:
+    """In-place on a leaf that requires grad, outside no_grad: torch refuses. `taken`: what goes in has a graph."""
     assert leaf.edge is not None
     birth = machine.graphs.births[leaf.edge.node]
     if birth.exists > PROVEN:
@@ -401,7 +408,7 @@ def leaf_modified(machine: Machine, state: State, leaf: TensorObj, span: Span, *
     if state.guards:
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
-    machine.events.emit(events.LeafModified(state, name, birth.moment, span, view))
+    machine.events.emit(events.LeafModified(state, name, birth.moment, span, view, taken))
 
 
 def operands(state: State, args: Args) -> tuple[tuple[Value, ...], tuple[Span | None, ...]]:

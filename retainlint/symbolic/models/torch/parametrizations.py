@@ -168,7 +168,7 @@ def _vectors(machine: Machine, state: State, name: str, module: Value, span: Spa
     if training:
         for vector in known:
             if isinstance(own := state.get(vector) if vector is not None else None, TensorObj):
-                bump(state, own.storage, span, text="the vectors of the norm")
+                bump(state, own.storage, span, text="the vectors of the norm", loads=True)
         state.set(module, replace(held, attrs={k: v for k, v in held.attrs.items() if k not in names}))
         return NONE, NONE
     if state.grad and None in known:
@@ -244,7 +244,7 @@ def averaged(machine: Machine, state: State, obj: Ref, span: Span) -> Results:
     for value in submodules.owned(state, obj)[0]:
         held = state.get(value)
         if isinstance(held, TensorObj):
-            bump(state, held.storage, span, text="the averages")
+            bump(state, held.storage, span, text="the averages", loads=True)
     return [(state, NONE)]
 
 
