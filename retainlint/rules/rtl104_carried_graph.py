@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from retainlint.diagnostic import Clear, Cure, Detach, Help, MoveInto, SumLosses
+from retainlint.diagnostic import Clear, Cure, Detach, Help, SumLosses
 from retainlint.rules.freed_rules import FreedRule
-from retainlint.rules.source_hints import bound_above, is_added_to, is_bounded, is_cached, is_list
+from retainlint.rules.source_hints import is_added_to, is_bounded, is_cached, is_list
 from retainlint.rules.story import FreedStory
 from retainlint.rules.wording import short
 
@@ -65,12 +65,7 @@ class CarriedGraph(FreedRule):
             return anew, Help(_detached(story), cut)
         through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
         if story.incident.stepped:
-            begun = bound_above(what, story.again.loop)
-            detached = Help(_detached(story), cut)
-            if begun is None:
-                return (detached,)
-            into = (MoveInto(begun, story.again.loop),)
-            return detached, Help(f"compute `{what}` inside the loop", into, needs_proof=True)
+            return (Help(_detached(story), cut),)
         return (through,) if story.incident.trained is not None else (Help(_detached(story), cut), through)
 
     fails = {

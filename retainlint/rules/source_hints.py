@@ -57,20 +57,6 @@ def sole_name(span: Span) -> str:
     return found.names[0] if value == span.text.split("\n")[0].strip() else ""
 
 
-def bound_above(name: str, loop: Span) -> Span | None:
-    """The last row above a loop that binds a name, in the same function."""
-    margin = indent(_row(loop.source, loop.row))
-    for row in range(loop.row - 1, 0, -1):
-        text = _row(loop.source, row)
-        if text.strip() and indent(text) < margin:
-            return None
-        found = _assignment(text) if indent(text) == margin else None
-        if found is not None and found.names == (name,):
-            start = loop.source.offset(row, margin + 1)
-            return Span(loop.source, start, start + len(text.strip()))
-    return None
-
-
 def carried_name(span: Span) -> str:
     """The variable that the statement of `span` makes from itself: `h` in `out, h = cell(x, h)`; "" if there is none."""
     found = _assignment(_row(span.source, span.row))

@@ -18,7 +18,7 @@ FIRST = {
     "rnn_hidden_between_batches": "`hidden = hidden.detach()` at the start of each iteration",
     "rnn_classic_hand_written": "`hidden = hidden.detach()` at the end of each call",
     "long_char_lstm_trainer": "`h = tuple(t.detach() for t in h)` at the start of each iteration",
-    "rl_reinforce_log_probs_kept": "clear `policy.saved_log_probs` after each backward",
+    "rl_reinforce_log_probs_kept": "Clear `policy.saved_log_probs` after backward",
     "rl_dqn_replay_keeps_q": "keep in `replay` what `q_values[action]` is made of, and make it anew in each iteration",
     "init_cached_property": "compute `self.matrix` anew in each iteration: what is cached keeps its graph",
     # Another network's output is detached, whichever walk comes first.
@@ -54,7 +54,7 @@ FIRST = {
     "leaf_update_outside_no_grad": "do it under `with torch.no_grad():`",
     # No graph.
     "nograph_argmax_predictions": "call backward on a loss of what goes into `logits.argmax(dim=1)`",
-    "nograph_loss_rewrapped": "keep the tensors: what `torch.tensor(losses).sum()` makes (line 10) has no graph",
+    "nograph_loss_rewrapped": "keep the tensors: what `torch.tensor(losses)` makes (line 10) has no graph",
 }
 
 SMALL = {

@@ -97,21 +97,31 @@ class Carried:
 
     @cached_property
     def _rows(self) -> tuple[str, ...]:
-        """How a statement may detach it: as a tensor, a tuple, what is packed with it, a record, a dict, or a list. The run
-        refuses what it isn't."""
+        """How a statement may detach it: as a tensor, a record of this text, a tuple, what is packed with it, or a list. The
+        run refuses what it isn't."""
         name = self.name
         if is_container(self.code, name):
             is_list = re.search(rf"(?<![\w.]){re.escape(name)} = \[", self.code.text) is not None
             last = f"{name}[-1] = {name}[-1].detach()"
             return (f"{name} = [t.detach() for t in {name}]", last) if is_list else (last,)
         rows = [f"{name} = {name}.detach()", *(_rebuilt(name, each) for each in records(self.code))]
-        rows.append(f"{name} = tuple(t.detach() for t in {name})")
+        if self._is_tuple(re.escape(name)):
+            rows.append(f"{name} = tuple(t.detach() for t in {name})")
         together = self._together()
         if len(together) > 1:
             rows.append(f"{', '.join(together)} = {', '.join(f'{each}.detach()' for each in together)}")
-        rows.append(f"{name} = {{key: value.detach() for key, value in {name}.items()}}")
-        rows.append(f"{name} = [t.detach() for t in {name}]")
         return tuple(rows)
+
+    def _is_tuple(self, name: str) -> bool:
+        """Whether the text has it as a tuple: packed, unpacked, or given by a call that it is given to."""
+        text = self.code.text
+        last = name.rpartition(".")[2]
+        return bool(
+            re.search(rf"(?<![\w.]){name} = \(", text)
+            or re.search(rf"\w, \w+ = {name}(?![\w.])", text)
+            or re.search(rf", {name} = .*[(=,] ?{name}\)", text)
+            or (re.search(r"LSTM\(", text) and re.search(rf", (\w+\.)?{last} = ", text))
+        )
 
     def _together(self) -> list[str]:
         """The names that are bound, or packed, together with it: `h, c = ...`, `(h, c)`."""
