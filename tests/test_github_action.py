@@ -29,7 +29,7 @@ def action() -> dict[str, Any]:
 
 
 def step(action: dict[str, Any]) -> dict[str, Any]:
-    (only,) = action["runs"]["steps"]
+    (only,) = (each for each in action["runs"]["steps"] if "run" in each)
     assert isinstance(only, dict)
     return only
 
@@ -39,7 +39,11 @@ def test_no_input_is_pasted_into_the_script(action: dict[str, Any]) -> None:
     assert action["runs"]["using"] == "composite"
     assert "${{" not in step(action)["run"]
     handed = re.findall(r"\$\{\{ inputs\.([a-z-]+) \}\}", " ".join([*step(action)["env"].values(), *place(action)]))
-    assert sorted(handed) == sorted(action["inputs"])
+    assert sorted([*handed, "cache"]) == sorted(action["inputs"])
+    (kept,) = (each for each in action["runs"]["steps"] if "uses" in each)
+    assert (
+        kept["if"] == "${{ inputs.cache == 'true' }}" and kept["with"]["path"] == "${{ runner.temp }}/retainlint-kept"
+    )
 
 
 def place(action: dict[str, Any]) -> list[str]:
@@ -64,6 +68,7 @@ def run(action: dict[str, Any], tmp_path: Path) -> Run:
             if match:
                 env[name] = inputs.pop(match[1].replace("-", "_"), action["inputs"][match[1]]["default"])
         assert not inputs
+        env["GITHUB_STEP_SUMMARY"] = str(tmp_path / "summary.md")
         env["INPUT_PYTHON"] = str(python)
         (tmp_path / "a room").mkdir(exist_ok=True)
         return subprocess.run(
@@ -84,10 +89,13 @@ chmod +x "$3/bin/python" "$3/bin/retainlint"
 """
 
 
-def test_findings_annotate_and_fail(run: Run, tmp_path: Path) -> None:
+def test_findings_are_drawn_and_annotated_and_fail(run: Run, tmp_path: Path) -> None:
     done = run()
     assert done.returncode == 1, done.stderr
-    assert re.match("::error .*RTL102 backward-twice.*,file=[^,]*train.py,line=6,", done.stdout), done.stdout
+    assert done.stdout.startswith("train.py:6:1: RTL102 backward-twice: ") and "| ^^^^" in done.stdout
+    assert re.search("^::error .*RTL102 backward-twice.*,file=[^,]*train.py,line=6,", done.stdout, re.MULTILINE)
+    assert "| error | `train.py:6:1` | **RTL102** backward-twice" in (tmp_path / "summary.md").read_text()
+    assert [*(tmp_path / "a room" / "retainlint-kept" / "results").iterdir()], "results aren't kept"
     assert (tmp_path / "asked").read_text().endswith("|the action|")
 
 
@@ -107,7 +115,16 @@ def test_a_report_can_be_uploaded(run: Run, tmp_path: Path) -> None:
     assert '"ruleId": "RTL102"' in (tmp_path / "out.sarif").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["paths", "args", "fail_on", "output_format", "output_file", "version"])
+def test_sarif_beside_the_log(run: Run, tmp_path: Path) -> None:
+    assert run(sarif_file="out.sarif", summary="false").returncode == 1
+    assert '"ruleId": "RTL102"' in (tmp_path / "out.sarif").read_text(encoding="utf-8")
+    assert not (tmp_path / "summary.md").exists()
+
+
+HANDED = "paths args fail_on output_format output_file version diff_base sarif_file summary".split()
+
+
+@pytest.mark.parametrize("name", HANDED)
 def test_what_is_written_in_an_input_never_runs(run: Run, tmp_path: Path, name: str) -> None:
     for hostile in ("$(touch ran)`touch ran`; touch ran", "';touch ran;'\";touch ran;\"*\ntouch ran"):
         run(**{name: hostile})
