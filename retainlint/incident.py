@@ -322,10 +322,11 @@ class Verdict(Enum):
 
 @record
 class Gap:
-    """What the machine couldn't follow, and why."""
+    """What the machine couldn't follow, and why; `backward` if that is a backward pass."""
 
     span: Span
     reason: str
+    backward: bool = False
 
 
 @record

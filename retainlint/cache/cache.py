@@ -45,9 +45,8 @@ class Cache:
         for pack in self._packs.values():
             pack.places.doubt(listings)
 
-    def get(self, name: str, settings: Settings, gaps: bool = True) -> Texts | None:
-        """What is known of a file, if nothing has changed on which that depends; without `gaps`, nothing of what
-        couldn't be followed."""
+    def get(self, name: str, settings: Settings) -> Texts | None:
+        """What is known of a file, if nothing has changed on which that depends."""
         pack = self._packs.get(settings) or self._pack(settings)
         entry = pack.entries.get(name)
         if entry is None:
@@ -65,7 +64,7 @@ class Cache:
                 pack.places.settle(number, self._holds(pack, number))
             if not pack.places.hold(entry.needs):
                 return None
-        return pack.texts_of(entry, gaps)
+        return pack.texts_of(entry)
 
     def put(self, name: str, settings: Settings, digest: str, lookups: Lookups, texts: Texts) -> None:
         """Keep what a check gave that began after this object did, or after the last `fresh`."""

@@ -50,6 +50,18 @@ def unpack(name: str, text: str, read: Read) -> tuple[Any, ...]:
         raise Stale(str(error)) from error
 
 
+def unjudged(text: str) -> int:
+    """How many backward passes of the file itself are among packed gaps; their texts aren't read. Raises Stale."""
+    if "true" not in text:
+        return 0
+    try:
+        sources, values = json.loads(text)
+        gaps = [value["Gap"] for value in values]
+        return len({(start, end) for (number, start, end), _, backward in gaps if backward and not sources[number][0]})
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise Stale(str(error)) from error
+
+
 class _Writer:
     """Spans become `[source, start, end]`, tuples `{"": [...]}`, everything else of ours `{"Class": [fields...]}`."""
 

@@ -58,14 +58,13 @@ class Pack:
         self.entries[name] = Entry(stamp, digest, numbers, texts=texts)
         self.changed = True
 
-    def texts_of(self, entry: Entry, gaps: bool = True) -> Texts | None:
-        """What was found in a file; None if the pack doesn't hold what we wrote. What couldn't be followed is read only
-        if `gaps` are asked for."""
+    def texts_of(self, entry: Entry) -> Texts | None:
+        """What was found in a file; None if the pack doesn't hold what we wrote."""
         if entry.texts is not None:
             return entry.texts
         try:
             own, beyond = ("", "") if entry.told is None else self._told[entry.told]
-            unseen = "" if entry.gaps is None or not gaps else self._gaps[entry.gaps]
+            unseen = "" if entry.gaps is None else self._gaps[entry.gaps]
             return str(own), str(beyond), str(unseen)
         except (ValueError, TypeError, LookupError, RecursionError, zlib.error):
             return None

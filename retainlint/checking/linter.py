@@ -31,6 +31,7 @@ class FileResult(NamedTuple):
     """What one file's check gave. `crash` is the traceback of a bug of ours.
 
     `beyond` are findings whose place lies in a module that the file imports, neither selected nor suppressed so far.
+    `unjudged` counts the backward passes of the file among the `gaps`, which are only kept where they are asked for.
     `lookups` is all that was asked of other files, by their absolute paths: None for what wasn't there.
     """
 
@@ -40,6 +41,7 @@ class FileResult(NamedTuple):
     gaps: tuple[Gap, ...] = ()
     beyond: tuple[Diagnostic, ...] = ()
     lookups: Mapping[str, str | None] = _NO_LOOKUPS
+    unjudged: int = 0
 
 
 Early: TypeAlias = "Callable[[FileResult], None]"
@@ -54,6 +56,7 @@ class Result:
         self.diagnostics: list[Diagnostic] = []
         self.crashes: list[FileResult] = []
         self.gaps: list[Gap] = []
+        self.unjudged = 0
 
     @property
     def files(self) -> int:
@@ -64,6 +67,7 @@ class Result:
         """Take over what was found in a file, but for what lies beyond it."""
         self.diagnostics += one.diagnostics
         self.gaps += one.gaps
+        self.unjudged += one.unjudged
         if one.crash:
             self.crashes.append(one)
 
@@ -87,7 +91,7 @@ def check(
         result.diagnostics += _unchecked(name, reason, configs.settings(name))
     telling: dict[str, FileResult] = {}
     for done, one in enumerate((running or _one_by_one)(found.files, settings, found.listings), 1):
-        if one.diagnostics or one.gaps or one.beyond:  # of a million files a few thousand
+        if one.diagnostics or one.gaps or one.beyond or one.unjudged:  # of a million files a few thousand
             telling[one.name] = one
         if progress is not None:
             progress(done, len(found.files))
@@ -232,7 +236,8 @@ def _check(
             beyond += both[len(own) :]
         gaps = tuple(g for each in found for g in (*each.gaps, *each.unjudged))
         lookups = modules.lookups if modules is not None else _NO_LOOKUPS
-        return FileResult(name, tuple(told), gaps=gaps, beyond=tuple(beyond), lookups=lookups)
+        unjudged = len({g.span for g in gaps if g.backward and g.span.source.name == name})
+        return FileResult(name, tuple(told), gaps=gaps, beyond=tuple(beyond), lookups=lookups, unjudged=unjudged)
     except pipeline.Costly:
         raise
     except Exception as error:  # noqa: BLE001 -- a bug of ours in one file must not hide the other files' findings

@@ -126,13 +126,13 @@ class Running:
         return self.jobs != 1 and self.pool is None and (self.jobs or process.processors()) > 1 and process.forks()
 
     def _kept(self, name: str, settings: Settings) -> FileResult | None:
-        texts = self.cache.get(name, settings, self.gaps) if self.cache is not None else None
+        texts = self.cache.get(name, settings) if self.cache is not None else None
         return self._unpacked(name, texts) if texts is not None else None
 
     def _unpacked(self, name: str, texts: Texts) -> FileResult | None:
         """None if a text isn't any more what it was when it was checked."""
         own, beyond, gaps = texts
-        if not (own or beyond or (gaps and self.gaps)):
+        if not (own or beyond or gaps):
             return FileResult(name)
         from retainlint.cache import finding_codec
 
@@ -142,6 +142,7 @@ class Running:
                 finding_codec.unpack_diagnostics(name, own, read),
                 gaps=finding_codec.unpack_gaps(name, gaps, read) if self.gaps else (),
                 beyond=finding_codec.unpack_diagnostics(name, beyond, read),
+                unjudged=finding_codec.unjudged(gaps),
             )
         except finding_codec.Stale:
             return None

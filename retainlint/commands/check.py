@@ -182,8 +182,8 @@ def _report(
             out.write(line + "\n")
     if not options.quiet and (for_people or options.output_file):
         out.write(statistics.summary(shown, Style(options.colour, options.width), result.files) + "\n")
-        if line := statistics.fixable(shown):
-            out.write(line + "\n")
+        for line in (statistics.unfollowed(result.unjudged, options.show_unknown), statistics.fixable(shown)):
+            out.write(f"{line}\n" if line else "")
 
 
 def _run(options: CheckOptions, result: linter.Result) -> Run:

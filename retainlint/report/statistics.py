@@ -52,6 +52,14 @@ def summary(diagnostics: Sequence[Diagnostic], style: Style, files: int) -> str:
     return f"{style.paint(found, 'strong')} {checked}"
 
 
+def unfollowed(backward_passes: int, named: bool) -> str:
+    """`2 backward passes could not be followed.`; "" where all could. Without `--show-unknown` nothing names them."""
+    if not backward_passes:
+        return ""
+    many = f"{backward_passes} backward pass{'' if backward_passes == 1 else 'es'} could not be followed"
+    return f"{many}." if named else f"{many}: `--show-unknown` names {'it' if backward_passes == 1 else 'them'}."
+
+
 def fixable(diagnostics: Iterable[Diagnostic]) -> str:
     """`[*] 2 fixable with `--fix`, 1 hidden with `--unsafe-fixes``; "" where nothing is."""
     kinds = Counter(diagnostic.fix.applicability.value for diagnostic in diagnostics if diagnostic.fix is not None)

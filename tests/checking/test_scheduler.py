@@ -79,6 +79,15 @@ def test_a_warm_run_checks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert told(Running(Cache(str(tmp_path / "cache")), 1, gaps=True)) == plain
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_backward_passes_that_nobody_judged_are_counted_warm_and_cold(gaps: bool, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("from lib import x\n\ndef train():\n    x.compute(3)[0].backward()\n")
+    for _ in range(2):
+        running = Running(Cache(str(tmp_path / "cache")), 1, gaps=gaps)
+        result = linter.check([str(tmp_path / "a.py")], Configs.alike(Settings()), running=running)
+        assert (result.unjudged, sum(gap.backward for gap in result.gaps)) == (1, int(gaps))
+
+
 def test_many_processes_fill_the_cache(plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(many(cache=Cache(str(tmp_path / "cache")))) == plain
     monkeypatch.setattr(linter, "check_source", lambda *_: pytest.fail("checked again"))

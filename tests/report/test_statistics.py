@@ -9,7 +9,7 @@ from report.samples import OTHER, SEVERAL, TOLD, UNREAD
 from retainlint.diagnostic import Applicability, Fix
 from retainlint.incident import Gap
 from retainlint.report import statistics
-from retainlint.report.statistics import fixable, render, summary
+from retainlint.report.statistics import fixable, render, summary, unfollowed
 from retainlint.report.terminal import Style
 from retainlint.startup.records import replace
 from retainlint.text.source import Span
@@ -38,6 +38,13 @@ def test_statistics_as_json() -> None:
 def test_the_summary_counts_each_severity() -> None:
     assert summary([TOLD, SEVERAL, UNREAD], Style(), 3) == "Found 2 errors and 1 warning. 3 files checked."
     assert summary([], Style(), 1) == "All checks passed! 1 file checked."
+
+
+def test_a_line_counts_the_backward_passes_that_nobody_judged() -> None:
+    assert unfollowed(0, named=False) == ""
+    assert unfollowed(1, named=False) == "1 backward pass could not be followed: `--show-unknown` names it."
+    assert unfollowed(3, named=False) == "3 backward passes could not be followed: `--show-unknown` names them."
+    assert unfollowed(3, named=True) == "3 backward passes could not be followed."
 
 
 def test_what_could_not_be_followed_is_told_once_and_in_order() -> None:

@@ -109,7 +109,7 @@ class Interpreter:
             self.events.emit(events.NotFollowed())
 
     def leave_unjudged(self, span: Span, reason: str) -> None:
-        self.unjudged[Gap(span, reason)] = None
+        self.unjudged[Gap(span, reason, backward=True)] = None
 
     def covered(self, state: State, span: Span) -> None:
         self.backpropagated.add(span)
