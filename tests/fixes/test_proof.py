@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from fake_pipeline import label
 
-from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Severity
+from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Replacement, Severity
 from retainlint.fixes.edits import edited
 from retainlint.fixes.proof import Seen, cures
 from retainlint.text.source import Source, Span
@@ -79,3 +79,59 @@ def test_a_walk_that_kept_its_graph_may_now_keep_it_for_nothing() -> None:
     assert cures(FIX, TARGET, OLD, replace(NEW, diagnostics=(*NEW.diagnostics, needless)))
     new = found(AFTER, "other()", "RTL201")
     assert not cures(FIX, TARGET, OLD, replace(NEW, diagnostics=(*NEW.diagnostics, new)))
+
+
+TWO = Source("a.py", "net = make()\na = net(x)\na.backward()\nb = net(x)\nb.backward()\n")
+CUT = Fix(Applicability.UNSAFE, "", (Edit(0, 0, "import torch\n"),))
+
+
+def conduct(source: Source, *pairs: tuple[str, str], ways: int = 2) -> Seen:
+    """Two backward passes over `make()`, of which those in `pairs` train it, by so many ways."""
+    (leaf,) = spans(source, "make()")
+    places = spans(source, "a.backward()", "b.backward()")
+    trained = frozenset((leaf, place) for _, text in pairs for place in spans(source, text))
+    arrivals = tuple((leaf, place, ways) for place in places)
+    return Seen(source, (), places, frozenset((leaf,)), trained, arrivals=arrivals)
+
+
+BOTH = (("make()", "a.backward()"), ("make()", "b.backward()"))
+CUT_TEXT = edited(TWO, CUT.edits)
+
+
+def test_a_leaf_that_one_backward_pass_does_not_train_any_more_is_lost_unless_the_cut_is_meant() -> None:
+    target = found(TWO, "b.backward()")
+    before, after = replace(conduct(TWO, *BOTH), diagnostics=(target,)), conduct(CUT_TEXT, BOTH[0])
+    assert cures(CUT, target, before, conduct(CUT_TEXT, *BOTH))
+    assert not cures(CUT, target, before, after)
+    assert cures(replace(CUT, cuts=True), target, before, after)
+    assert not cures(replace(CUT, cuts=True), target, before, conduct(CUT_TEXT))
+
+
+def test_a_cut_within_an_iteration_shows_in_the_ways_to_what_it_trains() -> None:
+    target = found(TWO, "b.backward()")
+    before, after = replace(conduct(TWO, *BOTH), diagnostics=(target,)), conduct(CUT_TEXT, *BOTH, ways=1)
+    assert not cures(CUT, target, before, after)
+    assert cures(replace(CUT, cuts=True), target, before, after)
+    assert cures(replace(CUT, merges=1), target, before, after)
+
+
+def test_another_graph_that_fails_at_the_same_place_stood_behind() -> None:
+    def failing(source: Source, built: str) -> Diagnostic:
+        target = found(source, "b.backward()")
+        return replace(target, labels=(label(source, built), *target.labels))
+
+    target = failing(TWO, "net(x)")
+    before = replace(conduct(TWO, *BOTH), diagnostics=(target,))
+    for built, is_cured in (("make()", True), ("net(x)", False)):
+        after = replace(conduct(CUT_TEXT, *BOTH), diagnostics=(failing(CUT_TEXT, built),))
+        assert cures(CUT, target, before, after) is is_cured
+
+
+def test_a_finding_of_a_module_is_known_again_by_its_file() -> None:
+    module = Source("m.py", TWO.text)
+    fix = Fix(Applicability.UNSAFE, "", (), elsewhere=(Replacement(Span(module, 0, 0), "import torch\n"),))
+    after = edited(module, CUT.edits)
+    target, other = found(TWO, "b.backward()"), found(module, "a.backward()")
+    before = replace(conduct(TWO, *BOTH), diagnostics=(target, other))
+    assert cures(fix, target, before, replace(conduct(TWO, *BOTH), diagnostics=(found(after, "a.backward()"),)))
+    assert not cures(fix, target, before, replace(conduct(TWO, *BOTH), diagnostics=(target, other)))
