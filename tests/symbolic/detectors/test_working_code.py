@@ -146,7 +146,20 @@ class Trainer:
                 options["model"] = self.model
             self.step(*self.pde.sample(100, **options))
 """
+LEARNT = """
+import torch
+
+class Agent:
+    def __init__(self, init):
+        self.log_alpha = torch.log(torch.ones(1) * init).requires_grad_(True)
+
+    def learn(self, entropy):
+        for i in range(self.steps):
+            loss = -(self.log_alpha * entropy.detach()).mean()
+            loss.backward()
+"""
 SILENT = {
+    "a number made a leaf": LEARNT,
     "points that are sampled with a network's help": SAMPLED,
     "zeros where a gradient is None": UNUSED,
     "a method that tensors don't have": MISSPELT,

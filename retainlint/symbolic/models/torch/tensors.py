@@ -120,13 +120,14 @@ def detach(state: State, ref: Ref, held: TensorObj, span: Span, *, in_place: boo
 
 
 def require_grad(machine: Machine, state: State, ref: Ref, wanted: Value, span: Span) -> None:
-    """`requires_grad_()`: makes a leaf of a tensor without a graph, or frees a leaf of its need."""
+    """`requires_grad_()`: makes a leaf of a tensor without a graph, or frees a leaf of its need. Who asks for it takes the
+    tensor for one without, so a graph that it only might have, it has not."""
     held = state.heap[ref.id]
     assert isinstance(held, TensorObj)
     if wanted == Const(False):
         if held.edge is None or held.edge.node.is_leaf:
             state.set(ref, replace(held, edge=None, cut=("leaf", span)))
-    elif held.edge is None:
+    elif machine.graphs.exists(held.edge) == GUESS:
         sure = PROVEN if wanted == TRUE else GUESS
         state.set(ref, replace(held, edge=machine.graphs.leaf(state.moment(span), sure), cut=None))
 
