@@ -38,7 +38,7 @@ class BackwardTwice(FreedRule):
             "remove one of the two: the second only adds the same gradients again",
             (DropBackward(story.second, story.first),),
         )
-        return (anew,) if story.incident.stepped else (remove, anew)
+        return (anew,) if story.incident.stepped else (remove,)
 
     fails = {
         "a second backward left over": """
