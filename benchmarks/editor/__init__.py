@@ -1,0 +1,1 @@
+"""How fast the language server answers."""

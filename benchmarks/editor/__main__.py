@@ -1,0 +1,149 @@
+"""Edits a training file of 300 rows in the language server, as an editor would, and prints how long findings take."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+CHANGES, TIMED, ROWS = 500, 40, 300
+
+HEAD = """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Encoder(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(8, width), nn.ReLU(), nn.Linear(width, width))
+
+    def forward(self, x):
+        return torch.tanh(self.layers(x))
+
+
+"""
+
+PART = """\
+def train_{n}(epochs, rate):
+    model, head = Encoder(16), nn.Linear(16, 1)
+    optimizer = torch.optim.Adam([*model.parameters(), *head.parameters()], lr=rate)
+    loader = DataLoader(TensorDataset(torch.randn(32, 8), torch.randn(32, 1)), batch_size=8)
+    history = []
+    for epoch in range(epochs):
+        for x, y in loader:
+            features = model(x)
+            prediction = head(features)
+            loss = nn.functional.mse_loss(prediction, y)
+            if epoch > {n}:
+                loss = loss + 0.1 * features.pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            history.append(loss.item())
+    return history
+
+
+"""
+
+FAILING = """\
+def fit():
+    model = Encoder(16)
+    hidden = model(torch.randn(4, 8))
+    for step in range(3):
+        loss = hidden.pow(2).mean()
+        loss.backward()
+
+
+fit()
+"""
+
+
+def program() -> str:
+    text = HEAD
+    for n in range((ROWS - HEAD.count("\n") - FAILING.count("\n")) // PART.count("\n")):
+        text += PART.format(n=n)
+    return text + FAILING
+
+
+def resident(pid: int) -> float:
+    """MiB of a process and of those that it started."""
+    total = 0.0
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            if pid in (int(place.name), parent):
+                total += int((place / "statm").read_text().split()[1]) * 4096 / 2**20
+        except OSError:
+            continue
+    return total
+
+
+async def measure(root: Path, text: str) -> None:
+    client, told = LanguageClient("benchmark", "1"), asyncio.Queue[tuple[float, types.PublishDiagnosticsParams]]()
+
+    @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    def publish(params: types.PublishDiagnosticsParams) -> None:
+        told.put_nowait((time.perf_counter(), params))
+
+    uri, begun = (root / "train.py").as_uri(), time.perf_counter()
+
+    async def first(version: int) -> float:
+        while True:
+            at, params = await asyncio.wait_for(told.get(), 60)
+            if params.version == version:
+                assert [each.code for each in params.diagnostics] == ["RTL101"], params.diagnostics
+                return at
+
+    await client.start_io(sys.executable, "-m", "retainlint", "server")
+    await client.initialize_async(types.InitializeParams(types.ClientCapabilities(), root_uri=root.as_uri()))
+    client.initialized(types.InitializedParams())
+    client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "python", 1, text)))
+    print(f"from the start of the server to the first diagnostics: {await first(1) - begun:.2f} s")
+    await asyncio.sleep(2)
+    assert client._server is not None
+    row = text[: text.index("    history = []")].count("\n")
+    before, times = resident(client._server.pid), []
+    for number in range(CHANGES):
+        where = types.Range(types.Position(row, 0), types.Position(row + bool(number), 0))
+        event = types.TextDocumentContentChangePartial(where, f"    rate = {number}\n")
+        document = types.VersionedTextDocumentIdentifier(uri=uri, version=number + 2)
+        at = time.perf_counter()
+        client.text_document_did_change(types.DidChangeTextDocumentParams(document, [event]))
+        if number < TIMED:
+            times.append(await first(number + 2) - at)
+            await asyncio.sleep(0.3)  # someone reads what is told, and goes on
+        elif number % 5 == 0:
+            await first(number + 2)
+    await asyncio.sleep(2)
+    after = resident(client._server.pid)
+    median, late = statistics.median(times), sorted(times)[int(0.95 * len(times))]
+    command = [sys.executable, "-m", "retainlint", "check", "--no-cache", "train.py"]
+    checks = []
+    for _ in range(5):
+        at = time.perf_counter()
+        subprocess.run(command, cwd=root, capture_output=True, check=False)
+        checks.append(time.perf_counter() - at)
+    once = statistics.median(checks)
+    print(f"after a change: median {median * 1000:.0f} ms, 95% within {late * 1000:.0f} ms")
+    print(f"one `check --no-cache`: {once * 1000:.0f} ms; the median change takes {median / once:.2f} of that")
+    print(f"memory of both processes: {before:.0f} MiB, after {CHANGES} changes {after:.0f} MiB")
+    await client.shutdown_async(None)
+    client.exit(None)
+    await client.stop()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as directory:
+        (Path(directory) / "pyproject.toml").write_text("")
+        (Path(directory) / "train.py").write_text(program())
+        asyncio.run(measure(Path(directory), program()))
