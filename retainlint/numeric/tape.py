@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from retainlint.autograd.errors import GraphError, InferenceModifiedError, InferenceSavedError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.ledger import Ledger
-from retainlint.autograd.saves import RESULT, UNCHECKED, Row
+from retainlint.autograd.operations import RESULT, UNCHECKED, Row
 from retainlint.numeric import grad_mode
 from retainlint.numeric.dtypes import dtype
 from retainlint.numeric.tensor import Tensor
@@ -59,7 +59,7 @@ class Meta:
 
 
 class Saved:
-    """What a backward formula sees: saved tensors by the names of saves.py, parameters, shapes of the inputs."""
+    """What a backward formula sees: saved tensors by the names of operations.py, parameters, shapes of the inputs."""
 
     checks_itself = False  # a custom function is refused when it asks for what it saved, not before
 
@@ -72,7 +72,7 @@ class Saved:
             return self.held[name]
         if name in self.params:
             return self.params[name]
-        raise AttributeError(f"a backward formula wants {name!r}, which its row in saves.py doesn't save")
+        raise AttributeError(f"a backward formula wants {name!r}, which its row in operations.py doesn't save")
 
     def release(self) -> None:
         """Let go of all tensors."""

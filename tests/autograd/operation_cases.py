@@ -1,4 +1,4 @@
-"""One small program for each row of saves.py: how to call the operation, and inputs that suit it."""
+"""One small program for each row of operations.py: how to call the operation, and inputs that suit it."""
 
 from __future__ import annotations
 

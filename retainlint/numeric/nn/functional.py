@@ -222,7 +222,7 @@ def embedding(
     beyond = (input.array < 0) | (input.array >= weight.array.shape[0])
     if beyond.any():
         raise IndexError("index out of range in self")
-    return embedding_(weight, input, at=input.array, skip=padding_idx)
+    return embedding_(input, weight, at=input.array, skip=padding_idx)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Any:

@@ -22,17 +22,16 @@ def _mask_values(x: Any, mask: Any, value: Any) -> Any:
     return np.where(mask, np.asarray(value, x.dtype), x)
 
 
-index_select = define(
+index_select_ = define(
     "index_select",
-    lambda x, dim, index: np.take(x, index, dim),
-    methods="index_select",
-    self=lambda g, s: spread_at(g, s.shapes["self"], (slice(None),) * s.dim + (s.index,)),
+    lambda x, index, dim: np.take(x, index, dim),
+    self=lambda g, s: spread_at(g, s.shapes["self"], (slice(None),) * s.dim + (s.index.array,)),
 )
 where_: Operation = promoted(
     "where",
-    lambda x, y, condition: np.where(condition, x, y),
-    self=lambda g, s: where_(g, 0.0, condition=s.condition),
-    other=lambda g, s: where_(0.0, g, condition=s.condition),
+    lambda condition, x, y: np.where(condition, x, y),
+    self=lambda g, s: where_(s.condition, g, 0.0),
+    other=lambda g, s: where_(s.condition, 0.0, g),
 )
 masked_fill: Operation = define(
     "masked_fill",
@@ -41,12 +40,13 @@ masked_fill: Operation = define(
     methods="masked_fill",
     changes="masked_fill_",
     self=lambda g, s: masked_fill(g, s.mask, 0),
+    value=lambda g, s: where_(s.mask, g, 0.0),
 )
 masked_select = define(  # the elements where the mask holds, in one dimension
     "masked_select",
     lambda x, mask: x[np.broadcast_to(mask, x.shape)],
     methods="masked_select",
-    self=lambda g, s: spread_at(g, s.shapes["self"], (np.broadcast_to(s.mask, s.shapes["self"]),)),
+    self=lambda g, s: spread_at(g, s.shapes["self"], (np.broadcast_to(s.mask.array, s.shapes["self"]),)),
 )
 copy_back = define(
     "copy_", lambda x, src: np.broadcast_to(src, x.shape).astype(x.dtype), self=nothing, src=lambda g, s: g
@@ -87,7 +87,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, else `other`; given the condition alone, its places."""
     if input is None:
         return tuple(Tensor.of(places) for places in np.nonzero(condition.array))
-    return where_(input, other, condition=condition.array.astype(bool))
+    return where_(condition if condition.dtype is dtypes.bool_ else condition.to(dtypes.bool_), input, other)
 
 
 @method("where")
@@ -186,7 +186,7 @@ def getitem(self: Tensor, item: Any) -> Any:
     items = _plain(item, shape)
     _check_bounds(items, shape)
     if not _simple(items):
-        return index_(self, indices=items)
+        return index_(self, _key(item), indices=items)
     found: Any = self
     dim = 0
     for entry in items:  # one node an index, as torch has it
@@ -222,9 +222,31 @@ def setitem(self: Tensor, item: Any, value: Any) -> None:
     index_put(self, source.to(self.dtype), into=self, indices=items, accumulate=False)
 
 
-gather_: Operation = define("gather", lambda x, key: x[key], self=lambda g, s: spread_at(g, s.shapes["self"], s.key))
-scatter_ = define("scatter", replaced, self=lambda g, s: without(g, s.index), src=lambda g, s: gather_(g, s.index))
-scatter_add_ = define("scatter_add", added, self=lambda g, s: g, src=lambda g, s: gather_(g, s.index))
+def _key(item: Any) -> Tensor | None:
+    """The tensor among the indices, whose version counts; the first, if there are several."""
+    parts = item if isinstance(item, tuple) else (item,)
+    return next((part for part in parts if isinstance(part, Tensor) and part.array.ndim), None)
+
+
+gather_: Operation = define("gather", lambda x, _, key: x[key], self=lambda g, s: spread_at(g, s.shapes["self"], s.key))
+scatter_ = define(
+    "scatter",
+    lambda base, _, values, key: replaced(base, values, key),
+    self=lambda g, s: without(g, s.key),
+    src=lambda g, s: gather_(g, s.index, key=s.key),
+)
+scatter_add_ = define(
+    "scatter_add",
+    lambda base, _, values, key: added(base, values, key),
+    self=lambda g, s: g,
+    src=lambda g, s: gather_(g, s.index, key=s.key),
+)
+
+
+@method()
+def index_select(self: Tensor, dim: int, index: Tensor) -> Any:
+    """Along `dim`, the elements with these numbers."""
+    return index_select_(self, index, dim=dim)
 
 
 def _along(index: Any, dim: int) -> tuple[Any, ...]:
@@ -242,7 +264,7 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
     beyond = index.array[(index.array < 0) | (index.array >= size)]
     if beyond.size:
         raise RuntimeError(f"index {beyond.flat[0]} is out of bounds for dimension {dim} with size {size}")
-    return gather_(self, key=_along(index.array, dim))
+    return gather_(self, index, key=_along(index.array, dim))
 
 
 def _scattering(operation: Operation) -> Any:
@@ -255,7 +277,7 @@ def _scattering(operation: Operation) -> Any:
             source = src if src.array.shape == index.array.shape else src[tuple(slice(n) for n in index.array.shape)]
         else:
             source = Tensor.of(np.full(index.array.shape, src, self.array.dtype))
-        return operation(self, source, key, into=into)
+        return operation(self, index, source, key=key, into=into)
 
     put_there(scattered, operation.name, f"{operation.name}_")
     return scattered

@@ -42,7 +42,7 @@ log_softmax = define(
     self=lambda g, s: g - s.result.exp() * g.sum(s.dim, keepdim=True),
 )
 dropout_ = define("dropout", lambda x, noise: x * noise, extra="inplace", self=lambda g, s: g * Tensor.of(s.noise))
-embedding_ = define("embedding", lambda weight, _, at, skip: weight[at], weight=lambda g, s: _embedding_back(g, s))
+embedding_ = define("embedding", lambda _, weight, at, skip: weight[at], weight=lambda g, s: _embedding_back(g, s))
 
 
 def _embedding_back(g: Any, s: Any) -> Any:
@@ -141,7 +141,7 @@ def _batch_norm_weight(g: Any, s: Any) -> Any:
 
 batch_norm_ = define(
     "batch_norm",
-    lambda x, weight, bias, _, __, mean, var, training, eps, stats: _batch_norm(x, weight, bias, mean, var, eps),
+    lambda x, _, __, weight, bias, mean, var, training, eps, stats: _batch_norm(x, weight, bias, mean, var, eps),
     input=_batch_norm_back,
     weight=_batch_norm_weight,
     bias=lambda g, s: g.sum(_others(s.shapes["input"])),
@@ -183,8 +183,8 @@ def batch_norm(
         if running_mean is not None and running_var is not None:
             for running, found in ((running_mean, mean), (running_var, var * (count / (count - 1)))):
                 running.array[...] = running.array * (1 - momentum) + found * momentum  # torch counts no version here
-        operands = (input, weight, bias, running_mean, running_var)
+        operands = (input, running_mean, running_var, weight, bias)
         return batch_norm_(*operands, mean=mean, var=var, training=True, eps=eps, stats=_statistics(x, axes, eps))
     mean, var = running_mean.array.copy(), running_var.array.copy()
-    operands = (input, weight, bias, running_mean, running_var)
+    operands = (input, running_mean, running_var, weight, bias)
     return batch_norm_(*operands, mean=mean, var=var, training=False, eps=eps, stats=None)

@@ -50,7 +50,7 @@ put: Operation = define(
 
 add_at: Operation = define("index_put", added, self=lambda g, s: g, values=lambda g, s: index_(g, indices=s.index))
 index_: Operation = define(
-    "index", lambda x, indices: x[indices], self=lambda g, s: spread_at(g, s.shapes["self"], s.indices)
+    "index", lambda x, _, indices: x[indices], self=lambda g, s: spread_at(g, s.shapes["self"], s.indices)
 )
 index_put: Operation = define(
     "index_put",

@@ -2,7 +2,7 @@
 
     exp = define("exp", np.exp, self=lambda g, s: g * s.result)
 
-`g` is the gradient of the result, `s` what was saved: tensors by the names that saves.py gives them (a formula can't
+`g` is the gradient of the result, `s` what was saved: tensors by the names that operations.py gives them (a formula can't
 see what its row doesn't save), the operation's parameters, `s.shapes`, and `columns`, the matrices among its inputs that
 lie column by column.
 
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from retainlint.autograd.errors import OverlapError, PartialOverlapError
-from retainlint.autograd.saves import rows
+from retainlint.autograd.operations import rows
 from retainlint.numeric import dtypes
 from retainlint.numeric.dtypes import Array, dtype
 from retainlint.numeric.lacking import LackingUse
@@ -43,7 +43,7 @@ REPEATABLE = ("fill_", "zero_", "masked_fill", "index_put")
 
 
 DEFINED: set[str] = set()
-"""The rows of saves.py that have numbers."""
+"""The rows of operations.py that have numbers."""
 
 
 @dataclass(eq=False)
@@ -226,7 +226,7 @@ def define(
     changes: str = "",
     **vjps: Formula,
 ) -> Operation:
-    """The operation that saves what the row `name` of saves.py says.
+    """The operation that saves what the row `name` of operations.py says.
 
     It becomes the tensors' `methods`, and its in-place form their `changes` (names, with blanks between).
     """

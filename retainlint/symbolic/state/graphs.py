@@ -7,7 +7,7 @@ from functools import cache
 from typing import TypeAlias
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
-from retainlint.autograd.saves import RESULT, UNCHECKED, Slot, rows
+from retainlint.autograd.operations import RESULT, UNCHECKED, Slot, rows
 from retainlint.incident import Moment
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.state.effort import Effort
@@ -311,9 +311,16 @@ Serving: TypeAlias = "tuple[tuple[int, ...] | None, ...] | None"
 def _filled(operation: str, needs: tuple[bool, ...]) -> tuple[tuple[Slot, ...], Serving]:
     """The slots that are filled where such operands need a gradient, and what they serve."""
     row = rows()[operation]
-    many = bool(row.inputs) and row.inputs[-1].endswith("*")
-    there = 0 if many else len(needs)
-    filled = tuple(slot for slot in row.saved(needs) if slot.source < there)
+    last = len(row.inputs) - 1
+    many = last >= 0 and row.inputs[last].endswith("*")
+    filled = tuple(
+        each
+        for slot in row.saved(needs)
+        for each in (
+            [replace(slot, source=at) for at in range(last, len(needs))] if many and slot.source == last else [slot]
+        )
+        if each.source < len(needs)
+    )
     if any(slot.computed for slot in filled):
         return filled, None
     at = {number: place for place, number in enumerate(n for n, needed in enumerate(needs) if needed)}

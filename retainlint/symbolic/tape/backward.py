@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from retainlint.autograd import engine
 from retainlint.autograd.graph import Edge, Node, SavedTensor
-from retainlint.autograd.saves import rows
+from retainlint.autograd.operations import rows
 from retainlint.incident import BackwardPass, Moment
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.state import events, gradient_events

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 
 from retainlint.autograd.graph import Edge, Node
-from retainlint.autograd.saves import rows
+from retainlint.autograd.operations import rows
 from retainlint.startup.records import record
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION, Birth, Graphs, whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
+from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, reflection
 from retainlint.symbolic.models.torch import backward_calls, modules, names, operations, submodules
@@ -54,6 +55,7 @@ _NO_GRAPH = ("torch.cuda", "torch.backends", "torch.manual_seed", "torch.device"
              "torch.save", "torch.set_", "torch.get_", "torch.version", "torch.random", "torch.onnx", "torch.profiler",
              "torch.multiprocessing", "torch.utils.tensorboard", "torch.are_", "torch.is_", "torch.mps")  # fmt: skip
 _DROPOUTS = {"dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"}
+_JOINING = ("stack", "cat", "concat", "concatenate", "hstack", "vstack", "dstack", "row_stack", "column_stack")
 _MODES = {"torch.no_grad": False, "torch.inference_mode": False, "torch.enable_grad": True}
 
 
@@ -116,17 +118,21 @@ def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Spa
         mask = objects.fresh(state, span, plain=True)
         return [(state, Tuple((operate(machine, state, name, args.pos[:1], span, spans=args.spans), mask)))]
     if path.endswith("functional.dropout") or name in _DROPOUTS:
-        return [(state, _dropout(machine, state, args, span))]
+        return [(state, _dropout(machine, state, args, span, FALSE if "alpha" in name else TRUE))]
+    if path == "torch.nn.functional.unfold":
+        return [
+            (state, operate(machine, state, "im2col", args.pos[:1] or (args.get(0, "input"),), span, spans=args.spans))
+        ]
     if name == "einsum":
         return [(state, _einsum(machine, state, args, span))]
-    if name in ("stack", "cat", "concat", "hstack", "vstack"):
-        return [(state, _joined(machine, state, names.OPERATIONS[name], args, span))]
+    if name in _JOINING:
+        return [(state, _joined(machine, state, by_name()[name], args, span))]
     if name == "sum" and len(args.pos) == 1 and isinstance(state.get(args.pos[0]), ListObj):
         return None
-    if name in names.OPERATIONS:
+    if name in by_name():
         return operations.operation(machine, state, name, args, span)
-    if name.endswith("_") and name[:-1] in names.OPERATIONS and args.pos:
-        operations.change(machine, state, args.pos[0], names.OPERATIONS[name[:-1]], args.pos[1:], span)
+    if name.endswith("_") and name[:-1] in by_name() and args.pos:
+        operations.changed_by(machine, state, name, args, span)
         return [(state, args.pos[0])]
     return None
 
@@ -224,8 +230,9 @@ def _variable(machine: Machine, state: State, args: Args, span: Span) -> Value:
     return parameter(machine, state, Args((data, wanted)), span)
 
 
-def _dropout(machine: Machine, state: State, args: Args, span: Span) -> Value:
-    rate, training = args.get(1, "p", Const(0.5)), args.get(2, "training", TRUE)
+def _dropout(machine: Machine, state: State, args: Args, span: Span, usual: Value = TRUE) -> Value:
+    """`usual` is whether it drops anything if it isn't told."""
+    rate, training = args.get(1, "p", Const(0.5)), args.get(2, "training", usual)
     if rate in (Const(0), Const(0.0)) or training == FALSE:
         return args.get(0, "input")
     if args.get(3, "inplace") == TRUE and isinstance(state.get(args.get(0, "input")), TensorObj):

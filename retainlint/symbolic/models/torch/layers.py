@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from retainlint.autograd.operations import rows
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import modules, parametrizations
@@ -129,16 +130,16 @@ ConvTranspose1d=convolution weight bias
 ConvTranspose2d=convolution weight bias
 ConvTranspose3d=convolution weight bias
 Embedding=embedding weight
-EmbeddingBag=embedding weight
+EmbeddingBag=embedding_bag weight
 LayerNorm=layer_norm weight bias
-RMSNorm=layer_norm weight
+RMSNorm=rms_norm weight
 GroupNorm=group_norm weight bias
 BatchNorm1d=batch_norm weight bias
 BatchNorm2d=batch_norm weight bias
 BatchNorm3d=batch_norm weight bias
 SyncBatchNorm=batch_norm weight bias
-InstanceNorm1d=batch_norm
-InstanceNorm2d=batch_norm
+InstanceNorm1d=instance_norm
+InstanceNorm2d=instance_norm
 PReLU=prelu weight
 RNN=rnn weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
 LSTM=lstm weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
@@ -147,30 +148,30 @@ RNNCell=rnn weight_ih weight_hh bias_ih bias_hh
 LSTMCell=lstm weight_ih weight_hh bias_ih bias_hh
 GRUCell=gru weight_ih weight_hh bias_ih bias_hh
 ReLU=relu
-ReLU6=hardtanh
+ReLU6=relu6
 LeakyReLU=leaky_relu
 ELU=elu
 SELU=selu
-CELU=elu
+CELU=celu
 GELU=gelu
 SiLU=silu
-Mish=silu
+Mish=mish
 Softplus=softplus
 Sigmoid=sigmoid
 LogSigmoid=log_sigmoid
 Tanh=tanh
 Hardtanh=hardtanh
-Hardsigmoid=hardtanh
-Hardswish=silu
+Hardsigmoid=hardsigmoid
+Hardswish=hardswish
 Softmax=softmax
 Softmax2d=softmax
-Softmin=softmax
+Softmin=softmin
 LogSoftmax=log_softmax
 Flatten=view
 Unflatten=view
-MaxPool1d=max_pool
+MaxPool1d=max_pool1d
 MaxPool2d=max_pool
-AdaptiveMaxPool2d=max_pool
+AdaptiveMaxPool2d=adaptive_max_pool2d
 AvgPool1d=avg_pool
 AvgPool2d=avg_pool
 AdaptiveAvgPool1d=adaptive_pool
@@ -201,55 +202,55 @@ CrossEntropyLoss=cross_entropy
 BCELoss=bce_loss
 BCEWithLogitsLoss=bce_logits_loss
 KLDivLoss=kl_div
-CosineSimilarity=norm
-TripletMarginLoss=norm
-MarginRankingLoss=clamp
-CosineEmbeddingLoss=norm
-CTCLoss=nll_loss
-MultiLabelSoftMarginLoss=mse_loss
-GaussianNLLLoss=l1_loss
-PoissonNLLLoss=l1_loss
-HingeEmbeddingLoss=where
-MultiLabelMarginLoss=l1_loss
-MultiMarginLoss=nll_loss
-SoftMarginLoss=mse_loss
+CosineSimilarity=cosine_similarity
+TripletMarginLoss=triplet_margin_loss
+MarginRankingLoss=margin_ranking_loss
+CosineEmbeddingLoss=cosine_embedding_loss
+CTCLoss=ctc_loss
+MultiLabelSoftMarginLoss=multilabel_soft_margin_loss
+GaussianNLLLoss=gaussian_nll_loss
+PoissonNLLLoss=poisson_nll_loss
+HingeEmbeddingLoss=hinge_embedding_loss
+MultiLabelMarginLoss=multilabel_margin_loss
+MultiMarginLoss=multi_margin_loss
+SoftMarginLoss=soft_margin_loss
 NLLLoss2d=nll_loss
-PairwiseDistance=norm
-TripletMarginWithDistanceLoss=l1_loss
-GLU=silu
-Hardshrink=silu
-Softshrink=silu
-Softsign=abs
-Tanhshrink=where
-Threshold=relu
-RReLU=leaky_relu
-CircularPad1d=copy_slices
-CircularPad2d=copy_slices
-CircularPad3d=copy_slices
+PairwiseDistance=pairwise_distance
+TripletMarginWithDistanceLoss=triplet_margin_with_distance_loss
+GLU=glu
+Hardshrink=hardshrink
+Softshrink=softshrink
+Softsign=softsign
+Tanhshrink=tanhshrink
+Threshold=threshold
+RReLU=rrelu
+CircularPad1d=pad_circular
+CircularPad2d=pad_circular
+CircularPad3d=pad_circular
 ConstantPad1d=pad
 ConstantPad3d=pad
 ZeroPad1d=pad
 ZeroPad3d=pad
-ChannelShuffle=flip
-PixelUnshuffle=flip
-Fold=flip
-Unfold=flip
-AdaptiveAvgPool3d=adaptive_pool
-AdaptiveMaxPool1d=max_pool
-AdaptiveMaxPool3d=max_pool
-AvgPool3d=avg_pool
-MaxPool3d=max_pool
-FractionalMaxPool2d=max_pool
-FractionalMaxPool3d=max_pool
-MaxUnpool1d=index_select
-MaxUnpool2d=index_select
-MaxUnpool3d=index_select
-LPPool1d=norm
-LPPool2d=norm
-LPPool3d=norm
-LocalResponseNorm=abs
+ChannelShuffle=channel_shuffle
+PixelUnshuffle=pixel_unshuffle
+Fold=fold
+Unfold=im2col
+AdaptiveAvgPool3d=adaptive_avg_pool3d
+AdaptiveMaxPool1d=adaptive_max_pool1d
+AdaptiveMaxPool3d=adaptive_max_pool3d
+AvgPool3d=avg_pool3d
+MaxPool3d=max_pool3d
+FractionalMaxPool2d=fractional_max_pool2d
+FractionalMaxPool3d=fractional_max_pool3d
+MaxUnpool1d=max_unpool1d
+MaxUnpool2d=max_unpool2d
+MaxUnpool3d=max_unpool3d
+LPPool1d=lp_pool1d
+LPPool2d=lp_pool2d
+LPPool3d=lp_pool3d
+LocalResponseNorm=local_response_norm
 FeatureAlphaDropout=dropout
-InstanceNorm3d=batch_norm
+InstanceNorm3d=instance_norm
 LazyLinear=linear weight bias
 LazyConv1d=convolution weight bias
 LazyConv2d=convolution weight bias
@@ -260,9 +261,9 @@ LazyConvTranspose3d=convolution weight bias
 LazyBatchNorm1d=batch_norm weight bias
 LazyBatchNorm2d=batch_norm weight bias
 LazyBatchNorm3d=batch_norm weight bias
-LazyInstanceNorm1d=batch_norm
-LazyInstanceNorm2d=batch_norm
-LazyInstanceNorm3d=batch_norm
+LazyInstanceNorm1d=instance_norm
+LazyInstanceNorm2d=instance_norm
+LazyInstanceNorm3d=instance_norm
 """
 
 
@@ -393,15 +394,12 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
     size = layer.attrs.get("_0", NONE)
     if row == "adaptive_pool" and size in (Const(1), Tuple((Const(1), Const(1)))):
         row = "adaptive_pool_1"
-    made = (modules.weight(machine, state, ref, name, span) for name in known.parameters)
-    weights = tuple(value for value in made if value != NONE)
+    weights = {name: modules.weight(machine, state, ref, name, span) for name in known.parameters}
     inputs = _inputs(args)
     if not weights and args.pos and _in_place(layer):
         return [(state, _changed(machine, state, row, args, span))]
-    if row == "embedding":
-        return [(state, operate(machine, state, row, weights[:1], span))]
     count = 3 if layer.kind in _OF_THREE else 2 if not weights or row == "bilinear" else 1
-    operands = (*inputs[:count], *weights)
+    operands = (*inputs[:count], *(weights.get(name, NONE) for name in rows()[row].inputs[count:]))
     return [(state, _result(machine, state, layer, row, operands, span, args.spans[:count]))]
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from retainlint import ir
 from retainlint.autograd.graph import Edge
+from retainlint.autograd.operations import Row, by_name, rows
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import sequences
 from retainlint.symbolic.models.torch import submodules
-from retainlint.symbolic.models.torch.names import LISTS, ONE, OPERATIONS, REDUCTIONS, RESULTS, SEVERAL, TWO
+from retainlint.symbolic.models.torch.names import OVERWRITES
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
@@ -43,33 +44,8 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-VIEWS = frozenset(
-    "view reshape t transpose permute expand squeeze unsqueeze flatten select slice narrow unbind split alias".split()
-)
-"""Rows whose result shares its input's memory."""
-
-
 _IN_PLACE = {"leaky_relu": "relu", "elu": "relu"}
 """Rows that save their result instead of their input when they work in place."""
-
-
-_POSITIVE = frozenset(
-    "norm abs square exp sigmoid softmax relu sqrt var std mse_loss l1_loss smooth_l1_loss huber_loss".split()
-)
-
-_SAME_SHAPE = frozenset(
-    """add sub rsub neg mul div pow pow_tensor rpow reciprocal floor ceil round trunc sign remainder fmod lerp lerp_tensor
-    addcmul addcdiv maximum minimum atan2 clone to alias exp expm1 log log2 log10 log1p sqrt rsqrt square sin cos tan
-    abs relu leaky_relu elu selu gelu silu softplus sigmoid log_sigmoid tanh hardtanh erf softmax log_softmax clamp
-    dropout where masked_fill sinh cosh asin acos atan t""".split()
-)
-
-_SHAPED_AS_FIRST = frozenset(
-    """linear convolution layer_norm batch_norm group_norm native_dropout avg_pool max_pool adaptive_pool adaptive_pool_1
-    prelu""".split()
-)
-
-_KEEP_SIGN = VIEWS | {"sum", "mean", "max", "min", "max_dim", "clone", "index", "to"}
 
 
 _SIGNS = {
@@ -87,9 +63,6 @@ _ODD = (External, Method, Closure, Bound, Tuple)
 
 _MAY_BE_TENSORS = (TensorObj, UnknownObj)
 
-SUMS = frozenset(("add", "sub", "lerp", "cat"))
-"""Operations whose result keeps the graphs of all that went in, and nothing is made of them but a total."""
-
 
 def operate(
     machine: Machine,
@@ -105,7 +78,8 @@ def operate(
     """A new tensor: the result of a row of the saves table on some operands."""
     first = state.get(operands[0]) if operands else None
     row, ndim = _shaped(state, row, operands)
-    view = row in VIEWS and isinstance(first, TensorObj)
+    result = rows()[row].result
+    view = "view" in result and isinstance(first, TensorObj)
     storage = first.storage if view and isinstance(first, TensorObj) else ticket()
     assert isinstance(storage, int)
     edge = machine.graphs.build(
@@ -127,10 +101,12 @@ def operate(
         odd = any(isinstance(value, _ODD) for value in operands) or NONE in operands[:1]
         if odd or any(isinstance(obj, UnknownObj) and not obj.plain for obj in held):
             return objects.fresh(state, span, plain=not (odd and state.grad))
-    keeps = row in _KEEP_SIGN and isinstance(first, TensorObj) and first.positive
+    positive = "positive" in result
+    if isinstance(first, TensorObj) and first.positive:
+        positive = positive or view or "signed" in result
     unsure = edge is None and any(_is_unsure(state, value) for value in operands)
-    made = state.new(TensorObj(edge, storage, base, cut, positive=keeps or row in _POSITIVE, ndim=ndim, unsure=unsure))
-    if edge is not None and row in SUMS:
+    made = state.new(TensorObj(edge, storage, base, cut, positive=positive, ndim=ndim, unsure=unsure))
+    if edge is not None and "total" in result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
 
@@ -146,7 +122,8 @@ def _is_unsure(state: State, value: Value) -> bool:
 def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int | None]:
     """The row that a product really is, and how many dimensions a result has, as far as both are known."""
     known: list[int] = []
-    for value in operands[:1] if row in _SHAPED_AS_FIRST else operands:
+    result = rows()[row].result
+    for value in operands[:1] if "first" in result else operands:
         held = state.get(value)
         if isinstance(held, TensorObj) and held.ndim is not None:
             known.append(held.ndim)
@@ -158,9 +135,9 @@ def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int
         return {(2, 1): ("mv", 1), (1, 1): ("dot", 0), (2, 2): ("mm", 2), (3, 3): ("bmm", 3)}.get(
             (known[0], known[1]), (row, None)
         )
-    if row in ("dot", "trace"):
+    if "scalar" in result:
         return row, 0
-    return row, max(known) if row in _SAME_SHAPE | _SHAPED_AS_FIRST and known else None
+    return row, max(known) if known and ("same" in result or "first" in result) else None
 
 
 def row_of(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
@@ -253,7 +230,7 @@ def _numeric(
     if edge is None:
         return objects.fresh(state, span, plain=True)
     made = state.new(UnknownObj(span, edge, "tensor" if machine.graphs.exists(edge) < 2 else ""))
-    if row in SUMS:
+    if "total" in rows()[row].result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
 
@@ -340,7 +317,7 @@ def change(
         )  # fmt: skip
         state.set(tensor, replace(held, edge=edge, cut=None))
         _renew_views(machine, state, tensor, span)
-        if row in SUMS:
+        if "total" in rows()[row].result:
             machine.events.emit(events.Added(state, tensor, span, spans))
     bump(state, held.storage, span, text=text)
 
@@ -411,74 +388,95 @@ def leaf_modified(
     machine.events.emit(events.LeafModified(state, name, birth.moment, span, view, taken))
 
 
-def operands(state: State, args: Args) -> tuple[tuple[Value, ...], tuple[Span | None, ...]]:
-    """The tensors that go into an operation, with where each stands; a list of tensors is spread."""
+def operands(state: State, row: Row, args: Args) -> tuple[tuple[Value, ...], tuple[Span | None, ...]]:
+    """The arguments of a call that are a row's inputs, with where each stands; a list of tensors is spread."""
     values: list[Value] = []
     spans: list[Span | None] = []
-    pairs = list(zip(args.pos, args.spans + (None,) * len(args.pos), strict=False))
-    for value, span in [*pairs, *((value, None) for _, value in args.named)]:
-        held = state.get(value)
-        if isinstance(value, Tuple):
-            found: tuple[Value, ...] = value.items
-        elif isinstance(held, ListObj):
-            found = held.items
-        else:
-            found = (value,)
-        values += found
-        spans += [span] * len(found)
+    for place, name in zip(row.places, row.inputs, strict=True):
+        span = args.spans[place] if place < len(args.spans) else None
+        if name.endswith("*"):
+            several = args.pos[place:] or (args.get(-1, name[:-1]),)
+            for value in several:
+                held = state.get(value)
+                parts = (
+                    value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else (value,)
+                )
+                values += parts
+                spans += [span] * len(parts)
+            break
+        values.append(args.get(place, name, args.get(-1, "input") if place == 0 else NONE))
+        spans.append(span)
+    while len(values) > 1 and values[-1] == NONE:
+        values.pop()
     return tuple(values), tuple(spans)
 
 
-_NORMS = {"layer_norm": (0, 2, 3), "batch_norm": (0, 3, 4), "group_norm": (0, 2, 3)}
-"""Where the input, the weight and the bias stand among the arguments."""
+_OF_TENSORS = {
+    "max": ("maximum", ("other",)), "min": ("minimum", ("other",)), "pow": ("pow_tensor", ("exponent",)),
+    "clamp": ("clamp_tensor", ("min", "max")), "lerp": ("lerp_tensor", ("weight",)),
+    "repeat_interleave": ("repeat_interleave_tensor", ("repeats",)),
+}  # fmt: skip
+"""Rows that are others where one of the arguments with these names, which follow the first or end its list, is a tensor."""
+
+_MODES = {
+    ("pad", "reflect"): "pad_reflect", ("pad", "replicate"): "pad_reflect", ("pad", "circular"): "pad_circular",
+    ("interpolate", "area"): "interpolate_area", ("kl_div", True): "kl_div_log", ("norm", "nuc"): "nuclear_norm",
+}  # fmt: skip
+"""Rows that are others in a mode."""
+
+_MODE_OF = {"pad": (2, "mode"), "interpolate": (3, "mode"), "kl_div": (5, "log_target"), "norm": (1, "p")}
+"""Which argument says the mode."""
+
+
+def _row(state: State, name: str, args: Args) -> Row:
+    """The row that a call of this name is, as far as its arguments say."""
+    row = by_name()[name]
+    if row in _OF_TENSORS:
+        other, named = _OF_TENSORS[row]
+        first = 2 if row == "lerp" else 1
+        if any(_is_tensor(state, args.get(first + at, each)) for at, each in enumerate(named)):
+            return rows()[other]
+    if row in _MODE_OF and isinstance(mode := args.get(*_MODE_OF[row]), Const):
+        row = _MODES.get((row, mode.value), row)
+    if row == "adaptive_pool" and args.get(1, "output_size") in (Const(1), Tuple((Const(1), Const(1)))):
+        row = "adaptive_pool_1"
+    if "indexed" in rows()[row].result and "reduced" in rows()[row].result and args.has(1, "dim"):
+        row = "max_dim"
+    return rows()[row]
 
 
 def operation(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
-    """A function or method named in OPERATIONS; `args` begin with the tensor itself."""
-    values, spans = operands(state, args)
-    row = OPERATIONS[name]
-    if name == "where":
-        values, spans = values[1:], spans[1:]
-    elif row in _NORMS:
-        values = tuple(args.get(at, key) for at, key in zip(_NORMS[row], ("input", "weight", "bias"), strict=True))
-        spans = args.spans[:1]
-    elif name in ONE or name in ("gather", "masked_fill"):
-        values, spans = values[:1], spans[:1]
-    elif row in ("scatter", "scatter_add", "index_put"):
-        values, spans = (values[0], values[-1]), (spans[0], spans[-1])
-    elif name in TWO:
-        values, spans = values[:2], spans[:2]
+    """A function or method of the table; `args` begin with the tensor itself."""
+    row = _row(state, name, args)
+    values, spans = operands(state, row, args)
     if dict(args.named).get("inplace") == TRUE and values and isinstance(state.get(values[0]), TensorObj):
-        change(machine, state, values[0], row, (), span, spans=spans)
+        change(machine, state, values[0], row.operation, (), span, spans=spans)
         return [(state, values[0])]
-    if row == "adaptive_pool" and args.get(1, "output_size") in (Const(1), Tuple((Const(1), Const(1)))):
-        row = "adaptive_pool_1"
-    if name == "lerp" and len(values) > 2 and state.get(values[2]) is not None:
-        row = "lerp_tensor"
-    if name == "pad" and args.get(2, "mode") in (Const("reflect"), Const("replicate")):
-        row = "pad_reflect"
-    if name == "pow":
-        return [(state, _power(machine, state, values, span, spans))]
-    if name in ("cross_entropy",):
+    if name == "cross_entropy":
         values = (operate(machine, state, "log_softmax", values[:1], span, spans=spans), *values[1:])
-    if name in ("max", "min") and len(args.pos) > 1 and _is_tensor(state, args.pos[1]):
-        row, values = f"{name}imum", args.pos[:2]
-    elif name in SEVERAL and (args.has(1, "dim") or name not in ("max", "min", "median")):
-        row = row if row not in ("max", "min", "median") else "max_dim"
-        result = operate(machine, state, row, values[:1], span, spans=spans)
+    if ("indexed" in row.result and "reduced" not in row.result) or row.operation == "max_dim":
+        result = operate(machine, state, row.operation, values[:1], span, spans=spans)
         indices = objects.fresh(state, span, hint=CUT, plain=True)
         return [(state, Tuple((result, indices), ("values", "indices")))]
-    if name in LISTS:
+    if "list" in row.result:
         return [(state, _pieces(machine, state, name, row, values, args, span, spans))]
     if all(not isinstance(state.get(value), TensorObj) for value in values):
-        return [(state, uncertain(machine, state, row, values, span, spans))]
-    result = operate(machine, state, row, values, span, spans=spans)
+        return [(state, uncertain(machine, state, row.operation, values, span, spans))]
+    result = operate(machine, state, row.operation, values, span, spans=spans)
     held = state.get(result)
-    if name in RESULTS:
-        return [(state, _results(state, result, *RESULTS[name]))]
-    if isinstance(held, TensorObj) and _reduces(name, args):
+    if row.fields:
+        return [(state, _results(state, result, row.fields))]
+    if isinstance(held, TensorObj) and _reduces(row, name, args):
         state.set(result, replace(held, ndim=0))
     return [(state, result)]
+
+
+def changed_by(machine: Machine, state: State, name: str, args: Args, span: Span) -> None:
+    """`tensor.name_(...)`: the in-place form of an operation, or what overwrites the tensor."""
+    row = None if name in OVERWRITES or name[:-1] not in by_name() else _row(state, name[:-1], args)
+    values, spans = (args.pos[:2], args.spans[:2]) if row is None else operands(state, row, args)
+    operation = row.operation if row is not None else None
+    change(machine, state, args.pos[0], operation, values[1:], span, spans=spans)
 
 
 def _is_tensor(state: State, value: Value) -> bool:
@@ -488,20 +486,23 @@ def _is_tensor(state: State, value: Value) -> bool:
     )
 
 
-def _results(state: State, result: Ref, count: int, fields: tuple[str, ...]) -> Value:
-    """Several tensors of one node."""
+def _results(state: State, result: Ref, fields: tuple[str, ...]) -> Value:
+    """Several tensors of one node; those that it saves beside the first one change when that does."""
     held = state.get(result)
     if not isinstance(held, TensorObj):
         return result
     node = held.edge.node if held.edge is not None else None
-    edges = (Edge(node, at) if node is not None else None for at in range(1, count))
-    more = (state.new(replace(held, edge=edge, storage=ticket(), ndim=None)) for edge in edges)
-    return Tuple((result, *more), fields)
+    made = [result]
+    for at, name in enumerate(fields[1:], 1):
+        edge = Edge(node, at) if node is not None else None
+        storage = held.storage if name.endswith("=") else ticket()
+        made.append(state.new(replace(held, edge=edge, storage=storage, ndim=None)))
+    return Tuple(tuple(made), tuple(name.rstrip("=") for name in fields))
 
 
-def _reduces(name: str, args: Args) -> bool:
+def _reduces(row: Row, name: str, args: Args) -> bool:
     """Whether an operation surely gives a scalar."""
-    if name in REDUCTIONS:
+    if "reduced" in row.result:
         return len(args.pos) == 1 and not {"dim", "axis"} & set(dict(args.named))
     return name.endswith(("_loss", "entropy")) and not args.has(-1, "reduction")
 
@@ -516,24 +517,19 @@ def uncertain(
     return state.new(UnknownObj(span, edge, "tensor" if machine.graphs.exists(edge) < GUESS else ""))
 
 
-def _power(
-    machine: Machine, state: State, values: tuple[Value, ...], span: Span, spans: tuple[Span | None, ...]
-) -> Value:
-    tensor = len(values) > 1 and isinstance(state.get(values[1]), TensorObj)
-    return operate(machine, state, "pow_tensor" if tensor else "pow", values[: 1 + tensor], span, spans=spans)
-
-
 def _pieces(
     machine: Machine,
     state: State,
     name: str,
-    row: str,
+    row: Row,
     values: tuple[Value, ...],
     args: Args,
     span: Span,
     spans: tuple[Span | None, ...],
 ) -> Value:
-    """`split`, `chunk`, `unbind`: views of one tensor; how many is known where a number says so."""
+    """`split`, `chunk`, `unbind`: views of one tensor; how many is known where a number says so. `meshgrid`: one of each."""
+    if row.inputs[0].endswith("*"):
+        return Tuple(tuple(operate(machine, state, row.operation, (value,), span, spans=spans[:1]) for value in values))
     count = args.get(1, "chunks") if name == "chunk" else NONE
     many = (
         count.value
@@ -541,5 +537,5 @@ def _pieces(
         else None
     )
     if many is None:
-        return state.new(ListObj((operate(machine, state, row, values[:1], span, spans=spans),), True))
-    return Tuple(tuple(operate(machine, state, row, values[:1], span, spans=spans) for _ in range(many)))
+        return state.new(ListObj((operate(machine, state, row.operation, values[:1], span, spans=spans),), True))
+    return Tuple(tuple(operate(machine, state, row.operation, values[:1], span, spans=spans) for _ in range(many)))

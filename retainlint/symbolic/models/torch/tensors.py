@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from retainlint import ir
+from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import backward_calls, hooks, operations
-from retainlint.symbolic.models.torch.names import CUTS, KEEPS, NUMBERS, OPERATIONS, OVERWRITES, in_place, is_foreign
-from retainlint.symbolic.models.torch.operations import operands, operate, operation, uncertain
+from retainlint.symbolic.models.torch.names import CUTS, KEEPS, NUMBERS, in_place, is_foreign
+from retainlint.symbolic.models.torch.operations import operate, operation, uncertain
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import events, gradient_events, known_libraries
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION
@@ -52,7 +53,10 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         if name == "detach":
             machine.events.emit(events.Detached(state, obj, span))
         return [(state, detach(state, obj, held, span, in_place=name.endswith("_")))]
-    if name in OPERATIONS:
+    if name in by_name():
+        if name == "where" and len(everything.pos) > 1:  # the condition stands second
+            first, condition, *rest = everything.pos
+            everything = replace(everything, pos=(condition, first, *rest), spans=())
         return operation(machine, state, name, everything, span)
     if name == "requires_grad_":
         require_grad(machine, state, obj, args.get(0, "requires_grad", TRUE), span)
@@ -80,11 +84,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name in CUTS:
         return [(state, state.new(TensorObj(None, ticket(), cut=(name, span))))]
     if in_place(name):
-        values, spans = operands(state, args)
-        row = None if name in OVERWRITES else OPERATIONS.get(name[:-1])
-        operations.change(
-            machine, state, obj, row, values if row else values[:1], span, spans=(_receiver(span), *spans)
-        )
+        operations.changed_by(machine, state, name, everything, span)
         return [(state, obj)]
     return [(state, objects.called(machine, state, Method(obj, name), args, span))]
 
@@ -149,6 +149,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             return state.new(UnknownObj(span, plain=True)) if unseen else NONE
         case "T" | "mT" | "H":
             return operate(machine, state, "t", (obj,), span, spans=(_receiver(span),))
+        case "real" | "imag":
+            return operate(machine, state, "alias", (obj,), span, spans=(_receiver(span),))
         case "requires_grad":
             known = held.edge is None or machine.graphs.exists(held.edge) == PROVEN
             return Const(held.edge is not None) if known else Term(name, (obj,))
@@ -200,7 +202,7 @@ def unknown_method(
         return [(state, obj)]
     if name in _NO_TENSOR and held.hint != "tensor":
         return None
-    if name in OPERATIONS and (held.edge is not None or held.hint == "tensor" or name in _CLOSING):
+    if name in by_name() and (held.edge is not None or held.hint == "tensor" or name in _CLOSING):
         return operation(machine, state, name, args.behind(obj, _receiver(span)), span)
     if name == "detach_":
         objects.cut(state, obj)
@@ -217,7 +219,7 @@ def _of_plain(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: 
     if in_place(name):
         state.set(obj, replace(held, plain=False))
         return [(state, obj)]
-    if name in OPERATIONS and name not in _NO_TENSOR:
+    if name in by_name() and name not in _NO_TENSOR:
         return operation(machine, state, name, args.behind(obj, _receiver(span)), span)
     return [(state, objects.fresh(state, span))]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from retainlint.autograd.graph import Edge
-from retainlint.autograd.saves import rows
+from retainlint.autograd.operations import by_name, rows
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import dict_views, options
 from retainlint.symbolic.models.torch import submodules
-from retainlint.symbolic.models.torch.names import FUNCTIONAL, OPERATIONS
+from retainlint.symbolic.models.torch.names import FUNCTIONAL
 from retainlint.symbolic.models.unknown import conventions, unseen_calls, weights
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.state import events, gradient_events, known_libraries, limits
@@ -137,7 +137,7 @@ def _asked(value: Value) -> frozenset[int]:
 
 def is_output(held: UnknownObj, name: str) -> bool:
     """Whether what an unseen call returned holds, rather than does, what is asked for under this name."""
-    if name in OPERATIONS or name in FUNCTIONAL:
+    if name in by_name() or name in FUNCTIONAL:
         return False
     is_part = held.edge is not None and held.edge.node.op == PROJECTION
     return is_part or conventions.OUTPUT.takes(name)
@@ -417,8 +417,8 @@ def _weights(
 
 def _computes(func: Value, args: Args) -> bool:
     """Whether a tensor that a call returns was surely computed, and is no leaf, nor a copy that can be walked again."""
-    if isinstance(func, Method) and func.name in OPERATIONS:
-        row = rows().get(OPERATIONS[func.name])
+    if isinstance(func, Method) and func.name in by_name():
+        row = rows().get(by_name()[func.name])
         return row is None or bool(row.saved([each == 0 for each in range(len(row.inputs))]))
     if dict(args.named).get("requires_grad", FALSE) != FALSE:
         return False  # it may make a leaf of what it is given

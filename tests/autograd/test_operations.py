@@ -1,4 +1,4 @@
-"""Every row of saves.py that the face has, judged by torch: walked twice, and after each in-place change."""
+"""Every row of operations.py that the face has, judged by torch: walked twice, and after each in-place change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autograd.operation_cases import CASES, VALUES, Case
 from numeric.differential import first_sentence
 from numeric.judges import Judge, core, torch_or_skip
 
-from retainlint.autograd.saves import rows
+from retainlint.autograd.operations import rows
 
 INNER = {
     "as_strided": "views of changed memory",
@@ -64,11 +64,10 @@ def test_core_refuses_what_torch_refuses(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.row}: {case.call}")
 def test_second_walk_raises_where_the_row_saves(case: Case) -> None:
     """Without torch: the face follows the table."""
-    everyone = (True,) * len(case.inputs)
-    node = _node_of(case)
-    second = outcome(core(), case, everyone, "")[1]
-    if node == rows()[case.row].node:  # what is made of several nodes is judged by torch above
-        assert ("second time" in second) == bool(rows()[case.row].saved(everyone))
+    row = rows()[case.row]
+    second = outcome(core(), case, (True,) * len(case.inputs), "")[1]
+    if _node_of(case) == row.node:  # what is made of several nodes is judged by torch above
+        assert ("second time" in second) == bool(row.saved((True,) * len(row.inputs)))
 
 
 def _node_of(case: Case) -> str:
