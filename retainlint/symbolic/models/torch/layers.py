@@ -8,7 +8,7 @@ from retainlint.autograd.operations import rows
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import modules, parametrizations
-from retainlint.symbolic.models.torch.operations import change, operate
+from retainlint.symbolic.models.torch.operations import change, operate, pooled
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -390,10 +390,7 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
     known = LAYERS.get(layer.kind)
     if known is None:
         return [(state, _unseen(machine, state, layer, args, span))]
-    row = known.row
-    size = layer.attrs.get("_0", NONE)
-    if row == "adaptive_pool" and size in (Const(1), Tuple((Const(1), Const(1)))):
-        row = "adaptive_pool_1"
+    row = pooled(known.row, layer.attrs.get("_0", NONE))
     weights = {name: modules.weight(machine, state, ref, name, span) for name in known.parameters}
     inputs = _inputs(args)
     if not weights and args.pos and _in_place(layer):

@@ -438,11 +438,16 @@ def _row(state: State, name: str, args: Args) -> Row:
             return rows()[other]
     if row in _MODE_OF and isinstance(mode := args.get(*_MODE_OF[row]), Const):
         row = _MODES.get((row, mode.value), row)
-    if row == "adaptive_pool" and args.get(1, "output_size") in (Const(1), Tuple((Const(1), Const(1)))):
-        row = "adaptive_pool_1"
+    row = pooled(row, args.get(1, "output_size"))
     if "indexed" in rows()[row].result and "reduced" in rows()[row].result and args.has(1, "dim"):
         row = "max_dim"
     return rows()[row]
+
+
+def pooled(row: str, size: Value) -> str:
+    """The row of a pooling to a size: to a single element it is a mean, which saves nothing."""
+    single = size == Const(1) or (isinstance(size, Tuple) and all(each == Const(1) for each in size.items))
+    return "adaptive_pool_1" if single and row in ("adaptive_pool", "adaptive_avg_pool3d") else row
 
 
 def operation(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
