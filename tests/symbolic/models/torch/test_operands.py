@@ -1,0 +1,60 @@
+"""Which arguments of a call are operands: by their places in torch's functions, by name, in both forms of a method."""
+
+from __future__ import annotations
+
+import pytest
+from machine import Machine
+
+HEAD = """import torch
+import torch.nn.functional as F
+x = torch.rand(3, 4)
+w = torch.rand(3, 4, requires_grad=True)
+i = torch.tensor([[0, 1], [1, 2], [0, 0]])
+m = x > 0.5
+"""
+
+RUNS = {
+    "only the second operand": "out = torch.clamp_min(x, w)",
+    "the source of an addition at indices": "out = x.index_add(0, torch.tensor([0, 1, 2]), w)",
+    "a value that fills": "out = x.masked_fill(m, w.sum())",
+    "by names": "out = torch.addcmul(input=x, tensor1=x, tensor2=w)",
+    "one of several": "out = torch.broadcast_tensors(x, w)[1]",
+    "without training": "out = F.alpha_dropout(w, 0.5)",
+}
+
+CHANGED = {
+    "an index": ("out = w.gather(1, i)", "i.add_(0)"),
+    "an index in brackets": ("out = w[i[:, 0]] + w[i[:, 1]]", ""),
+    "an index of an embedding": ("out = F.embedding(i, w)", "i.add_(1)"),
+    "a mask": ("out = w.masked_fill(m, 0.0)", "m.logical_not_()"),
+    "a condition of a method": ("out = w.where(m, x)", "m.logical_not_()"),
+    "the second result": ("u, out, v = torch.linalg.svd(w, full_matrices=False)", "v.detach().mul_(2)"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(RUNS))
+def test_a_graph_comes_from_any_operand(machine: Machine, name: str) -> None:
+    text = f"{HEAD}{RUNS[name]}\nout.sum().backward()\n"
+    exec(text, {}) if _torch() else None
+    assert machine(text).lines == []
+
+
+@pytest.mark.parametrize("name", sorted(CHANGED))
+def test_what_is_saved_may_not_change(machine: Machine, name: str) -> None:
+    made, change = CHANGED[name]
+    text = f"{HEAD}{made}\n{change}\nout.sum().backward()\n"
+    if _torch():
+        if change:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                exec(text, {})
+        else:
+            exec(text, {})
+    assert machine(text).lines == ([9] if change else [])
+
+
+def _torch() -> bool:
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        return False
+    return True
