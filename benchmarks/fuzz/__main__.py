@@ -62,18 +62,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begun, tally, known = time.monotonic(), Tally(), set[tuple[str, str]]()
     end = min(asked.start + asked.count, len(recipe.sources)) if asked.whole else asked.start + asked.count
     for outcome in watching.run(range(asked.start, end), make, bounds):
-        case = make(outcome.number)
-        tally.add(case.kind, outcome)
         failure = outcome.failure
+        tally.add(cases.WHOLE if asked.whole else recipe.kind(outcome.number), outcome)
         if failure is not None or outcome.seconds > SLOW:
+            case = make(outcome.number)
             said = f"{failure.kind}: {failure.mark}" if failure is not None else "slow"
             name = case.name if asked.whole else case.kind
             print(f"{outcome.number} {name} {said} ({outcome.seconds:.1f} s, {outcome.memory} MiB)", flush=True)
-        is_new = failure is not None and (failure.kind in watching.KINDS or (failure.kind, failure.mark) not in known)
-        if failure is not None and is_new and asked.out is not None:
-            known.add((failure.kind, failure.mark))
-            data = shrinking.shrunk(case, failure, bounds, asked.patience) if asked.patience else case.data
-            _keep(asked.out, case, failure, data)
+            is_new = failure and (failure.kind in watching.KINDS or (failure.kind, failure.mark) not in known)
+            if failure is not None and is_new and asked.out is not None:
+                known.add((failure.kind, failure.mark))
+                data = shrinking.shrunk(case, failure, bounds, asked.patience) if asked.patience else case.data
+                _keep(asked.out, case, failure, data)
         if sum(tally.texts.values()) % TOLD == 0:
             print(tally.lines()[-2], flush=True)
         if asked.seconds and time.monotonic() - begun > asked.seconds:

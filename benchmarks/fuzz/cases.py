@@ -51,10 +51,17 @@ class Recipe:
 
     def make(self, number: int) -> Case:
         """The text of that number; the same wherever the sources are the same."""
-        dice = random.Random(f"{self.seed}.{number}")
-        kind = dice.choices(self.kinds, [KINDS[kind][0] for kind in self.kinds])[0]
+        dice, kind = self._drawn(number)
         name, data = KINDS[kind][1](dice, self)
         return Case(number, kind, name, data)
+
+    def kind(self, number: int) -> str:
+        """Which kind of text has that number."""
+        return self._drawn(number)[1]
+
+    def _drawn(self, number: int) -> tuple[random.Random, str]:
+        dice = random.Random(f"{self.seed}.{number}")
+        return dice, dice.choices(self.kinds, [KINDS[kind][0] for kind in self.kinds])[0]
 
 
 def found(folders: Iterable[str], largest: float = LARGEST) -> tuple[str, ...]:

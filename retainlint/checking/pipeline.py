@@ -192,7 +192,7 @@ def _examine(
         return Found(source, [], complete=True)
     if hasty:
         raise Costly
-    from retainlint.lowering import LoweringError
+    from retainlint.lowering import LoweringError, words_of
 
     try:
         program = _program(source, index, thorough, data)
@@ -224,7 +224,8 @@ def _examine(
         tuple(beyond),
         tuple(explored.gaps),
         explored.conduct,
-        max(explored.steps, explored.effort),
+        max(explored.steps, explored.effort)
+        + (words_of(source) if once else 0),  # a word takes about as long as a step
         explored.unjudged,
     )
 

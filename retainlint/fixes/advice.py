@@ -16,8 +16,9 @@ from retainlint.text.source import Source, Span
 TRIES = 32
 """How many edits are tried for one help; each costs a check of the text."""
 
-STEPS = 100_000
-"""How many steps the checks of one text's edits may take together; beyond, its other helps are told untried."""
+STEPS = 120_000
+"""How many steps all checks of one text may take together, its own and those of its edits; beyond, its other helps are told
+untried."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Advisor:
         self, seen: Seen, look: Look, may_edit: Callable[[Source], bool], changed: Sequence[Source] = ()
     ) -> None:
         self._seen, self._look, self._may_edit, self._changed = seen, look, may_edit, tuple(changed)
-        self._left = STEPS
+        self._left = STEPS - seen.steps
         self._codes: dict[Source, EditableCode | None] = {}
         self._refused: set[Help] = set()
 
@@ -84,10 +85,8 @@ class Advisor:
             entry, changed = self._seen.source, {each.name: each for each in (*self._changed, *outcome)}
             entry = changed.pop(entry.name, entry)
             found = self._look(entry, tuple(changed.values()))
-            if found is None:
-                continue
-            self._left -= found.steps
-            if cures(fix, diagnostic, self._seen, found):
+            self._left -= max(found.steps, self._seen.steps) if found is not None else self._seen.steps
+            if found is not None and cures(fix, diagnostic, self._seen, found):
                 return Trial(fix, found, tuple(changed.values()))
         if known:
             self._refused.add(help)

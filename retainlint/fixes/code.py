@@ -36,7 +36,7 @@ class Body:
 
 
 class EditableCode:
-    """One text, parsed. Raises Uneditable for one that this Python can't parse, or that libcst doesn't give back."""
+    """One text, parsed. Raises Uneditable for one that this Python can't parse."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.text = source, source.text
@@ -46,8 +46,8 @@ class EditableCode:
                 self.tree = ast.parse(source.text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise Uneditable("not a text that this Python can parse") from error
-        if not _comes_back(source.text):
-            raise Uneditable("not a text that comes back to the byte")
+        self._below: dict[ast.AST, list[ast.AST]] = {}
+        self._spelt: dict[ast.expr, str] = {}
 
     # -- places ---------------------------------------------------------------------------------------------------
 
@@ -71,7 +71,13 @@ class EditableCode:
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+        return {child: node for node in self.below(self.tree) for child in ast.iter_child_nodes(node)}
+
+    def below(self, node: ast.AST) -> list[ast.AST]:
+        """A node and all that it holds, from outside inwards."""
+        if node not in self._below:
+            self._below[node] = [*ast.walk(node)]
+        return self._below[node]
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
         """What holds a node, the nearest first."""
@@ -85,14 +91,17 @@ class EditableCode:
         """The largest expression that stands exactly at a span, or in the same brackets; None at one of another text."""
         if span.source is not self.source:
             return None
-        start, end = self._bare(span.start, span.end)
-        found = [
-            node
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.expr) and not self._in_string(node)
-            if self.start(node) == start and self.end(node) == end
-        ]
-        return found[0] if found else None
+        found = self._expressions.get(self._bare(span.start, span.end), ())
+        return next((node for node in found if not self._in_string(node)), None)
+
+    @cached_property
+    def _expressions(self) -> dict[tuple[int, int], list[ast.expr]]:
+        """By where they start and end, the outer ones first."""
+        found: dict[tuple[int, int], list[ast.expr]] = {}
+        for node in self.below(self.tree):
+            if isinstance(node, ast.expr):
+                found.setdefault((self.start(node), self.end(node)), []).append(node)
+        return found
 
     def _bare(self, start: int, end: int) -> tuple[int, int]:
         """A span without brackets around the whole of it."""
@@ -135,16 +144,16 @@ class EditableCode:
     def statement(self, offset: int) -> ast.stmt | None:
         """The innermost statement that a character stands in."""
         found: ast.stmt | None = None
-        for node in ast.walk(self.tree):
+        for node in self.below(self.tree):
             if isinstance(node, ast.stmt) and self.start(node) <= offset < self.end(node):
-                found = node  # ast.walk goes from outside inwards
+                found = node
         return found
 
     def headed(self, span: Span) -> LoopNode | FunctionNode | None:
         """The loop or function whose header starts where a span does; None at one of another text."""
         if span.source is not self.source:
             return None
-        for node in ast.walk(self.tree):
+        for node in self.below(self.tree):
             if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.FunctionDef | ast.AsyncFunctionDef):
                 if self.start(node) == span.start:
                     return node
@@ -180,9 +189,9 @@ class EditableCode:
         wanted = normalized(name)
         found = [
             node
-            for node in ast.walk(inside)
+            for node in self.below(inside)
             if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load)
-            if wanted is not None and ast.unparse(node) == wanted and not self._in_string(node)
+            if wanted is not None and self._spelling(node) == wanted and not self._in_string(node)
         ]
         return sorted(found, key=self.start)
 
@@ -191,9 +200,9 @@ class EditableCode:
         wanted = normalized(name)
         found = [
             node
-            for node in ast.walk(inside)
+            for node in self.below(inside)
             if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store)
-            if ast.unparse(node) == wanted
+            if self._spelling(node) == wanted
         ]
         return sorted(found, key=self.start)
 
@@ -203,8 +212,16 @@ class EditableCode:
         wanted = normalized(name)
         kinds = ast.Name | ast.Attribute | ast.Subscript
         return wanted is not None and any(
-            ast.unparse(node) == wanted for node in ast.walk(self.tree) if isinstance(node, kinds)
+            self._spelling(node) == wanted for node in self.below(self.tree) if isinstance(node, kinds)
         )
+
+    def _spelling(self, node: ast.expr) -> str:
+        """An expression as `ast` writes it."""
+        if isinstance(node, ast.Name):
+            return node.id
+        if node not in self._spelt:
+            self._spelt[node] = ast.unparse(node)
+        return self._spelt[node]
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
@@ -302,13 +319,3 @@ def bound(node: ast.AST) -> set[str]:
 def parameters(node: ast.AST) -> set[str]:
     """The names of the arguments that functions within it take."""
     return {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
-
-
-def _comes_back(text: str) -> bool:
-    """Whether libcst gives a text back to the byte."""
-    import libcst as cst  # it costs a quarter of a second to import
-
-    try:
-        return cst.parse_module(text).code == text
-    except Exception:  # noqa: BLE001 -- of several kinds, its own and Python's
-        return False

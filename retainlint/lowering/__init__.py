@@ -52,11 +52,16 @@ def _check_length(source: Source) -> None:
         raise LoweringError(
             source, f"the file is too long to be checked: {rows:,} lines, more than {limits.TEXT_ROWS:,}", 0
         )
-    words = len(_WORD.findall(source.text)) if len(source.text) > limits.TEXT_WORDS else 0
+    words = words_of(source) if len(source.text) > limits.TEXT_WORDS else 0
     if words > limits.TEXT_WORDS:
         raise LoweringError(
             source, f"the file is too long to be checked: {words:,} words, more than {limits.TEXT_WORDS:,}", 0
         )
+
+
+def words_of(source: Source) -> int:
+    """The words and signs of a text: what it costs to read goes with them."""
+    return len(_WORD.findall(source.text))
 
 
 def prepare() -> None:
