@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import libcst
 import pytest
 
 from retainlint.checking import linter, pipeline
@@ -21,3 +22,24 @@ def test_no_check_is_begun_that_the_budget_does_not_cover(monkeypatch: pytest.Mo
     monkeypatch.setattr(pipeline, "look", lambda *_: pytest.fail("tried"))
     (found,) = linter.check_source("m.py", TWICE.encode(), Settings()).diagnostics
     assert found.code == "RTL102" and found.fix is None
+
+
+def test_what_a_long_text_takes_to_be_read_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+    look = pipeline.look
+    monkeypatch.setattr(pipeline, "look", lambda *arguments: tried.append("") or look(*arguments))
+    monkeypatch.setattr("retainlint.fixes.advice.STEPS", 3_000)
+    linter.check_source("m.py", TWICE.encode(), Settings())
+    few = len(tried)
+    linter.check_source("m.py", (TWICE + "print('unasked')\n" * 500).encode(), Settings())
+    assert few and len(tried) == few
+
+
+def test_edits_ask_libcst_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes seconds for long chains, and longer ones crash it."""
+    parse, asked = libcst.parse_module, list[str]()
+    monkeypatch.setattr("libcst.parse_module", lambda text: asked.append(text) or parse(text))
+    chained = f"def f(x):\n    return x{'(x)' * 1_500}\n"
+    (found,) = linter.check_source("m.py", (chained + TWICE).encode(), Settings()).diagnostics
+    assert found.code == "RTL102" and found.fix is not None
+    assert asked and not any("(x)(x)" in text for text in asked)

@@ -397,19 +397,27 @@ def saving(graphs: Graphs, roots: Iterable[Edge], level: int = CONVENTIONAL) -> 
 
 
 def roots_of(state: State, value: Value, depth: int = 1) -> list[Edge]:
-    """The graphs of a tensor, or of the tensors in a tuple; with more `depth`, of those in lists and dicts too."""
+    """The graphs of a tensor, or of the tensors in a tuple; with more `depth`, of those in lists and dicts too. What is held
+    in several places is gone into once, unless it lies less deep there: a list may hold itself."""
+    return [*_roots(state, value, depth, {})]
+
+
+def _roots(state: State, value: Value, depth: int, known: dict[int, int]) -> Iterator[Edge]:
+    """`known` says how much depth was left in each list, dict and tuple."""
     held = state.get(value) if isinstance(value, Ref) else None
     edge = getattr(held, "edge", None)
     if isinstance(edge, Edge):
-        return [edge]
-    if not depth:
-        return []
+        yield edge
+        return
+    parts: Iterable[Value] = ()
     if isinstance(value, Tuple):
         parts = value.items
     elif depth > 1 and isinstance(held, ListObj):
         parts = held.items
     elif depth > 1 and isinstance(held, DictObj):
-        parts = tuple(held.items.values())
-    else:
-        return []
-    return [each for part in parts for each in roots_of(state, part, depth - 1)]
+        parts = held.items.values()
+    key = -value.id if isinstance(value, Ref) else id(value)
+    if depth > known.get(key, 0):
+        known[key] = depth
+        for part in parts:
+            yield from _roots(state, part, depth - 1, known)

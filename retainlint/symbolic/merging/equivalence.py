@@ -452,7 +452,7 @@ class Comparison(Shapes):
         else:
             return False
         if may_be:
-            self.effort += len(items) // 4
+            self.effort += 1 + len(items) // 4
             for item in items:
                 if not self.plain(state, item, depth + 1):
                     return False
