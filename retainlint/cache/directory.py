@@ -115,6 +115,9 @@ def tidy(directory: str) -> None:
         for number, (age, path) in enumerate(ages):
             if age > UNUSED or (age > DAY and (number >= MOST or path.endswith(".new"))):
                 _unlink(path)
+        for entry in _entries(directory, _MARK):
+            if _age(entry.path) > DAY:
+                _unlink(entry.path)
 
 
 def clean(directory: str) -> int:
@@ -123,7 +126,7 @@ def clean(directory: str) -> int:
     Raises OSError for what may not be removed.
     """
     removed = sum(_empty(each.path) for each in _stores(directory))
-    for entry in _entries(directory, _PACK):
+    for entry in [*_entries(directory, _PACK), *_entries(directory, _MARK)]:
         os.unlink(entry.path)
         removed += 1
     left = {name: os.path.join(directory, name) for name in os.listdir(directory)} if os.path.isdir(directory) else {}
@@ -152,7 +155,7 @@ def read(place: str) -> bytes | None:
 
 def replace(path: str, data: bytes) -> None:
     """Unlike `writing.replace` it doesn't wait for the disk: what is lost is made again. Raises OSError."""
-    scrap = f"{path}.{os.getpid()}.new"
+    scrap = f"{path}.{os.getpid()}{time.time_ns()}.new"  # one that was killed may have had the same number
     try:
         with open(scrap, "xb") as file:
             file.write(data)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from retainlint.project.discovery import MissingPath, discover
+from retainlint.project.discovery import MissingPath, discover, holds_projects
 from retainlint.text.files import LARGEST, Disk, Listings
 from retainlint.text.prefilter import may_hold_backward, may_matter
 
@@ -15,11 +15,7 @@ if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
     from retainlint.config import Configs, Settings
     from retainlint.diagnostic import Diagnostic
     from retainlint.incident import Gap
-    from retainlint.project.importers import Importers
     from retainlint.text.files import Files
-
-FEW = 50
-"""Who names so many files, and no directory, is told of what the programs of their project lead to in them."""
 
 FRAMES = 6
 """How many of the innermost calls are kept of a crash: a recursion that ran away has a thousand."""
@@ -99,11 +95,10 @@ def check(
     for one in (telling[name] for name in found.files if name in telling):
         result.add(one)
         beyond += one.beyond
-    if 0 < len(found.files) <= FEW and not any(map(os.path.isdir, paths)):
-        others = leading_to(found.files, configs, Disk(listings=found.listings))
-        settled = {name: configs.settings(name) for name in others}
-        for one in (running or _one_by_one)(others, settled, found.listings) if others else ():
-            beyond += one.beyond
+    others = _leading_to(found.files, filter(os.path.isdir, paths), configs, Disk(listings=found.listings))
+    settled = {name: configs.settings(name) for name in others}
+    for one in (running or _one_by_one)(others, settled, found.listings) if others else ():
+        beyond += one.beyond
     if beyond or len(result.diagnostics) > 1:
         from retainlint.checking.diagnostics import joined
 
@@ -111,14 +106,17 @@ def check(
     return result
 
 
-def leading_to(names: Sequence[str], configs: Configs, files: Disk, importers: Importers | None = None) -> list[str]:
-    """The files of a project that lead to some others, and that a check of the whole project would take."""
+def _leading_to(names: Sequence[str], trees: Iterable[str], configs: Configs, files: Disk) -> list[str]:
+    """The other files of a project that lead to some, if a check of the whole project would take them. Of what lies in one
+    of these trees with all of its project there are none."""
+    whole = tuple(os.path.join(os.path.abspath(tree), "") for tree in trees if holds_projects(tree))
+    if whole:
+        names = [name for name in names if not os.path.abspath(name).startswith(whole)]
     if not any(may_hold_backward(name, files.read(os.path.abspath(name)) or b"") for name in names):
         return []  # which is most often so, and needs no imports
     from retainlint.project.importers import Importers
 
-    found = (importers or Importers(files)).leading_to(names)
-    return [name for name in found if not configs.of_file(name).excludes_anywhere(os.path.abspath(name))]
+    return Importers(files, configs).leading_to(names)
 
 
 class Given:
@@ -133,7 +131,7 @@ class Given:
 
         self._files = files or Disk()
         self._is_own = files is None
-        self._importers = Importers(self._files)
+        self._importers = Importers(self._files, configs)
         self._found: dict[str, FileResult] = {}
         self.lookups: set[str] = set()
         """The files that were read, or looked for in vain."""
@@ -148,7 +146,7 @@ class Given:
         self.lookups.update(own.lookups)
         result.add(own)
         is_known = (Disk() if self._is_own else self._files).read(os.path.abspath(name)) == data
-        others = leading_to((name,), configs, self._files, self._importers) if is_known else []
+        others = self._importers.leading_to((name,)) if is_known else []
         others = [*dict.fromkeys((*others, *also))]
         beyond = [each for other in others for each in self._of(other).beyond] + [*own.beyond]
         if beyond:

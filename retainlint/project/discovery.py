@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+from retainlint.text.files import ancestors
 from retainlint.text.files import read as read_file
 
 if TYPE_CHECKING:
@@ -103,6 +104,10 @@ if TYPE_CHECKING:
 _EXCLUDE_FILE = os.path.join(".git", "info", "exclude")
 
 
+MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+"""What lies in the root of a project."""
+
+
 class MissingPath(Exception):
     """A path that was asked for and isn't there; the text is written for people."""
 
@@ -152,6 +157,23 @@ def discover(paths: Iterable[str], choices: Choices, answers: Callable[[str], An
             known.save()
     found.files = [shown_by_place[place] for place in sorted(shown_by_place)]
     return found
+
+
+def below(directory: str, choices: Choices) -> Iterator[str]:
+    """The absolute paths of the files that are chosen in a tree, in no order."""
+    yield from _tree(os.path.abspath(directory), choices, Found(), ignored)
+
+
+def holds_projects(directory: str) -> bool:
+    """Whether all files in a directory belong to projects that lie in it as a whole."""
+    place = os.path.abspath(directory)
+    if _is_root(place):
+        return True
+    return not os.path.exists(os.path.join(place, "__init__.py")) and not any(map(_is_root, ancestors(place)))
+
+
+def _is_root(place: str) -> bool:
+    return any(os.path.exists(os.path.join(place, marker)) for marker in MARKERS)
 
 
 def _why_missing(path: str) -> str:

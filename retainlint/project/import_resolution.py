@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from retainlint.project.discovery import MARKERS
 from retainlint.startup.lazy_patterns import pattern, rows_with
 from retainlint.text.files import THERE, Disk, ancestors
 
@@ -28,9 +29,6 @@ _NAME = pattern(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 
 INSTALLED = frozenset(("site-packages", "dist-packages"))
 """Where packages are installed, each a project of its own."""
-
-MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
-"""What lies in the root of a project."""
 
 
 @dataclass
@@ -102,7 +100,7 @@ class Modules:
     def imported(self, importer: str, data: bytes) -> list[str]:
         """The places of the modules that a text imports, as far as can be told by a glance."""
         found: list[str | None] = []
-        for each in _imports(data):
+        for each in imports_of(data):
             place = self.find(importer, each.module, each.level)
             found.append(place)
             if place is not None and place.endswith((os.sep, "__init__.py")):
@@ -248,7 +246,7 @@ def imports_in(text: str) -> tuple[Import, ...]:
 
 
 @lru_cache(maxsize=500)
-def _imports(data: bytes) -> tuple[Import, ...]:
+def imports_of(data: bytes) -> tuple[Import, ...]:
     return imports_in(data.decode(errors="replace"))
 
 

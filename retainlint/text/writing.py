@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import tempfile
+import time
+
+_SCRAP = re.compile(r"\..{0,40}\.\w{8}\.retainlint")
+"""The names of files that are to become others; what is left of them was left by a run that was killed."""
+
+ABANDONED = 3_600
+"""Seconds after which no run is still writing one."""
 
 
 def rewrite(path: str, before: bytes, after: bytes) -> None:
@@ -40,7 +48,9 @@ def replace(path: str, data: bytes, before: bytes | None = None) -> None:
     if there is not None:
         with open(place, "r+b"):  # a file that is read-only is meant to be, though its directory would let us
             pass
-    handle, beside = tempfile.mkstemp(prefix=f".{os.path.basename(place)[:40]}.", dir=os.path.dirname(place))
+    directory, name = os.path.split(place)
+    _clear(directory)
+    handle, beside = tempfile.mkstemp(".retainlint", f".{name[:40]}.", directory)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -57,6 +67,16 @@ def replace(path: str, data: bytes, before: bytes | None = None) -> None:
         with contextlib.suppress(OSError):
             os.unlink(beside)
         raise
+
+
+def _clear(directory: str) -> None:
+    """Remove what killed runs left in a directory."""
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if _SCRAP.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):  # another run may have been faster
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > ABANDONED:
+                        os.unlink(entry.path)
 
 
 def _own(path: str, user: int, group: int) -> None:

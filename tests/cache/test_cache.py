@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -271,6 +272,26 @@ def test_a_full_disk_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [name for name in os.listdir("cache") if name.endswith(".new")] == []
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_what_a_killed_run_left_is_in_nobodys_way(monkeypatch: pytest.MonkeyPatch, checked: list[str]) -> None:
+    """The next one may have its number, as in containers."""
+    write("a.py", BAD)
+    prepared("cache")
+    with monkeypatch.context() as patched:
+        patched.setattr("os.replace", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        child = os.fork()
+        if child == 0:
+            try:
+                run()
+            finally:
+                os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert [*Path("cache").rglob("*.new")]
+    monkeypatch.setattr("os.getpid", lambda: child)
+    first = run()
+    assert run() == first and checked == ["a.py"]
+
+
 def test_the_directory_is_marked() -> None:
     write("a.py", BAD)
     run()
@@ -386,8 +407,8 @@ def test_a_change_of_our_own_files_is_another_version(monkeypatch: pytest.Monkey
         (["0000000a.pack"], 29, 1),
         ([f"{number:08x}.pack" for number in range(20)], 0.5, 20),
         ([f"{number:08x}.pack" for number in range(20)], 2, MOST - 1),
-        (["0000000a.pack.7.new", "0000000b.pack.json"], 0.5, 2),
-        (["0000000a.pack.7.new", "0000000b.pack.json.7.new"], 2, 0),
+        (["0000000a.pack.7.new", ".gitignore.7.new", "0000000b.pack.json"], 0.5, 3),
+        (["0000000a.pack.7.new", "0000000b.pack.json.7.new", "CACHEDIR.TAG.7.new"], 2, 0),
         (["mine.pack", "0000000a.pack.bak"], 400, 2),
     ],
     ids=["unused", "used this month", "many today", "many", "young scraps", "scraps", "not ours"],

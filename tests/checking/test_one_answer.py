@@ -131,6 +131,46 @@ def test_without_a_marker_the_files_beside_it_are_its_project(tmp_path: Path, mo
     assert _told("engine/loop.py") == [(*WALKED, "RTL104")]
 
 
+def test_many_names_and_directories_are_told_the_same(project: Path) -> None:
+    more = [f"engine/more_{number}.py" for number in range(60)]
+    for name in more:
+        (project / name).write_text(LOOP, encoding="utf-8")
+    assert _told("engine/loop.py", *more) == [(*WALKED, "RTL104")]
+    assert _told("engine") == [(*WALKED, "RTL104")]
+
+
+def test_each_file_has_programs_of_its_own(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retainlint.project.importers.PROGRAMS", 1)
+    (project / "other.py").write_text(LOOP, encoding="utf-8")
+    (project / "script.py").write_text(TRAIN.replace("engine.loop", "other"), encoding="utf-8")
+    both = [WALKED, ("other.py", 5)]
+    assert [place for place in both for told in _told(place[0]) if told[:2] == place] == both
+    assert [told[:2] for told in _told("engine/loop.py", "other.py")] == both
+
+
+def test_a_program_may_be_far_away(project: Path) -> None:
+    for number in range(6):
+        below = f"from step_{number - 1}" if number else "from engine.loop"
+        (project / f"step_{number}.py").write_text(f"{below} import fit\n", encoding="utf-8")
+    (project / "train.py").write_text(TRAIN.replace("engine.loop", "step_5"), encoding="utf-8")
+    assert _told(".") == _told("engine/loop.py") == [(*WALKED, "RTL104")]
+
+
+@pytest.mark.parametrize("where", ["build/train.py", "scratch/train.py"])
+def test_what_a_check_of_the_project_leaves_out_is_no_program_of_it(project: Path, where: str) -> None:
+    (project / ".git").mkdir()
+    (project / ".gitignore").write_text("scratch/\n", encoding="utf-8")
+    (project / where).parent.mkdir()
+    (project / "train.py").rename(project / where)
+    assert _told(".") == _told("engine/loop.py") == []
+    assert _told(where) == [(where, CALLED[1], "RTL104")]
+
+
+def test_a_project_that_is_checked_as_a_whole_is_not_searched(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retainlint.project.importers.Importers.leading_to", lambda *_: pytest.fail("searched"))
+    assert _told(".") == _told(str(project)) == [(*WALKED, "RTL104")]
+
+
 @pytest.mark.parametrize(
     "call",
     ["main()", "import sys\n\nsys.exit(main())", 'if __name__ == "__main__":\n    main()', "for _ in [0]:\n    main()"],

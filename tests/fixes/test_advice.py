@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import libcst
 import pytest
 
 from retainlint.checking import linter, pipeline
 from retainlint.config import Settings
+from retainlint.fixes.proof import Seen
+from retainlint.text.source import Source
+
+if TYPE_CHECKING:
+    from retainlint.text.files import Files
 
 TWICE = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n"
 
@@ -25,9 +32,14 @@ def test_no_check_is_begun_that_the_budget_does_not_cover(monkeypatch: pytest.Mo
 
 
 def test_what_a_long_text_takes_to_be_read_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[str] = []
+    tried: list[Source] = []
     look = pipeline.look
-    monkeypatch.setattr(pipeline, "look", lambda *arguments: tried.append("") or look(*arguments))
+
+    def counted(source: Source, settings: Settings, files: Files | None) -> Seen | None:
+        tried.append(source)
+        return look(source, settings, files)
+
+    monkeypatch.setattr(pipeline, "look", counted)
     monkeypatch.setattr("retainlint.fixes.advice.STEPS", 3_000)
     linter.check_source("m.py", TWICE.encode(), Settings())
     few = len(tried)
@@ -38,7 +50,12 @@ def test_what_a_long_text_takes_to_be_read_counts(monkeypatch: pytest.MonkeyPatc
 def test_edits_ask_libcst_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes seconds for long chains, and longer ones crash it."""
     parse, asked = libcst.parse_module, list[str]()
-    monkeypatch.setattr("libcst.parse_module", lambda text: asked.append(text) or parse(text))
+
+    def parsed(text: str) -> libcst.Module:
+        asked.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(libcst, "parse_module", parsed)
     chained = f"def f(x):\n    return x{'(x)' * 1_500}\n"
     (found,) = linter.check_source("m.py", (chained + TWICE).encode(), Settings()).diagnostics
     assert found.code == "RTL102" and found.fix is not None

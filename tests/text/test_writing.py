@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from retainlint import check
+from retainlint.text import writing
 from retainlint.text.writing import replace, rewrite
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes and links")
@@ -176,3 +180,38 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert told == "File too large\n"
     assert Path(path).read_bytes() == b"old" * 1000
     assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_what_a_killed_run_left_is_cleared_by_a_later_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_bytes(b"old")
+    child = os.fork()
+    if child == 0:
+        try:
+            os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+            replace(str(path), b"new")
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    (scrap,) = (each for each in tmp_path.iterdir() if each != path)
+    assert (path.read_bytes(), scrap.read_bytes()) == (b"old", b"new")
+    assert check(tmp_path, isolated=True) == []  # it is no file that anybody checks
+    own = tmp_path / ".a.py.12345678"
+    own.write_bytes(b"mine")
+    replace(str(path), b"other")
+    assert scrap.exists()  # somebody may be writing it
+    hours_ago = time.time() - 2 * writing.ABANDONED
+    for each in (scrap, own):
+        os.utime(each, (hours_ago, hours_ago))
+    replace(str(tmp_path / "report.json"), b"{}")
+    assert sorted(os.listdir(tmp_path)) == [".a.py.12345678", "a.py", "report.json"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links")
+def test_nothing_is_cleared_through_links(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "tree" / ".a.py.12345678.retainlint").symlink_to(tmp_path / "other")
+    replace(str(tmp_path / "tree" / "a.py"), b"new")
+    assert (tmp_path / "other").is_dir() and (tmp_path / "tree" / ".a.py.12345678.retainlint").is_symlink()

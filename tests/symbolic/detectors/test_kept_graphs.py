@@ -8,7 +8,7 @@ from retainlint.autograd.graph import Edge, Node
 from retainlint.lowering import lower
 from retainlint.symbolic.detectors.claims import roots_of
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import ListObj, TensorObj, Tuple
+from retainlint.symbolic.state.values import HeapObj, ListObj, TensorObj, Tuple, Value
 from retainlint.text.source import Source
 
 
@@ -26,7 +26,12 @@ def test_a_list_that_holds_itself_many_times_is_gone_into_once(monkeypatch: pyte
     state.set(items, ListObj((*[items] * 20, tensor)))
     asked: list[object] = []
     get = State.get
-    monkeypatch.setattr(State, "get", lambda self, value: asked.append(value) or get(self, value))
+
+    def counted(self: State, value: Value) -> HeapObj | None:
+        asked.append(value)
+        return get(self, value)
+
+    monkeypatch.setattr(State, "get", counted)
     assert roots_of(state, items, 3) == [edge]
     assert len(asked) < 100
 
