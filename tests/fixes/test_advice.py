@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import libcst
@@ -35,9 +36,9 @@ def test_what_a_long_text_takes_to_be_read_counts(monkeypatch: pytest.MonkeyPatc
     tried: list[Source] = []
     look = pipeline.look
 
-    def counted(source: Source, settings: Settings, files: Files | None) -> Seen | None:
+    def counted(source: Source, changed: Sequence[Source], settings: Settings, files: Files | None) -> Seen | None:
         tried.append(source)
-        return look(source, settings, files)
+        return look(source, changed, settings, files)
 
     monkeypatch.setattr(pipeline, "look", counted)
     monkeypatch.setattr("retainlint.fixes.advice.STEPS", 3_000)

@@ -22,7 +22,7 @@ from retainlint.commands.server.roots import Open, Root
 from retainlint.commands.server.worker import Worker
 from retainlint.config import Requested
 from retainlint.config.reading import CONFIGURATIONS
-from retainlint.project.import_resolution import MARKERS
+from retainlint.project.discovery import MARKERS
 from retainlint.startup.version import __version__
 from retainlint.text.files import ancestors
 from retainlint.text.source import Source
