@@ -123,7 +123,7 @@ def _read_part(row: Json) -> Part:
 
 
 def _line(value: Json) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 @cache
