@@ -75,10 +75,10 @@ def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
 def _is_thinner(before: Seen, after: Seen) -> bool:
     """Whether a backward pass comes to a leaf that it trains by fewer ways than before: a cut within what one iteration
     computes, where only what goes on to the next was to be cut."""
-    now, kept = _ways(after), _texts(after.backward_passes)
+    now, kept, were = _ways(after), _texts(after.backward_passes), _texts(before.backward_passes)
     trained = {(_text(leaf), _text(place)) for leaf, place in before.trained}
     counted = {pair: count for pair, count in _ways(before).items() if not trained or pair in trained}
-    return any(now[leaf, place] < count for (leaf, place), count in counted.items() if kept[place])
+    return any(now[leaf, place] < count for (leaf, place), count in counted.items() if kept[place] >= were[place])
 
 
 def _ways(seen: Seen) -> Counter[tuple[str, str]]:
