@@ -144,7 +144,7 @@ def test_a_tree_that_cannot_be_written_is_told(run: Run, monkeypatch: pytest.Mon
     def fail(*args: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkstemp", lambda **_: fail())
+    monkeypatch.setattr("tempfile.mkstemp", lambda *_, **__: fail())
     assert run("baseline") == (2, "", f"error: {NAME}: the baseline can't be written: Permission denied\n")
 
 
