@@ -1,4 +1,4 @@
-"""What a training program may compute: templates typed by shape, each covering rows of the saves table.
+"""What a training program may compute: templates typed by shape, each covering rows of the table of operations.
 
 Shapes: A is (4, 3), an activation; M is (3, 3), a matrix; V is (3,), a vector; S is a scalar; T is any of them, the
 same at each place. A row reads `rows | shape | template`, with `light` behind it where nothing is saved and `thin`

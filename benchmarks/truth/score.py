@@ -137,7 +137,7 @@ class Tally:
 
 
 def every_row() -> set[str]:
-    """The rows of the saves table that some template or layer reaches."""
+    """The rows of the table of operations that some template or layer reaches."""
     found = {row for operations in table().values() for one in operations for row in one.rows}
     return found | {row for layer in layers() for row in layer.rows}
 

@@ -259,7 +259,6 @@ multi_dot       MmBackward0             tensors* | ~product
 pca_lowrank     TransposeBackward0      self | ~factors | gives 3
 svd_lowrank     TransposeBackward0      self | ~factors | gives 3
 tensorinv       ReshapeAliasBackward0   self | ~inverse
-cond            DivBackward0            self | ~norms
 ormqr           OrmqrBackward0          self input2 input3 | self input2 input3 =result
 householder_product LinalgHouseholderProductBackward0 input tau | input tau =result | | orgqr
 corrcoef        DivBackward0            self | ~deviations
@@ -340,7 +339,6 @@ meshgrid        ExpandBackward0         tensors* | | view list
 cartesian_prod  StackBackward0          tensors* |
 cumulative_trapezoid CumsumBackward0         y x |
 diff            SubBackward0            self .n .dim prepend append |
-gradient        CatBackward0            input | | list
 interpolate_area AdaptiveAvgPool2DBackward0 self | self | | -
 pad_circular    CopySlices              self | ~function | | -
 trapezoid       MulBackward1            y x | | | trapz

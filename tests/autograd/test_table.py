@@ -19,6 +19,13 @@ def test_a_name_is_one_operation() -> None:
     assert not set(by_name()) & names.CUTS
 
 
+def test_a_name_that_an_unknown_may_have_for_anything_makes_no_tensor_of_it() -> None:
+    torch = pytest.importorskip("torch")
+    assert not {"cond", "gradient"} & set(by_name())  # no methods, but common names of attributes
+    new = ("max_unpool2d", "grid_sampler_2d", "native_layer_norm", "lu_unpack", "unbind_copy")
+    assert not any(hasattr(torch.Tensor, name) or names.is_method(name) for name in new)
+
+
 def test_slots_are_of_operands() -> None:
     for row in rows().values():
         assert len(row.places) == len(row.inputs), row.operation

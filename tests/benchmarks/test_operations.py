@@ -28,7 +28,7 @@ UNREACHABLE = {
     "as_strided": "made by the engine",
     "as_strided_scatter": "made by the engine",
 }
-"""Rows of the saves table that no template needs, and why."""
+"""Rows of the table of operations that no template needs, and why."""
 
 EVERY = [operation for shape in SHAPES for operation in table()[shape]]
 

@@ -48,7 +48,7 @@ class Birth:
     """Where a node was made and how sure we are of it: that it exists, that a gradient passes each edge, that each
     slot is filled. `operands` are where the inputs stand in the text; `assumed` words what level 1 rests on.
     `serves` tells of each slot for which of the node's edges the gradient is a function of it, None for all; of a
-    node that isn't a row of the saves table nobody knows."""
+    node that isn't a row of the table of operations nobody knows."""
 
     moment: Moment
     exists: int
@@ -195,7 +195,7 @@ class Graphs:
         storage: int | None = None,
         in_place: bool = False,
     ) -> Edge | None:
-        """A node for one operation of the saves table; None if nothing that goes in needs a gradient.
+        """A node for one operation of the table; None if nothing that goes in needs a gradient.
 
         `doubt` is the level of the operation itself: 1 for what we only suppose to be this operation, 2 for what may do
         nothing, and pass the gradient on anyway. `storage`

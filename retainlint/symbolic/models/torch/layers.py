@@ -269,7 +269,7 @@ LazyInstanceNorm3d=instance_norm
 
 @record
 class Layer:
-    """A row of the saves table with parameters."""
+    """A row of the table of operations, with parameters."""
 
     row: str
     parameters: tuple[str, ...]

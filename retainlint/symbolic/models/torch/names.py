@@ -49,10 +49,14 @@ ATTRIBUTES = {"data", "grad", "shape", "T", "mT", "H", "grad_fn", "requires_grad
 
 FUNCTIONAL = frozenset(
     """leaky_relu elu selu gelu silu softplus log_sigmoid logsigmoid hardtanh relu6 softsign hardsigmoid mish celu glu
-    normalize cosine alias adaptive_avg_pool2d adaptive_avg_pool1d avg_pool2d avg_pool1d max_pool2d max_pool1d
+    normalize alias adaptive_avg_pool2d adaptive_avg_pool1d avg_pool2d avg_pool1d max_pool2d max_pool1d
     adaptive_max_pool2d interpolate pad pixel_shuffle upsample inv fft cdist mse_loss l1_loss smooth_l1_loss huber_loss
     kl_div binary_cross_entropy nll_loss cross_entropy bce_loss linear bilinear einsum conv1d conv2d conv3d layer_norm
-    group_norm batch_norm instance_norm embedding cat stack concat solve fold threshold grid_sample""".split()
+    group_norm batch_norm instance_norm embedding cat stack concat solve fold threshold grid_sample
+    grid_sampler_2d grid_sampler_3d max_unpool1d max_unpool2d max_unpool3d max_pool1d_with_indices lu_unpack tensorinv
+    max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices
+    adaptive_max_pool3d_with_indices fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices unbind_copy
+    native_batch_norm native_group_norm native_layer_norm split_with_sizes_copy""".split()
 )
 """Functions of those names that are no methods; what an unknown holds under them is anything."""
 
@@ -63,8 +67,8 @@ _ANYTHING = frozenset(
 """Methods whose names are often attributes of something else."""
 
 _RARE = frozenset(
-    "storage untyped_storage storage_type layout name nbytes itemsize retains_grad volatile reinforce creator stft istft"
-    " grad_dtype dim_order geqrf ormqr smm symeig solve output_nr data_ptr".split()
+    "storage untyped_storage storage_type layout name nbytes itemsize retains_grad volatile reinforce creator"
+    " grad_dtype dim_order geqrf smm symeig solve output_nr data_ptr".split()
 )
 """What tensors have, or had, that computes nothing."""
 

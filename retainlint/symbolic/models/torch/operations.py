@@ -1,4 +1,4 @@
-"""What operations do to tensors: which row of the saves table they are, by name and by sign, and what comes out."""
+"""What operations do to tensors: which row of the table they are, by name and by sign, and what comes out."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def operate(
     doubt: int = PROVEN,
     assumed: str = "",
 ) -> Ref:
-    """A new tensor: the result of a row of the saves table on some operands."""
+    """A new tensor: the result of a row of the table of operations on some operands."""
     first = state.get(operands[0]) if operands else None
     row, ndim = _shaped(state, row, operands)
     result = rows()[row].result
@@ -412,11 +412,10 @@ def operands(state: State, row: Row, args: Args) -> tuple[tuple[Value, ...], tup
 
 
 _OF_TENSORS = {
-    "max": ("maximum", ("other",)), "min": ("minimum", ("other",)), "pow": ("pow_tensor", ("exponent",)),
-    "clamp": ("clamp_tensor", ("min", "max")), "lerp": ("lerp_tensor", ("weight",)),
-    "repeat_interleave": ("repeat_interleave_tensor", ("repeats",)),
+    "max": "maximum", "min": "minimum", "pow": "pow_tensor", "clamp": "clamp_tensor", "lerp": "lerp_tensor",
+    "repeat_interleave": "repeat_interleave_tensor",
 }  # fmt: skip
-"""Rows that are others where one of the arguments with these names, which follow the first or end its list, is a tensor."""
+"""Rows that are others where what may be a number is a tensor: an operand of those beside `self` and `end`."""
 
 _MODES = {
     ("pad", "reflect"): "pad_reflect", ("pad", "replicate"): "pad_reflect", ("pad", "circular"): "pad_circular",
@@ -432,10 +431,10 @@ def _row(state: State, name: str, args: Args) -> Row:
     """The row that a call of this name is, as far as its arguments say."""
     row = by_name()[name]
     if row in _OF_TENSORS:
-        other, named = _OF_TENSORS[row]
-        first = 2 if row == "lerp" else 1
-        if any(_is_tensor(state, args.get(first + at, each)) for at, each in enumerate(named)):
-            return rows()[other]
+        other = rows()[_OF_TENSORS[row]]
+        maybe = (each for each in zip(other.places, other.inputs) if each[1] not in ("self", "end"))
+        if any(_is_tensor(state, args.get(*each)) for each in maybe):
+            return other
     if row in _MODE_OF and isinstance(mode := args.get(*_MODE_OF[row]), Const):
         row = _MODES.get((row, mode.value), row)
     row = pooled(row, args.get(1, "output_size"))
