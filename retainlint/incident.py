@@ -360,3 +360,5 @@ class Exploration:
     """Backward passes that were run, and rest on what nobody sees."""
     effort: int = 0
     """What it took beside its steps too, in steps that take as much."""
+    entries: tuple[tuple[str, int], ...] = ()
+    """What was run for itself, "" for the module's body, and the steps that it took."""

@@ -46,7 +46,7 @@ def fake_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
             raise RecursionError("too deep")
         places = [span(source, "bad.backward()", nth) for nth in range(source.text.count("bad.backward()"))]
         incidents: Any = (*places[::-1], *places)
-        return Exploration(Verdict.UNKNOWN, incidents, ())
+        return Exploration(Verdict.UNKNOWN, incidents, (), entries=(("", 1), ("fit", 3)))
 
     def diagnose(place: Span) -> Diagnostic:
         condition = Condition(Span(place.source, 0, 1), True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from retainlint.project.discovery import MissingPath, discover, holds_projects
 from retainlint.text.files import LARGEST, Disk, Listings
@@ -17,6 +18,22 @@ if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
     from retainlint.incident import Gap
     from retainlint.text.files import Files
 
+    class Progress(Protocol):
+        """Whoever is told how far a run is."""
+
+        def __call__(self, done: int, total: int, found: int) -> None:
+            """After each file: how many are done, of how many, and how many findings there are so far."""
+
+        def left(self, share: float) -> None:
+            """How much of the work is left that has to be done, as is told from the files' sizes; 1 as it begins."""
+
+        def at(self, names: Sequence[str]) -> None:
+            """The files that are in work now, the longest first."""
+
+        def close(self) -> None:
+            """Nothing more is told."""
+
+
 FRAMES = 6
 """How many of the innermost calls are kept of a crash: a recursion that ran away has a thousand."""
 
@@ -28,7 +45,8 @@ class FileResult(NamedTuple):
 
     `beyond` are findings whose place lies in a module that the file imports, neither selected nor suppressed so far.
     `unjudged` counts the backward passes of the file among the `gaps`, which are only kept where they are asked for.
-    `lookups` is all that was asked of other files, by their absolute paths: None for what wasn't there.
+    `lookups` is all that was asked of other files, by their absolute paths: None for what wasn't there. `entries` are what
+    was run of it, with the steps that took; `seconds` is set by who takes the time, and `came` where it wasn't checked.
     """
 
     name: str
@@ -38,6 +56,16 @@ class FileResult(NamedTuple):
     beyond: tuple[Diagnostic, ...] = ()
     lookups: Mapping[str, str | None] = _NO_LOOKUPS
     unjudged: int = 0
+    entries: tuple[tuple[str, int], ...] = ()
+    seconds: float = 0.0
+    came: str = ""
+
+
+SKIPPED, KEPT = "skipped", "kept"
+"""How a result came that needed no check: nothing in the file leads to a backward pass, or an earlier run has it."""
+
+SLOW = 1.0
+"""Seconds after which a file is named by `--verbose`."""
 
 
 Early: TypeAlias = "Callable[[FileResult], None]"
@@ -45,10 +73,19 @@ Early: TypeAlias = "Callable[[FileResult], None]"
 
 
 class Result:
-    """What a run gave: the findings in order of file, row, column and code."""
+    """What a run gave: the findings in order of file, row, column and code; and how, for who wants to know."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = tuple(names)
+        self.came = {SKIPPED: 0, KEPT: 0, "": 0}
+        self.slow: list[FileResult] = []
+        self.seconds = 0.0
+        """Of work, added up over all processes."""
+        self.looking = 0.0
+        """Seconds that it took to find the files."""
+        self.left_out: dict[str, list[str]] = {}
+        self.leading = 0
+        """How many other programs were followed as they lead to these files."""
         self.diagnostics: list[Diagnostic] = []
         self.crashes: list[FileResult] = []
         self.gaps: list[Gap] = []
@@ -58,6 +95,13 @@ class Result:
     def files(self) -> int:
         """How many were checked."""
         return len(self.names)
+
+    def note(self, one: FileResult) -> None:
+        """Count how a result came."""
+        self.came[one.came] += 1
+        self.seconds += one.seconds
+        if one.seconds > SLOW:
+            self.slow.append(one._replace(diagnostics=(), beyond=(), gaps=(), lookups=_NO_LOOKUPS))
 
     def add(self, one: FileResult) -> None:
         """Take over what was found in a file, but for what lies beyond it."""
@@ -71,17 +115,20 @@ class Result:
 def check(
     paths: Iterable[str],
     configs: Configs,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     running: Callable[[Sequence[str], Mapping[str, Settings], Listings], Iterable[FileResult]] | None = None,
     answers: Callable[[str], Answers] | None = None,
 ) -> Result:
-    """Check files and trees. `progress` is told after each file how many are done, of how many.
+    """Check files and trees. `progress` is told how far it is.
 
     `running` gives the results of files in any order, by `check_file` or as that would; by default it is one by one.
     `answers` gives what is known of what is ignored in a tree. Raises MissingPath and ConfigError, before anything is checked.
     """
+    begun = time.perf_counter()
     found = discover(paths, configs, answers)
     result = Result(found.files)
+    result.looking, result.left_out = time.perf_counter() - begun, found.left_out
+    many = 0
     settings = {name: configs.settings(name) for name in found.files}
     for name, reason in found.unlisted:
         result.diagnostics += _unchecked(name, reason, configs.settings(name))
@@ -89,20 +136,26 @@ def check(
     for done, one in enumerate((running or _one_by_one)(found.files, settings, found.listings), 1):
         if one.diagnostics or one.gaps or one.beyond or one.unjudged:  # of a million files a few thousand
             telling[one.name] = one
+        result.note(one)
         if progress is not None:
-            progress(done, len(found.files))
+            many += len(one.diagnostics)
+            progress(done, len(found.files), many)
     beyond: list[Diagnostic] = []
     for one in (telling[name] for name in found.files if name in telling):
         result.add(one)
         beyond += one.beyond
     others = _leading_to(found.files, filter(os.path.isdir, paths), configs, Disk(listings=found.listings))
     settled = {name: configs.settings(name) for name in others}
+    result.leading = len(others)
     for one in (running or _one_by_one)(others, settled, found.listings) if others else ():
         beyond += one.beyond
+        result.seconds += one.seconds
     if beyond or len(result.diagnostics) > 1:
         from retainlint.checking.diagnostics import joined
 
         result.diagnostics = joined(result.diagnostics, beyond, settings)
+    if progress is not None:
+        progress.close()
     return result
 
 
@@ -235,7 +288,8 @@ def _check(
         gaps = tuple(g for each in found for g in (*each.gaps, *each.unjudged))
         lookups = modules.lookups if modules is not None else _NO_LOOKUPS
         unjudged = len({g.span for g in gaps if g.backward and g.span.source.name == name})
-        return FileResult(name, tuple(told), gaps=gaps, beyond=tuple(beyond), lookups=lookups, unjudged=unjudged)
+        entries = tuple(entry for each in found for entry in each.entries)
+        return FileResult(name, tuple(told), "", gaps, tuple(beyond), lookups, unjudged, entries)
     except pipeline.Costly:
         raise
     except Exception as error:  # noqa: BLE001 -- a bug of ours in one file must not hide the other files' findings

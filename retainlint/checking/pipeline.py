@@ -44,6 +44,7 @@ class Found:
     conduct: Conduct | None = None
     steps: int = 0
     unjudged: tuple[Gap, ...] = ()
+    entries: tuple[tuple[str, int], ...] = ()
 
 
 class Costly(Exception):
@@ -227,6 +228,7 @@ def _examine(
         max(explored.steps, explored.effort)
         + (words_of(source) if once else 0),  # a word takes about as long as a step
         explored.unjudged,
+        explored.entries,
     )
 
 

@@ -56,13 +56,14 @@ class Running:
         gaps: bool = False,
         patience: float = PATIENCE,
         worth: float | None = None,
+        progress: linter.Progress | None = None,
     ) -> None:
         """`jobs` processes are used where that pays, in place of them `pool` (anything with `submit` as in
         `concurrent.futures`), whose workers need no disk of ours but the same version of this package. With `gaps` the
-        results say what couldn't be followed. `patience` and `worth` are in seconds.
+        results say what couldn't be followed. `patience` and `worth` are in seconds. `progress` is told what is in work.
         """
         self.cache, self.jobs, self.pool, self.gaps = cache, jobs, pool, gaps
-        self.patience, self.worth = patience, worth
+        self.patience, self.worth, self.progress = patience, worth, progress
         self._listings = NO_LISTINGS
         self.early: linter.Early | None = None
 
@@ -88,7 +89,7 @@ class Running:
         for name in names:
             data = read(name)
             if data is not None and not linter.may_matter(name, data):
-                yield FileResult(name)
+                yield FileResult(name, came=linter.SKIPPED)
             elif (kept := self._kept(name, settings[name])) is not None:
                 yield kept
             else:
@@ -117,7 +118,7 @@ class Running:
                 continue
             if self.cache is not None:
                 self.cache.put(name, settings[name], digest, {}, NOTHING_FOUND)
-            yield FileResult(name)
+            yield FileResult(name, came=linter.SKIPPED)
         return [(name, sizes[name]) for name in unread if name in sizes]
 
     @property
@@ -127,7 +128,8 @@ class Running:
 
     def _kept(self, name: str, settings: Settings) -> FileResult | None:
         texts = self.cache.get(name, settings) if self.cache is not None else None
-        return self._unpacked(name, texts) if texts is not None else None
+        found = self._unpacked(name, texts) if texts is not None else None
+        return found and found._replace(came=linter.KEPT)
 
     def _unpacked(self, name: str, texts: Texts) -> FileResult | None:
         """None if a text isn't any more what it was when it was checked."""
@@ -167,7 +169,10 @@ class Running:
                 yield from self._shared(pending, settings, files, jobs)
                 return
         begun, done, left = time.monotonic(), 0, sum(size for _, size in pending)
+        telling = _Left(pending, self.progress)
         for number, (name, size) in enumerate(pending):
+            if self.progress is not None:
+                self.progress.at([name])
             spent = time.monotonic() - begun
             if self.jobs != 1 and len(pending) - number > 1 and spent >= self.patience:
                 jobs = self._that_pay(left * spent / (done or 1))
@@ -176,6 +181,7 @@ class Running:
                     return
             yield self._checked(name, settings[name], files)
             done, left = done + size, left - size
+            telling.done(size)
 
     def _glanced(
         self, pending: list[tuple[str, int]], settings: Mapping[str, Settings], files: Disk
@@ -205,12 +211,15 @@ class Running:
         if process.forks():
             linter.prepare()
         tasks = [task._replace(ir_store=files.ir_store) for task in portioned(pending, settings)]
-        yield from self._watched(tasks, min(jobs, len(pending)), files)
+        sizes, left = dict(pending), _Left(pending, self.progress)
+        for result in self._watched(tasks, min(jobs, len(pending)), files):
+            left.done(sizes[result.name])
+            yield result
 
     def _watched(self, tasks: Iterable[Task], jobs: int, files: Disk) -> Iterator[FileResult]:
         from retainlint.checking.watched import watched
 
-        for name, settings, answer, lost in watched(tasks, jobs):
+        for name, settings, answer, lost in watched(tasks, jobs, self.progress):
             if lost:
                 yield linter.given_up(name, lost, settings)
             else:
@@ -230,7 +239,9 @@ class Running:
         data = read(name)
         if data is None:
             return linter.check_file(name, settings, files)
+        begun = time.perf_counter()
         result = linter.check_source(name, data, settings, files, self.early)
+        result = result._replace(seconds=time.perf_counter() - begun)
         self._keep(result, settings, data)
         return result if self.gaps else result._replace(gaps=())
 
@@ -287,6 +298,7 @@ class Running:
         result = self._unpacked(name, answer.texts)
         if result is None:
             return None
+        result = result._replace(seconds=answer.seconds, entries=answer.entries)
         if answer.crash:
             return result._replace(crash=answer.crash)
         if self.cache is not None:
@@ -297,3 +309,17 @@ class Running:
 def _work(pending: list[tuple[str, int]]) -> float:
     """Seconds that files may take that have to be followed."""
     return RATE * sum(size for _, size in pending)
+
+
+class _Left:
+    """Tells how much is left of the files that have to be checked, by their sizes."""
+
+    def __init__(self, pending: list[tuple[str, int]], progress: linter.Progress | None) -> None:
+        self._whole = self._left = sum(size for _, size in pending) or 1
+        self._progress = progress
+        self.done(0)
+
+    def done(self, size: int) -> None:
+        self._left -= size
+        if self._progress is not None:
+            self._progress.left(self._left / self._whole)

@@ -11,12 +11,15 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retainlint.checking.executor import end_with_parent
 from retainlint.checking.worker import Answer, Task, checked
 from retainlint.config import Settings
 from retainlint.startup import process
+
+if TYPE_CHECKING:
+    from retainlint.checking.linter import Progress
 
 FILE_SECONDS = 100
 """Seconds of the processor's time after which a file is given up. The machine's own limits end a file within ten, on any
@@ -86,6 +89,11 @@ class _Worker:
         spent, used = time.monotonic() - self._since, _processor_time(self._process.pid)
         return spent > FILE_SECONDS * STALLED or (used is not None and used - (self._used or 0) > FILE_SECONDS)
 
+    @property
+    def in_work(self) -> tuple[float, str]:
+        """Since when which file is."""
+        return self._since, self.task.files[self.at][0]
+
     def rest(self) -> Task:
         """The files behind the one that it is at."""
         return self.task._replace(files=self.task.files[self.at + 1 :])
@@ -102,7 +110,7 @@ class _Worker:
         return self._process.exitcode
 
 
-def watched(tasks: Iterable[Task], jobs: int) -> Iterator[Done]:
+def watched(tasks: Iterable[Task], jobs: int, progress: Progress | None = None) -> Iterator[Done]:
     """Each file of the tasks, in any order. One whose process dies is tried once more, alone; one that takes too long is
     not. Whatever stops the run stops the processes."""
     waiting, alone = deque(tasks), deque[Task]()
@@ -115,6 +123,8 @@ def watched(tasks: Iterable[Task], jobs: int) -> Iterator[Done]:
             if not workers:
                 yield from _tried(alone.popleft())
                 continue
+            if progress is not None:
+                progress.at([name for _, name in sorted(each.in_work for each in workers)])
             for worker in _heard(workers):
                 done = _next(worker, alone)
                 if done is None or done.lost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +19,7 @@ from retainlint.text.files import THERE, Disk
 if TYPE_CHECKING:
     from retainlint.cache.result_store import Texts
     from retainlint.project.remote_files import Shipped
-    from retainlint.text.files import ModuleStore
+    from retainlint.text.files import Files, ModuleStore
 
 CHUNK = 60_000
 """At most so many bytes of files are handed to another process at a time, but for one file larger than that."""
@@ -43,6 +44,8 @@ class Answer(NamedTuple):
     lookups: dict[str, str | None]
     texts: Texts
     crash: str
+    seconds: float = 0.0
+    entries: tuple[tuple[str, int], ...] = ()
 
 
 class Answers(NamedTuple):
@@ -61,7 +64,12 @@ def checked(task: Task) -> Iterator[Answer | None]:
     files = Disk(task.ir_store)
     for name, settings in task.files:
         data = files.read(os.path.abspath(name))
-        yield None if data is None else answer_of(linter.check_source(name, data, settings, files), data, "")
+        yield None if data is None else answer_of(_timed(name, data, settings, files), data, "")
+
+
+def _timed(name: str, data: bytes, settings: Settings, files: Files) -> FileResult:
+    begun = time.perf_counter()
+    return linter.check_source(name, data, settings, files)._replace(seconds=time.perf_counter() - begun)
 
 
 _one_at_a_time = threading.Lock()
@@ -79,7 +87,7 @@ def work(task: Task) -> Answers:
             if task.parcel is not None:
                 task.parcel.asked.clear()
             data = files.read(os.path.abspath(os.path.join(files.here, name)))
-            result = None if data is None else linter.check_source(name, data, settings, files)
+            result = None if data is None else _timed(name, data, settings, files)
             if task.parcel is not None and task.parcel.asked:
                 every |= task.parcel.asked
                 answers.append(None)
@@ -101,7 +109,8 @@ def answer_of(result: FileResult, data: bytes, here: str) -> Answer | None:
         )
     except finding_codec.Stale:
         return None
-    return Answer(digest, dict(result.lookups), (texts[0], texts[1], texts[2]), result.crash)
+    packed = (texts[0], texts[1], texts[2])
+    return Answer(digest, dict(result.lookups), packed, result.crash, result.seconds, result.entries)
 
 
 def portioned(pending: list[tuple[str, int]], settings: Mapping[str, Settings]) -> list[Task]:

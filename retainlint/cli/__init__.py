@@ -12,8 +12,7 @@ from typing import NoReturn
 
 import click
 
-from retainlint.cli.group import printable
-from retainlint.cli.screen import open_closed_streams, silence_output
+from retainlint.cli.screen import open_closed_streams, printable, silence_output
 from retainlint.cli.words import cli
 from retainlint.startup import process
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from retainlint.cli.screen import silence_output
+from retainlint.cli.screen import printable, silence_output
 from retainlint.commands import CommandError
 
 if TYPE_CHECKING:
@@ -26,18 +25,27 @@ _SHORT = "retainlint.short"
 class Option(click.Option):
     """An option under a heading of the help. `setting` is the key of the setting that it overrides.
 
-    One that is not `usual` is left out of the short help.
+    One that is not `usual` is left out of the short help. `bare` is the value of one that is given without any: then a
+    value stands behind `=` alone, so that the next word isn't taken for it.
     """
 
     def __init__(
-        self, *args: Any, group: str = "", usual: bool = True, setting: str | None = None, **given: Any
+        self,
+        *args: Any,
+        group: str = "",
+        usual: bool = True,
+        setting: str | None = None,
+        bare: str | None = None,
+        **given: Any,
     ) -> None:
         super().__init__(*args, **given)
-        self.group, self.usual, self.setting = group, usual, setting
+        self.group, self.usual, self.setting, self.bare = group, usual, setting, bare
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """A flag that has a contrary is shown as `--[no-]flag`, in the short help without that."""
         record = super().get_help_record(ctx)
+        if record is not None and self.bare is not None:
+            return f"{self.opts[-1]}[={self.metavar}]", record[1]
         if record is None or not self.secondary_opts:
             return record
         return self.opts[-1] if ctx.meta.get(_SHORT) else self.opts[-1].replace("--", "--[no-]", 1), record[1]
@@ -59,6 +67,12 @@ class _Helpful(click.Command):
 
 class Command(_Helpful):
     """What a user asks for by a word of its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        bare = {name: each.bare for each in self.params if isinstance(each, Option) for name in each.opts}
+        end = args.index("--") if "--" in args else len(args)
+        given = [word if bare.get(word) is None else f"{word}={bare[word]}" for word in args[:end]]
+        return super().parse_args(ctx, given + args[end:])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         short = bool(ctx.meta.get(_SHORT))
@@ -166,12 +180,6 @@ class Group(_Helpful, click.Group):
 def shown(word: str) -> str:
     """A word of the user's in quotes, short and safe to print."""
     return f"'{printable(word if len(word) < 80 else word[:77] + '...')}'"
-
-
-def printable(text: str) -> str:
-    """The text on one line, without anything that a terminal, or the log of a build server, would act on."""
-    made = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
-    return re.sub(r"(?i)##(?=\[|vso\[)", r"#\\x23", made)
 
 
 def words(values: Iterable[str]) -> list[str]:

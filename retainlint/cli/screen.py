@@ -4,43 +4,108 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import signal
 import stat
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import click
 
 
 class Progress:
-    """A bar on standard error, which appears if a run takes more than a second."""
+    """A line on standard error, which appears if a run takes more than a second: how much is done of all, what was found so
+    far, about how long the rest will take, and the file in work if that takes long. Nothing of it stays on the screen."""
+
+    APPEARS, BEAT, LONG, WIDE = 1.0, 0.25, 2.0, 24
+    """Seconds until it appears, between two drawings, and until a file is named; how many columns the bar takes."""
 
     def __init__(self) -> None:
-        self._appears = time.monotonic() + 1.0
-        self._bar: Any = None
+        self._begun = self._drawn = time.monotonic()
+        self._done = self._total = self._found = 0
+        self._file, self._since = "", self._begun
+        self._left, self._counted = 1.0, self._begun
+        self._is_shown = False
+        self._before: Any = None
+        if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGALRM, lambda *_: self._draw())  # while one file is in work, too
+            signal.setitimer(signal.ITIMER_REAL, self.APPEARS, self.BEAT)
 
-    def __call__(self, done: int, total: int) -> None:
-        if self._bar is None:
-            if time.monotonic() < self._appears or done == total:
-                return
-            self._bar = click.progressbar(length=total, label="Checking", file=sys.stderr, show_pos=True)
-            self._bar.__enter__()
-        self._bar.update(done - self._bar.pos)
-        if done == total:  # the findings are written next
-            self.close()
+    def __call__(self, done: int, total: int, found: int) -> None:
+        self._done, self._total, self._found = done, total, found
+        self._draw()
+
+    def left(self, share: float) -> None:
+        """Of the work that is left."""
+        if share >= 1:
+            self._counted = time.monotonic()
+        self._left = share
+
+    def at(self, names: Sequence[str]) -> None:
+        """The file that is in work longest."""
+        first = names[0] if names else ""
+        if first != self._file:
+            self._file, self._since = first, time.monotonic()
+        self._draw()
+
+    def _draw(self) -> None:
+        now = time.monotonic()
+        if now - self._begun >= self.APPEARS and now - self._drawn >= self.BEAT:
+            self._drawn, self._is_shown = now, True
+            _tell_terminal(f"\r{self.line(now, width(80) - 1)}{_CLEAR}")
+
+    def line(self, now: float, room: int) -> str:
+        """What it says at a time, in so many columns."""
+        share = self._done / self._total if self._total else 0.0
+        bar = f"[{'#' * round(share * self.WIDE):-<{self.WIDE}}]"
+        parts = [f"Checking {bar} {self._done:,} of {self._total:,} files" if self._total else "Checking"]
+        if self._found:
+            parts.append(f"{self._found:,} finding{'' if self._found == 1 else 's'}")
+        spent = now - self._counted
+        if self._left < 0.9 and spent > 2 * self.APPEARS:  # before that nobody can know
+            parts.append(_roughly(spent * self._left / (1 - self._left)))
+        if self._file and now - self._since > self.LONG:
+            parts.append(f"{printable(self._file)} for {now - self._since:.0f} s")
+        text = ", ".join(parts)
+        return text if len(text) <= room else text[: max(room - 3, 0)] + "..."
 
     def close(self) -> None:
-        """Give the terminal its cursor and a new line back."""
-        if self._bar is not None:
-            self._bar.__exit__(None, None, None)
-            self._bar = None
+        """Leave the terminal as it was."""
+        if self._before is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._before)
+            self._before = None
+        if self._is_shown:
+            self._is_shown = False
+            _tell_terminal(f"\r{_CLEAR}")
+
+
+_CLEAR = "\x1b[K"
+"""Empties the row from the cursor on."""
+
+
+def _roughly(seconds: float) -> str:
+    if seconds < 1.5:
+        return "almost done"
+    if seconds < 90:
+        return f"about {seconds:.0f} s left" if seconds < 10 else f"about {round(seconds, -1):.0f} s left"
+    return f"about {seconds / 60:.0f} min left"
+
+
+def _tell_terminal(text: str) -> None:
+    """A drawing that interrupts another, which Python forbids, is left out."""
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 @contextlib.contextmanager
 def progress(quiet: bool) -> Iterator[Progress | None]:
     """A bar for a run that a person watches, else None."""
-    bar = Progress() if sys.stderr.isatty() and not quiet else None
+    bar = Progress() if sys.stderr.isatty() and not quiet and os.environ.get("TERM") != "dumb" else None
     try:
         yield bar
     finally:
@@ -96,3 +161,9 @@ def silence_output() -> None:
     """What is still buffered goes nowhere, or Python would complain of it when it exits."""
     with contextlib.suppress(OSError, ValueError):  # when standard output is no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def printable(text: str) -> str:
+    """The text on one line, without anything that a terminal, or the log of a build server, would act on."""
+    made = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+    return re.sub(r"(?i)##(?=\[|vso\[)", r"#\\x23", made)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable
 from typing import TextIO
 
 from retainlint.checking import linter
@@ -26,7 +25,7 @@ def write(
     out: TextIO,
     *,
     prune: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: linter.Progress | None = None,
 ) -> int:
     """Put the findings of the files under `paths` into their baselines; with `prune` only take out what is stale.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from retainlint import report
 from retainlint.checking import linter
-from retainlint.commands import CommandError
+from retainlint.commands import CommandError, account
 from retainlint.commands import fix as fixes
 from retainlint.commands.configuring import command_errors, configured, output_format
 from retainlint.commands.known import Knowing
@@ -39,6 +40,8 @@ class CheckOptions:
     exit_non_zero_on_fix: bool
     exit_zero: bool
     quiet: bool
+    silent: bool
+    verbose: bool
     colour: bool
     width: int
     output_file: str
@@ -53,12 +56,13 @@ class CheckOptions:
             setattr(self, name, chosen[name])
 
 
-def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
+def check(options: CheckOptions, out: TextIO, progress: linter.Progress | None = None) -> int:
     """0 without findings that fail, 1 with some, 2 if a bug of ours kept a file from being checked.
 
     A text that is given is checked instead of the paths; fixed, it goes to `out`, and the report to standard error.
     Raises CommandError for a missing path, an unknown rule, a wrong configuration.
     """
+    begun = time.perf_counter()
     configs = configured(options.requested)
     format = output_format(configs)
     if options.statistics and format != "json" and not report.FORMATS[format].for_people:
@@ -72,6 +76,7 @@ def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], Non
         if options.diff:
             fixes.write_diff(done, out)
             return 2 if result.crashes else _after_fixes(options, configs, done)
+        seconds = time.perf_counter() - begun
         if done.applied:
             knowing = Knowing(configs)
             result = _checked(options, configs)
@@ -81,13 +86,16 @@ def check(options: CheckOptions, out: TextIO, progress: Callable[[int, int], Non
             out = sys.stderr
         if options.fix_only:
             return 2 if result.crashes else _after_fixes(options, configs, done)
-    if not result.files:
+    if not result.files and not options.silent:
         print("warning: no Python files found under the given paths", file=sys.stderr)
     _report(options, configs, format, fixes.fixable(shown, configs), result, out)
     if not options.quiet:
         for line in [*knowing.notes(result), *([brought.note] if brought is not None and brought.note else [])]:
             print(line, file=out if report.FORMATS[format].for_people and not options.output_file else sys.stderr)
-    for crashed in result.crashes[:1]:
+    if options.verbose:
+        for line in account.lines(options.paths, configs, result, seconds):
+            print(line, file=sys.stderr)
+    for crashed in result.crashes[: 0 if options.silent else 1]:
         _print_crash(crashed.name, crashed.crash)
     fixed = _after_fixes(options, configs, done)
     if result.crashes:
@@ -125,11 +133,9 @@ def _wants_fixes(options: CheckOptions, configs: Configs) -> bool:
     return options.diff or options.fix_only or configs.here.flag("fix")
 
 
-def _checked(
-    options: CheckOptions, configs: Configs, progress: Callable[[int, int], None] | None = None
-) -> linter.Result:
+def _checked(options: CheckOptions, configs: Configs, progress: linter.Progress | None = None) -> linter.Result:
     if options.given is None:
-        with working(options.means, configs, options.show_unknown) as running:
+        with working(options.means, configs, options.show_unknown, progress) as running:
             answers = running.cache.answers if running.cache is not None else None
             return linter.check(options.paths, configs, progress, running, answers)
     return linter.Given(configs).check(options.given.name, options.given.data)
@@ -160,6 +166,8 @@ def show_files(options: CheckOptions, out: TextIO) -> int:
 def _report(
     options: CheckOptions, configs: Configs, format: str, shown: list[Diagnostic], result: linter.Result, out: TextIO
 ) -> None:
+    if options.silent and not options.output_file:
+        return
     style = Style(options.colour and not options.output_file, options.width)
     if options.statistics:
         pieces = statistics.render(shown, style, as_json=format == "json")
@@ -173,7 +181,7 @@ def _report(
         for piece in pieces:
             out.write(piece)
     for_people = report.FORMATS[format].for_people
-    if options.show_unknown:
+    if options.show_unknown and not options.silent:
         aside = out if for_people and not options.output_file else sys.stderr
         for piece in statistics.render_gaps(result.gaps, style):
             aside.write(piece)

@@ -6,7 +6,6 @@ import codecs
 import io
 import os
 import tokenize
-from collections.abc import Callable
 from typing import TextIO
 
 from retainlint.catalogue import NOT_CHECKED, UNUSED
@@ -24,13 +23,20 @@ NEVER = frozenset({NOT_CHECKED, UNUSED})
 
 
 def add_noqa(
-    paths: tuple[str, ...], requested: Requested, out: TextIO, progress: Callable[[int, int], None] | None = None
+    paths: tuple[str, ...],
+    requested: Requested,
+    reason: str,
+    out: TextIO,
+    progress: linter.Progress | None = None,
 ) -> int:
-    """Write the comments. What can't be written is told, and 2; the other files are written still.
+    """Write the comments, with the reason behind the codes. What can't be written is told, and 2; the other files are written still.
 
     Line ends, encoding and byte-order mark stay. Raises CommandError.
     """
     configs = configured(requested)
+    reason = " ".join(reason.split())
+    if not reason.isprintable():
+        raise CommandError("the reason of --add-noqa isn't one line of text")
     with command_errors():
         result = linter.check(paths, configs, progress)
     by_file: dict[str, list[Diagnostic]] = {}
@@ -40,7 +46,7 @@ def add_noqa(
     total, wrong = 0, []
     for name, diagnostics in by_file.items():
         try:
-            total += _rewrite(name, diagnostics)
+            total += _rewrite(name, diagnostics, reason)
         except OSError as error:
             wrong.append(f"{name}: {error.strerror or error}")
         except ValueError as error:
@@ -56,7 +62,7 @@ def add_noqa(
     return 0
 
 
-def _rewrite(name: str, diagnostics: list[Diagnostic]) -> int:
+def _rewrite(name: str, diagnostics: list[Diagnostic], reason: str) -> int:
     """How many findings are suppressed now. Raises OSError, and ValueError for a file that isn't what it was."""
     with open(name, "rb") as file:
         data = file.read()
@@ -66,7 +72,7 @@ def _rewrite(name: str, diagnostics: list[Diagnostic]) -> int:
     bare = "utf-8" if mark else encoding
     if source.cells or mark + source.text.encode(bare) != data:
         raise ValueError("this isn't a file that comments can be added to")
-    text, added = with_noqa(source, [(d.code, d.primary.span) for d in diagnostics])
+    text, added = with_noqa(source, [(d.code, d.primary.span) for d in diagnostics], reason)
     if text != source.text:
         rewrite(os.fspath(name), data, mark + text.encode(bare))
     return added

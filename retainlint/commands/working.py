@@ -15,6 +15,7 @@ from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
     from retainlint.cache.cache import Cache
+    from retainlint.checking.linter import Progress
     from retainlint.config import Configs, Requested
 
 
@@ -26,17 +27,17 @@ class Means:
 
 
 @contextmanager
-def working(means: Means, configs: Configs, gaps: bool = False) -> Iterator[Running]:
+def working(means: Means, configs: Configs, gaps: bool = False, progress: Progress | None = None) -> Iterator[Running]:
     """A way through the files of a run. Raises CommandError for an executor that there isn't."""
     cache = means.kept or (cache_of(configs) if means.cached else None)
     if means.executor == "local":
-        yield Running(cache, means.jobs, gaps=gaps)
+        yield Running(cache, means.jobs, gaps=gaps, progress=progress)
         return
     from retainlint.checking.executor import NoExecutor, named
 
     try:
         with named(means.executor) as pool:
-            yield Running(cache, means.jobs, pool, gaps)
+            yield Running(cache, means.jobs, pool, gaps, progress=progress)
     except NoExecutor as error:
         raise CommandError(str(error)) from error
 

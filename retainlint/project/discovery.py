@@ -112,16 +112,28 @@ class MissingPath(Exception):
     """A path that was asked for and isn't there; the text is written for people."""
 
 
+EXCLUDED, IGNORED = "excluded", "ignored by git"
+
+MOST_TOLD = 1_000
+"""So many of the places that are left out for a reason can be told of."""
+
+
 class Found:
     """The files to check, in a stable order, each once; and the directories that couldn't be listed, with the reason.
 
-    `listings` are the names in the directories that were, by absolute path.
+    `listings` are the names in the directories that were, by absolute path. `left_out` are the first files and whole
+    directories of trees that weren't taken, by the reason.
     """
 
     def __init__(self) -> None:
+        self.left_out: dict[str, list[str]] = {EXCLUDED: [], IGNORED: []}
         self.listings: dict[str, frozenset[str]] = {}
         self.files: list[str] = []
         self.unlisted: list[tuple[str, str]] = []
+
+    def leave_out(self, reason: str, place: str) -> None:
+        if len(self.left_out[reason]) < MOST_TOLD:
+            self.left_out[reason].append(place)
 
 
 _Asking: TypeAlias = "Callable[[Ignores, str, list[str]], Collection[str]]"
@@ -212,11 +224,17 @@ def _tree(directory: str, choices: Choices, found: Found, ask: _Asking) -> Itera
             if _is_directory(entry):
                 if not choice.excludes(place):
                     inner[entry.name + "/"] = place
-            elif choice.includes(place) and not choice.excludes(place) and _is_file(entry):
-                files[entry.name] = place
+                else:
+                    found.leave_out(EXCLUDED, place + os.sep)
+            elif choice.includes(place) and _is_file(entry):
+                if not choice.excludes(place):
+                    files[entry.name] = place
+                else:
+                    found.leave_out(EXCLUDED, place)
         if ignores is not None and (inner or files):
             for name in ask(ignores, directory, [*inner, *files]):
                 (inner if name.endswith("/") else files).pop(name, None)
+                found.leave_out(IGNORED, os.path.join(directory, name))
         pending += [(place, ignores) for place in inner.values()]
         yield from files.values()
 

@@ -166,10 +166,10 @@ def _parse(source: Source, offset: int, comment: str, alone: bool) -> Iterator[S
             yield Suppression(span, codes, alone=alone)
 
 
-def with_noqa(source: Source, findings: Iterable[tuple[str, Span]]) -> tuple[str, int]:
+def with_noqa(source: Source, findings: Iterable[tuple[str, Span]], reason: str = "") -> tuple[str, int]:
     """The source's text with each finding, a code and a place in it, suppressed on its row; and how many are.
 
-    A `# noqa` that lists codes is extended. Where no comment can stand, in a string or before a line that is
+    A `# noqa` that lists codes is extended, and keeps its reason. Where no comment can stand, in a string or before a line that is
     continued, it goes behind the end of the statement. What has no such place stays as it is.
     """
     layout, comments = Layout(source), read(source)
@@ -185,7 +185,7 @@ def with_noqa(source: Source, findings: Iterable[tuple[str, Span]]) -> tuple[str
             codes.append(code)
     text = source.text
     for row in sorted(wanted, reverse=True):
-        at, addition = _addition(source, row, sorted(wanted[row]), comments.by_row.get(row, ()))
+        at, addition = _addition(source, row, sorted(wanted[row]), comments.by_row.get(row, ()), reason)
         text = text[:at] + addition + text[at:]
     return text, added
 
@@ -198,14 +198,16 @@ def _row_for_comment(layout: Layout, span: Span) -> int | None:
     return end if end in layout.open_rows else None
 
 
-def _addition(source: Source, row: int, codes: list[str], there: tuple[Suppression, ...]) -> tuple[int, str]:
+def _addition(
+    source: Source, row: int, codes: list[str], there: tuple[Suppression, ...], reason: str
+) -> tuple[int, str]:
     """What to put in at which offset."""
     for one in there:
         if not one.own and one.words:
             return one.words[-1].end, "".join(f", {code}" for code in codes)
     text = source.row_text(row)
     bare = text.rstrip(" \t\x0c")
-    return source.offset(row, 1) + len(bare), f"  # noqa: {', '.join(codes)}"
+    return source.offset(row, 1) + len(bare), f"  # noqa: {', '.join(codes)}{reason and ' '}{reason}"
 
 
 def ignoring(source: Source, code: str, span: Span, reason: str) -> tuple[int, str] | None:

@@ -6,6 +6,7 @@ import os
 import pickle
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from fake_pipeline import fake_pipeline
@@ -144,9 +145,10 @@ def test_a_result_can_be_sent_to_another_process() -> None:
 def test_progress_is_told_after_each_file(tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / f"{name}.py").write_bytes(BAD)
-    told: list[tuple[int, int]] = []
-    linter.check(["."], Configs.alike(Settings()), lambda done, total: told.append((done, total)))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    told: list[object] = []
+    watching: Any = Mock(side_effect=lambda *said: told.append(said), close=lambda: told.append("closed"))
+    linter.check(["."], Configs.alike(Settings()), watching)
+    assert told == [(1, 3, 1), (2, 3, 2), (3, 3, 3), "closed"]
 
 
 def test_an_unlisted_directory_is_one_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from command_line import write
@@ -415,13 +416,13 @@ def test_dask_with_workers_that_are_killed(plain: str, tmp_path: Path, monkeypat
             assert told(Running(pool=pool, gaps=True)) == plain
         killed: list[int] = []
 
-        def kill(done: int, total: int) -> None:
+        def kill(done: int, total: int, _: int) -> None:
             if done == total // 2 and not killed:
                 killed.append(next(iter(found.workers.values())).pid)
                 os.kill(killed[0], signal.SIGKILL)
 
         with named(address) as pool:
-            result = linter.check(PATHS, CONFIGS, kill, Running(pool=pool, gaps=True))
+            result = linter.check(PATHS, CONFIGS, Mock(side_effect=kill), Running(pool=pool, gaps=True))
         assert killed
         assert json.dumps(list(entries(result.diagnostics, Run()))) == json.dumps(json.loads(plain)[0])
 

@@ -17,6 +17,7 @@ import pytest
 from command_line import Run, write
 
 from retainlint import __version__, cli
+from retainlint.cli.screen import Progress
 from retainlint.cli.words import WORDS
 from retainlint.report import FORMATS
 
@@ -79,6 +80,43 @@ def test_exit_zero_and_quiet(run: Run) -> None:
     write("a.py")
     code, out, _ = run("check", "--exit-zero", "-q", "--output-format", "concise")
     assert (code, out) == (0, "a.py:1:1: RTL101 it is walked twice\n")
+
+
+def test_silent_is_the_exit_code_alone(run: Run) -> None:
+    assert run("check", "-s") == (0, "", "")
+    write("a.py")
+    assert run("check", "--silent", "--statistics", "--show-unknown") == (1, "", "")
+    assert run("check", "-s", "-o", "found.txt") == (1, "", "")
+    assert Path("found.txt").read_text().startswith("a.py:1:1: ")
+    assert "Only one of" in run("check", "-s", "-q")[2]
+
+
+def test_verbose_tells_what_was_looked_at_and_where_the_time_went(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(1000))
+    monkeypatch.setattr("time.perf_counter", lambda: 2.0 * next(ticks))
+    write("a.py")
+    write("plain.py", "x = 1\n")
+    write(".venv/b.py")
+    code, out, err = run("check", "-v", "-j1")
+    assert code == 1 and out.endswith("Found 1 error. 2 files checked.\n")
+    first, *rest = err.splitlines()
+    assert re.fullmatch(r"Looked at 2 files below \. in \d+\.00 s, 2\.00 s of that to find them\.", first)
+    assert rest == [
+        "  1 skipped: nothing in them leads to a backward pass",
+        "  0 as an earlier run left them in .retainlint_cache",
+        "  1 followed, which took 2.00 s of work",
+        f"Left out as excluded: {os.path.join('.venv', '')}.",
+        "Took over a second:",
+        "  a.py 2.0 s: fit 75%, the module 25%",
+    ]
+
+
+def test_the_format_may_come_from_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RETAINLINT_OUTPUT_FORMAT", "json")
+    assert run("check")[1] == "[]\n"
+    assert run("check", "--output-format", "concise")[1] == "All checks passed! 0 files checked.\n"
+    monkeypatch.setenv("RETAINLINT_OUTPUT_FORMAT", "jsn")
+    assert run("check")[0] == 2
 
 
 def test_a_bug_of_ours_is_exit_code_2_and_hides_nothing(run: Run) -> None:
@@ -171,18 +209,34 @@ def test_version(run: Run) -> None:
     assert run("--version") == (0, f"retainlint {__version__}\n", "")
 
 
-def test_run_hands_a_script_its_own_options(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("args", "left", "own"),
+    [
+        (("--trace", "train.py", "--lr", "1", "-h"), ("--lr", "1", "-h"), (True, None)),
+        (("train.py", "--lr", "--trace", "1"), ("--lr", "1"), (True, None)),
+        (("train.py", "--graph", "g.svg", "x", "--trace=y"), ("x", "--trace=y"), (False, Path("g.svg"))),
+        (("train.py", "--graph=g.svg", "--", "--trace", "--", "x"), ("--trace", "--", "x"), (False, Path("g.svg"))),
+        (("--", "train.py", "--trace"), ("--trace",), (False, None)),
+    ],
+)
+def test_run_takes_its_options_on_both_sides_of_a_script_and_hands_it_all_others(
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    args: tuple[str, ...],
+    left: tuple[str, ...],
+    own: tuple[bool, Path | None],
+) -> None:
     called: list[object] = []
 
     def fake(script: Path, args: Sequence[str], *, trace: bool, graph: Path | None) -> int:
-        called.append((script, args, trace, graph))
+        called.append((script, args, (trace, graph)))
         return 3
 
     module = types.ModuleType("retainlint.commands.run")
     monkeypatch.setattr(module, "run", fake, raising=False)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    assert run("run", "--trace", "train.py", "--lr", "1", "--graph", "-h", "--", "x")[0] == 3
-    assert called == [(Path("train.py"), ("--lr", "1", "--graph", "-h", "--", "x"), True, None)]
+    assert run("run", *args)[0] == 3
+    assert called == [(Path("train.py"), left, own)]
 
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE_PARENT)}
@@ -297,4 +351,24 @@ def test_a_long_run_shows_a_bar_on_a_terminal_only(run: Run, monkeypatch: pytest
     assert code == 1
     assert "Checking" in err
     assert "Checking" not in out
+    assert err.endswith("\r\x1b[K") and err.count("Checking") >= 4, "nothing of it stays"
     assert run("check", "--jobs", "1", "-q")[2] == ""
+
+
+def test_the_bar_tells_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    bar = Progress()
+    bar(412, 1830, 3)
+    assert bar.line(now, 80) == "Checking [#####-------------------] 412 of 1,830 files, 3 findings"
+    bar.left(1.0)
+    bar.at(["models/slow\x1b.py", "b.py"])
+    now = 10.0
+    bar.left(0.5)
+    told = "Checking [#####-------------------] 412 of 1,830 files, 3 findings, about 10 s left, models/slow\\x1b.py for 10 s"
+    assert bar.line(now, 200) == told
+    assert bar.line(now, 40) == f"{told[:37]}..."
+    now = 200.0
+    bar.left(0.4)
+    assert "about 2 min left" in bar.line(now, 200)
+    bar.close()

@@ -23,6 +23,28 @@ def test_every_finding_gets_a_comment_once(run: Run) -> None:
     assert Path("a.py").read_text() == text
 
 
+def test_a_reason_goes_behind_the_codes(run: Run) -> None:
+    write("a.py", f"{BAD}{BAD.strip()}  # noqa: F401 as ever\n")
+    assert run("check", "--add-noqa=the graph is\n meant", "a.py") == (0, "Added 2 `# noqa` comments.\n", "")
+    text = "bad.backward()  # noqa: RTL101 the graph is meant\nbad.backward()  # noqa: F401, RTL101 as ever\n"
+    assert Path("a.py").read_text() == text
+    assert run("check")[0] == 0
+    assert run("check", "--add-noqa=\x1b[2J")[0] == 2
+
+
+def test_a_word_behind_it_is_a_path(run: Run) -> None:
+    write("a.py")
+    assert run("check", "--add-noqa", "a.py") == (0, "Added 1 `# noqa` comment.\n", "")
+
+
+@pytest.mark.parametrize("other", ["--diff", "--fix", "--fix-only", "--show-files"])
+def test_it_is_refused_beside_what_says_the_contrary(run: Run, other: str) -> None:
+    write("a.py")
+    code, out, err = run("check", "--add-noqa", other)
+    assert (code, out) == (2, "") and f"--add-noqa doesn't go with {other}." in err
+    assert Path("a.py").read_text() == BAD
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -91,7 +91,22 @@ def reproduce(place: str, runs: bool) -> int:
     return run_reproduce(place, sys.stdout, replay)
 
 
-@click.command(cls=Command, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+class _Running(Command):
+    """Takes its own options behind SCRIPT too, up to a `--`; all other words there are the script's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        flags = {name: each.is_flag for each in self.params if isinstance(each, click.Option) for name in each.opts}
+        own, others = list[str](), list[str]()
+        for word in args[:end]:
+            name, equals, _ = word.partition("=")
+            is_value = bool(own) and flags.get(own[-1]) is False
+            is_own = is_value or word in flags or (bool(equals) and flags.get(name) is False)
+            (own if is_own else others).append(word)
+        return super().parse_args(ctx, [*own, *others, *args[end + bool(others) :]])
+
+
+@click.command(cls=_Running, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("script", type=PathParam())
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @flag("", "--trace", help="Tell what is built and freed, and which nodes each backward pass runs, as it happens.")
@@ -99,7 +114,7 @@ def reproduce(place: str, runs: bool) -> int:
 def run(script: str, args: tuple[str, ...], trace: bool, graph: str | None) -> int:
     """Run a torch script on the reference core, without torch.
 
-    What stands behind SCRIPT is passed to it.
+    What stands behind SCRIPT is passed to it, but for these options; behind `--` all is.
     """
     from pathlib import Path
 

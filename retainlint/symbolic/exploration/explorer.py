@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -77,18 +78,17 @@ def _explore(machine: Interpreter) -> Exploration:
         machine.chooser.breadth = path_choice.BEYOND
     claims_of(machine).spoilt.clear()  # what can't be expressed spoils the entries that come there
     start, left = _module(machine)
-    steps = machine.steps
+    spent: Counter[str] = Counter({"": machine.steps})
     objects: Objects = {}
     backpropagating: set[ir.Code | None] = set()
 
     def run(code: ir.Code, owner: ir.Code | None) -> None:
-        nonlocal steps
         machine.begin_entry()
         known = machine.backward_count
         if owner is not None and owner in left:
             prepare(machine, start, owner, objects)
         _entry(machine, start, code, owner, objects)
-        steps += machine.steps
+        spent[code.qualname] += machine.steps
         backpropagating.update([owner] if machine.backward_count > known else ())
 
     patience = Patience(machine)
@@ -109,10 +109,9 @@ def _explore(machine: Interpreter) -> Exploration:
         machine.begin_entry()
         imports.begin()
         start, left = _module(machine, whole=True)
-        steps += machine.steps
-    steps += _callers(machine, start, objects, left or None, patience)
-    steps += machine.imports.wasted
-    return findings.told(machine, steps)
+        spent[""] += machine.steps
+    _callers(machine, start, objects, left or None, patience, spent)
+    return findings.told(machine, spent.total() + machine.imports.wasted, spent)
 
 
 def _callers(
@@ -121,10 +120,11 @@ def _callers(
     objects: Objects,
     owners: Container[ir.Code | None] | None,
     patience: Patience,
-) -> int:
-    """Run those who call what walks in other modules, or of them only the methods of some classes; the steps that it
-    took."""
-    imports, steps = machine.imports, 0
+    spent: Counter[str],
+) -> None:
+    """Run those who call what walks in other modules, or of them only the methods of some classes; `spent` are the steps
+    that each entry takes."""
+    imports = machine.imports
     imports.allowance, imports.share = limits.IMPORTED_CALL_STEPS, limits.IMPORTED_STEPS_OF_ENTRY
     leads = imports.project.leads if imports.project is not None and not owners else no_leads
     machine.full, machine.chooser.breadth = min(machine.full, limits.ENTRY_STEPS_BEYOND), path_choice.BEYOND
@@ -134,8 +134,7 @@ def _callers(
             with patience.spent():
                 machine.begin_entry()
                 _entry(machine, start, code, owner, objects)
-            steps += machine.steps
-    return steps
+            spent[code.qualname] += machine.steps
 
 
 class Patience:

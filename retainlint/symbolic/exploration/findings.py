@@ -89,7 +89,7 @@ def _occasion(condition: Condition, failed: Moment | None) -> Occasion | None:
     return condition.span, tuple((a.loop, b.number - a.number) for a, b in pairs)
 
 
-def told(machine: Interpreter, steps: int) -> Exploration:
+def told(machine: Interpreter, steps: int, entries: Mapping[str, int]) -> Exploration:
     """What an exploration of so many steps comes to."""
     incidents = tuple(one for one in _likely(machine) if not _is_unlikely(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
@@ -99,7 +99,8 @@ def told(machine: Interpreter, steps: int) -> Exploration:
     waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
     effort = machine.graphs.effort.steps
     unjudged = _unjudged(machine, (*incidents, *waste))
-    return Exploration(verdict, incidents, tuple(machine.gaps), steps, waste, _conduct(machine), unjudged, effort)
+    conduct, gaps = _conduct(machine), tuple(machine.gaps)
+    return Exploration(verdict, incidents, gaps, steps, waste, conduct, unjudged, effort, tuple(entries.items()))
 
 
 def _unjudged(machine: Interpreter, found: Iterable[Incident]) -> tuple[Gap, ...]:

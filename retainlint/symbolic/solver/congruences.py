@@ -171,7 +171,7 @@ def _divisors(value: Value) -> Iterator[Value]:
 
 
 def _is_arithmetic(value: Value) -> TypeGuard[Term]:
-    return isinstance(value, Term) and value.op in _OPERATIONS
+    return isinstance(value, Term) and value.op in _OPERATIONS and len(value.args) == 2  # one sign has two meanings
 
 
 def has_remainder(value: Value) -> bool:

@@ -12,7 +12,7 @@ from retainlint.config import Settings
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 
 ODD = (
-    "a = 'x' @ 2", "a = 1 @ 1.5", "a = -+~n", "a = +n + +n", "a = (+n) - 1", "if +n > 2: pass", "a = (0, 1)[:'x']",
+    "a = 'x' @ 2", "a = 1 @ 1.5", "a = -+~n", "a = +n + +n", "a = (+n) - 1", "if +n > 2: pass", "if -n % 3 == 1: pass", "a = (0, 1)[:'x']",
     "a = [0, 1][0:2:0]", "a = [0, 1][::1.5]", "a = (1,) * 9 ** 99", "a = 'x' * 9 ** 99", "a = 1 << 9 ** 99",
     "a = 2 ** 2 ** 2 ** 2 ** 2 ** 9", "a = 0 ** -1", "a = 1.5 ** 9 ** 9", "a = int('9' * 9999)", "a = int(1e999)",
     "a = float(10 ** 999)", "a = round(1e999)", "a = chr(-1)", "a = divmod(1, 0)", "a = '%*d' % (10 ** 9, 1)",
