@@ -346,6 +346,19 @@ class Conduct:
     arrivals: tuple[tuple[Span, Span, int], ...] = ()
 
 
+Definition: TypeAlias = "tuple[str, str]"
+"""A function, method or class, by the name of its file and its qualified name there."""
+
+
+@record
+class Entry:
+    """One function or method that was run for itself, all functions that this came to, unseen ones too, and its steps."""
+
+    start: Definition
+    reached: frozenset[Definition]
+    steps: int
+
+
 @record
 class Exploration:
     """All that one entry's exploration has to say: what fails, what couldn't be followed, and what runs in vain."""
@@ -360,5 +373,5 @@ class Exploration:
     """Backward passes that were run, and rest on what nobody sees."""
     effort: int = 0
     """What it took beside its steps too, in steps that take as much."""
-    entries: tuple[tuple[str, int], ...] = ()
-    """What was run for itself, "" for the module's body, and the steps that it took."""
+    entries: tuple[Entry, ...] = ()
+    """What was run for itself, the module's body first."""

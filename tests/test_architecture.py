@@ -28,7 +28,7 @@ FLOORS: dict[str, str] = {
     "lowering": "program ir text startup",
     "symbolic": "program ir incident autograd text startup",
     "rules": "diagnostic incident catalogue text startup",
-    "fixes": "diagnostic text startup",
+    "fixes": "diagnostic incident text startup",
     "report": "diagnostic incident catalogue text",
     "project": "program text startup",
     "cache": "project lowering program ir diagnostic incident config text",

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from benchmarks.truth.program import generate
 from retainlint.checking import pipeline
 from retainlint.config import Settings
 from retainlint.fixes import Applied, Seen, fix_all
+from retainlint.incident import Definition
 from retainlint.text.files import Disk
 from retainlint.text.source import Source, UnreadableSource
 
@@ -88,13 +89,13 @@ def measured(program: Program, folder: Path, *, run: bool, unsafe: bool) -> Outc
     """Fix one program; with `run`, let torch run it before and after."""
     start, looks = time.perf_counter(), 0
 
-    def look(source: Source, changed: Sequence[Source]) -> Seen | None:
+    def look(source: Source, changed: Sequence[Source], left_out: Container[Definition]) -> Seen | None:
         nonlocal looks
         looks += 1
-        return pipeline.look(source, changed, Settings(), Disk())
+        return pipeline.look(source, changed, Settings(), Disk(), left_out)
 
     source = Source(program.name, program.text)
-    seen = look(source, ())
+    seen = look(source, (), ())
     if seen is None:
         return Outcome(program.name, (), (), ())
     fixed = fix_all(seen, look, unsafe, lambda diagnostic: True)

@@ -288,7 +288,7 @@ def _check(
         gaps = tuple(g for each in found for g in (*each.gaps, *each.unjudged))
         lookups = modules.lookups if modules is not None else _NO_LOOKUPS
         unjudged = len({g.span for g in gaps if g.backward and g.span.source.name == name})
-        entries = tuple(entry for each in found for entry in each.entries)
+        entries = tuple((entry.start[1], entry.steps) for each in found for entry in each.entries)
         return FileResult(name, tuple(told), "", gaps, tuple(beyond), lookups, unjudged, entries)
     except pipeline.Costly:
         raise

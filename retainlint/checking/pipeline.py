@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # costly to import, and needed only where something is found
     from retainlint.config import Settings
     from retainlint.diagnostic import Diagnostic
     from retainlint.fixes.proof import Seen
-    from retainlint.incident import Conduct, Gap, Incident
+    from retainlint.incident import Conduct, Definition, Entry, Gap, Incident
     from retainlint.lowering import LoweringError
     from retainlint.program import Program
     from retainlint.suppressions import Suppressions
@@ -44,7 +44,7 @@ class Found:
     conduct: Conduct | None = None
     steps: int = 0
     unjudged: tuple[Gap, ...] = ()
-    entries: tuple[tuple[str, int], ...] = ()
+    entries: tuple[Entry, ...] = ()
 
 
 class Costly(Exception):
@@ -107,7 +107,11 @@ def advised(
     seen = _seen(found, settings)
     if seen is None:
         return list(diagnostics)
-    advisor = Advisor(seen, lambda source, changed: look(source, changed, settings, files), is_own)
+
+    def look_at(source: Source, changed: Sequence[Source], left_out: Container[Definition]) -> Seen | None:
+        return look(source, changed, settings, files, left_out)
+
+    advisor = Advisor(seen, look_at, is_own)
     return [advisor.advised(each) for each in diagnostics]
 
 
@@ -116,13 +120,19 @@ def is_own(source: Source) -> bool:
     return not source.cells and not source.shown and INSTALLED.isdisjoint(source.name.split(os.sep))
 
 
-def look(source: Source, changed: Sequence[Source], settings: Settings, files: Files | None) -> Seen | None:
+def look(
+    source: Source,
+    changed: Sequence[Source],
+    settings: Settings,
+    files: Files | None,
+    left_out: Container[Definition] = (),
+) -> Seen | None:
     """What is seen in a text that isn't written yet; None if it can't be read. What it imports is read through `files`, but
-    for those that are `changed`."""
+    for those that are `changed`; what is `left_out` isn't run for itself."""
     if files is not None and changed:
         files = Changed(files, changed)
     modules = Modules(source.name, files) if files is not None else None
-    return _seen(_examine(source, _index(source, modules)), settings)
+    return _seen(_examine(source, _index(source, modules), left_out=left_out), settings)
 
 
 def _seen(found: Found, settings: Settings) -> Seen | None:
@@ -147,6 +157,7 @@ def _seen(found: Found, settings: Settings) -> Seen | None:
         gaps,
         found.steps,
         conduct.arrivals,
+        found.entries,
     )
 
 
@@ -187,6 +198,7 @@ def _examine(
     data: bytes = b"",
     hasty: bool = False,
     tells_caught: bool | None = None,
+    left_out: Container[Definition] = (),
 ) -> Found:
     """What is found in a program; `index` is that of its text, and `data` is what the file holds, if that is all of it."""
     if not (index.spells_backward or thorough or index.starts_backward):
@@ -204,7 +216,8 @@ def _examine(
     from retainlint.symbolic import explore
 
     project = Project(index, _imported) if index.modules is not None else None
-    explored = explore(program, project=project, tells_caught=thorough if tells_caught is None else tells_caught)
+    tells_caught = thorough if tells_caught is None else tells_caught
+    explored = explore(program, project=project, tells_caught=tells_caught, left_out=left_out)
     once: dict[tuple[str, int, int, str], Diagnostic] = {}
     if explored.incidents or explored.waste:
         from retainlint.rules import diagnose

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,11 @@ def _several(places: Sequence[str]) -> str:
 
 def _slow(one: FileResult) -> str:
     """A file with what was run of it; by steps, as these are counted."""
-    whole = sum(steps for _, steps in one.entries)
-    entries = sorted(one.entries, key=lambda entry: -entry[1])
-    parts = [f"{name or 'the module'} {steps / whole:.0%}" for name, steps in entries[:MOST] if steps * 100 > whole]
+    spent = Counter[str]()
+    for name, steps in one.entries:
+        spent[name] += steps
+    whole = spent.total()
+    parts = [
+        f"{name or 'the module'} {steps / whole:.0%}" for name, steps in spent.most_common(MOST) if steps * 100 > whole
+    ]
     return safe(f"  {os.path.normpath(one.name)} {one.seconds:.1f} s{': ' if parts else ''}{', '.join(parts)}")

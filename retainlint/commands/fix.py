@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from retainlint.config import Configs
     from retainlint.diagnostic import Diagnostic
     from retainlint.fixes import Applied, Look, Seen
+    from retainlint.incident import Definition
     from retainlint.text.source import Source
 
     class TextStore(Protocol):
@@ -251,10 +252,10 @@ def _seen(source: Source, changed: tuple[Source, ...], configs: Configs) -> tupl
 
     files = Disk()
 
-    def look(text: Source, changed: Sequence[Source]) -> Seen | None:
-        return pipeline.look(text, changed, settings, files)
+    def look(text: Source, changed: Sequence[Source], left_out: Container[Definition]) -> Seen | None:
+        return pipeline.look(text, changed, settings, files, left_out)
 
-    return look(source, changed), look
+    return look(source, changed, ()), look
 
 
 def _encoded(source: Source, data: bytes) -> bytes:

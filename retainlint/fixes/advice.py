@@ -10,6 +10,8 @@ from retainlint.diagnostic import Clear, Cure, Detach, Diagnostic, Fix, Help, Ke
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_from
 from retainlint.fixes.proof import Look, Seen, cures
+from retainlint.fixes.scope import beyond_reach
+from retainlint.incident import Definition
 from retainlint.startup.records import replace
 from retainlint.text.source import Source, Span
 
@@ -40,6 +42,7 @@ class Advisor:
     ) -> None:
         self._seen, self._look, self._may_edit, self._changed = seen, look, may_edit, tuple(changed)
         self._left = STEPS - seen.steps
+        self._parts: dict[frozenset[Definition], Seen] = {}
         self._codes: dict[Source, EditableCode | None] = {}
         self._refused: set[Help] = set()
 
@@ -66,31 +69,62 @@ class Advisor:
         for help in diagnostic.helps:
             if _keeps(help) and help is not diagnostic.helps[0]:
                 continue
-            if (trial := self._try(diagnostic, help)) is not None:
+            if (trial := self._try(diagnostic, help, whole=True)) is not None:
                 return trial
         return None
 
-    def _try(self, diagnostic: Diagnostic, help: Help) -> Trial | None:
+    def _try(self, diagnostic: Diagnostic, help: Help, *, whole: bool = False) -> Trial | None:
+        """The first fix of a help that proves to cure the finding: what it can't reach isn't run again for that, but for the
+        last proof of one that is to be seen `whole`."""
         known: set[tuple[tuple[str, str], ...]] = set()
-        if self._left < self._seen.steps:
-            return None
+        home = diagnostic.primary.span.source
         for fix in self._candidates(diagnostic, help):
-            if len(known) > TRIES or self._left < self._seen.steps:  # a check of it takes about as much again
+            if len(known) > TRIES:
                 break
-            outcome = self._outcome(fix, diagnostic.primary.span.source)
+            outcome = self._outcome(fix, home)
             key = tuple((each.name, each.text) for each in outcome)
             if not outcome or key in known:
                 continue
+            before, left_out = self._before(diagnostic, beyond_reach(self._seen, fix, home, self._code))
+            if self._left < before.steps:  # a check of it takes about as much again
+                break
             known.add(key)
-            entry, changed = self._seen.source, {each.name: each for each in (*self._changed, *outcome)}
-            entry = changed.pop(entry.name, entry)
-            found = self._look(entry, tuple(changed.values()))
-            self._left -= max(found.steps, self._seen.steps) if found is not None else self._seen.steps
-            if found is not None and cures(fix, diagnostic, self._seen, found):
-                return Trial(fix, found, tuple(changed.values()))
+            trial = self._checked(fix, diagnostic, outcome, before, left_out)
+            if trial is not None and whole and left_out:
+                trial = self._checked(fix, diagnostic, outcome, self._seen, frozenset())
+            if trial is not None:
+                return trial
         if known:
             self._refused.add(help)
         return None
+
+    def _before(self, diagnostic: Diagnostic, left_out: frozenset[Definition]) -> tuple[Seen, frozenset[Definition]]:
+        """What is seen before a fix where some of it is left out; all, where the finding is not to be seen so."""
+        if left_out and left_out not in self._parts:
+            part = self._look(self._seen.source, self._changed, left_out) or self._seen
+            self._left -= part.steps
+            self._parts[left_out] = part
+        part = self._parts.get(left_out, self._seen)
+        if any(each.place == diagnostic.place for each in part.diagnostics):
+            return part, left_out
+        return self._seen, frozenset()
+
+    def _checked(
+        self,
+        fix: Fix,
+        diagnostic: Diagnostic,
+        outcome: Sequence[Source],
+        before: Seen,
+        left_out: frozenset[Definition],
+    ) -> Trial | None:
+        """What is seen behind a fix, if it proves to cure the finding."""
+        source, changed = self._seen.source, {each.name: each for each in (*self._changed, *outcome)}
+        source = changed.pop(source.name, source)
+        found = self._look(source, tuple(changed.values()), left_out)
+        self._left -= max(found.steps, before.steps) if found is not None else before.steps
+        if found is None or not cures(fix, diagnostic, before, found):
+            return None
+        return Trial(fix, found, tuple(changed.values()))
 
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:
         """What could be done, in the order in which a good engineer would try it."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix
 from retainlint.fixes.edits import moved
+from retainlint.incident import Definition, Entry
 from retainlint.text.source import Source, Span
 
 
@@ -18,7 +19,7 @@ class Seen:
     program behaves when it is run.
 
     `backward_passes`, `leaves`, `trained`, `missing_reads` and `arrivals` are a run's conduct; `gaps` are what couldn't be
-    followed, `steps` what it took.
+    followed, `steps` what it took, `entries` what was run for itself.
     """
 
     source: Source
@@ -30,10 +31,12 @@ class Seen:
     gaps: tuple[Span, ...] = ()
     steps: int = 0
     arrivals: tuple[tuple[Span, Span, int], ...] = ()
+    entries: tuple[Entry, ...] = ()
 
 
-Look: TypeAlias = Callable[[Source, Sequence[Source]], "Seen | None"]
-"""The linter, handed in: what it sees in a text, where other files have become these; None for one that it can't check."""
+Look: TypeAlias = Callable[[Source, Sequence[Source], Container[Definition]], "Seen | None"]
+"""The linter, handed in: what it sees in a text, where other files have become these, and where these definitions aren't
+run for themselves; None for a text that it can't check."""
 
 Edits: TypeAlias = dict[str, tuple[Edit, ...]]
 """The edits of each file, by its name."""
@@ -55,7 +58,7 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
     if not before.trained and _texts(before.leaves) - _texts(after.leaves):
         return False  # nobody knows which of them are to be trained
     edits = {source.name: made for source, made in fix.by_source(diagnostic.primary.span.source).items()}
-    others = [each for each in before.diagnostics if each is not diagnostic]
+    others = [each for each in before.diagnostics if each.place != diagnostic.place]
     left = [each for each in after.diagnostics if not _is_behind(edits, diagnostic, each)]
     return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left)
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from retainlint.diagnostic import Diagnostic
 from retainlint.fixes import Seen
+from retainlint.incident import Definition
 from retainlint.lowering import LoweringError, lower
 from retainlint.rules import diagnose
 from retainlint.symbolic import explore
 from retainlint.text.source import Source
 
 
-def look(source: Source, changed: Sequence[Source] = ()) -> Seen | None:
+def look(source: Source, changed: Sequence[Source] = (), left_out: Container[Definition] = ()) -> Seen | None:
     """Every rule is on, and there are no other files."""
     try:
-        explored = explore(lower(source))
+        explored = explore(lower(source), left_out=left_out)
     except LoweringError:
         return None
     once: dict[tuple[int, str], Diagnostic] = {}
@@ -32,4 +33,5 @@ def look(source: Source, changed: Sequence[Source] = ()) -> Seen | None:
         conduct.missing_reads,
         gaps,
         arrivals=conduct.arrivals,
+        entries=explored.entries,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 import libcst
@@ -14,6 +14,7 @@ from retainlint.fixes.proof import Seen
 from retainlint.text.source import Source
 
 if TYPE_CHECKING:
+    from retainlint.incident import Definition
     from retainlint.text.files import Files
 
 TWICE = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n"
@@ -36,9 +37,15 @@ def test_what_a_long_text_takes_to_be_read_counts(monkeypatch: pytest.MonkeyPatc
     tried: list[Source] = []
     look = pipeline.look
 
-    def counted(source: Source, changed: Sequence[Source], settings: Settings, files: Files | None) -> Seen | None:
+    def counted(
+        source: Source,
+        changed: Sequence[Source],
+        settings: Settings,
+        files: Files | None,
+        left_out: Container[Definition],
+    ) -> Seen | None:
         tried.append(source)
-        return look(source, changed, settings, files)
+        return look(source, changed, settings, files, left_out)
 
     monkeypatch.setattr(pipeline, "look", counted)
     monkeypatch.setattr("retainlint.fixes.advice.STEPS", 3_000)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
 
 from retainlint import ir, program
-from retainlint.incident import Exploration
+from retainlint.incident import Definition, Entry, Exploration
 from retainlint.symbolic.detectors import Detectors, claims_of
 from retainlint.symbolic.exploration import findings, script_entry
 from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
@@ -31,14 +30,16 @@ def explore(
     project: Project | None = None,
     *,
     tells_caught: bool = False,
+    left_out: Container[Definition] = (),
 ) -> Exploration:
     """Run a module and every function in it that may walk and wasn't reached from elsewhere.
 
     `project` is asked for the modules that it imports; what it doesn't know, and all without it, stays unknown.
-    With `tells_caught`, a failure that a `try` catches is one.
+    With `tells_caught`, a failure that a `try` catches is one. What is `left_out` isn't run for itself.
     """
     with _room_to_recurse():
-        return _explore(Interpreter(program, budget, project, tells_caught=tells_caught, listeners=Detectors))
+        machine = Interpreter(program, budget, project, tells_caught=tells_caught, listeners=Detectors)
+        return _explore(machine, left_out)
 
 
 EXHAUSTED = (OutOfSteps, RecursionError)
@@ -66,7 +67,7 @@ def _depth() -> int:
     return depth
 
 
-def _explore(machine: Interpreter) -> Exploration:
+def _explore(machine: Interpreter, left_out: Container[Definition]) -> Exploration:
     program = machine.program
     for gap in program.gaps:
         machine.gap(gap.span, gap.reason)
@@ -78,17 +79,19 @@ def _explore(machine: Interpreter) -> Exploration:
         machine.chooser.breadth = path_choice.BEYOND
     claims_of(machine).spoilt.clear()  # what can't be expressed spoils the entries that come there
     start, left = _module(machine)
-    spent: Counter[str] = Counter({"": machine.steps})
+    machine.entries.append(_begun(machine, program.module))
     objects: Objects = {}
     backpropagating: set[ir.Code | None] = set()
 
     def run(code: ir.Code, owner: ir.Code | None) -> None:
+        if _definition(code) in left_out:
+            backpropagating.add(owner)  # as it did when it was run
+            return
         machine.begin_entry()
         known = machine.backward_count
         if owner is not None and owner in left:
             prepare(machine, start, owner, objects)
         _entry(machine, start, code, owner, objects)
-        spent[code.qualname] += machine.steps
         backpropagating.update([owner] if machine.backward_count > known else ())
 
     patience = Patience(machine)
@@ -109,9 +112,9 @@ def _explore(machine: Interpreter) -> Exploration:
         machine.begin_entry()
         imports.begin()
         start, left = _module(machine, whole=True)
-        spent[""] += machine.steps
-    _callers(machine, start, objects, left or None, patience, spent)
-    return findings.told(machine, spent.total() + machine.imports.wasted, spent)
+        machine.entries.append(_begun(machine, program.module))
+    _callers(machine, start, objects, left or None, patience, left_out)
+    return findings.told(machine)
 
 
 def _callers(
@@ -120,21 +123,19 @@ def _callers(
     objects: Objects,
     owners: Container[ir.Code | None] | None,
     patience: Patience,
-    spent: Counter[str],
+    left_out: Container[Definition],
 ) -> None:
-    """Run those who call what walks in other modules, or of them only the methods of some classes; `spent` are the steps
-    that each entry takes."""
+    """Run those who call what walks in other modules, or of them only the methods of some classes."""
     imports = machine.imports
     imports.allowance, imports.share = limits.IMPORTED_CALL_STEPS, limits.IMPORTED_STEPS_OF_ENTRY
     leads = imports.project.leads if imports.project is not None and not owners else no_leads
     machine.full, machine.chooser.breadth = min(machine.full, limits.ENTRY_STEPS_BEYOND), path_choice.BEYOND
     for code, owner in callers(list(entries(machine.program.module, None)), leads, machine.leading):
-        wanted = owners is None or owner in owners
+        wanted = (owners is None or owner in owners) and _definition(code) not in left_out
         if wanted and code not in machine.entered and patience.is_left:
             with patience.spent():
                 machine.begin_entry()
                 _entry(machine, start, code, owner, objects)
-            spent[code.qualname] += machine.steps
 
 
 class Patience:
@@ -242,3 +243,15 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
         _again(machine, lambda: enter(machine, start, code, owner, objects))
     finally:
         machine.gpu_open = machine.forced = False
+        machine.entries.append(_begun(machine, code))
+
+
+def _begun(machine: Interpreter, code: ir.Code) -> Entry:
+    """What was run for itself just now."""
+    reached = frozenset(map(_definition, machine.reached))
+    machine.reached.clear()
+    return Entry(_definition(code), reached, machine.steps)
+
+
+def _definition(code: ir.Code) -> Definition:
+    return code.span.source.name, code.qualname

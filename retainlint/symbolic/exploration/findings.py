@@ -89,8 +89,8 @@ def _occasion(condition: Condition, failed: Moment | None) -> Occasion | None:
     return condition.span, tuple((a.loop, b.number - a.number) for a, b in pairs)
 
 
-def told(machine: Interpreter, steps: int, entries: Mapping[str, int]) -> Exploration:
-    """What an exploration of so many steps comes to."""
+def told(machine: Interpreter) -> Exploration:
+    """What an exploration comes to."""
     incidents = tuple(one for one in _likely(machine) if not _is_unlikely(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     project = machine.imports.project
@@ -99,8 +99,9 @@ def told(machine: Interpreter, steps: int, entries: Mapping[str, int]) -> Explor
     waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
     effort = machine.graphs.effort.steps
     unjudged = _unjudged(machine, (*incidents, *waste))
-    conduct, gaps = _conduct(machine), tuple(machine.gaps)
-    return Exploration(verdict, incidents, gaps, steps, waste, conduct, unjudged, effort, tuple(entries.items()))
+    conduct, gaps, entries = _conduct(machine), tuple(machine.gaps), tuple(machine.entries)
+    steps = sum(each.steps for each in entries) + machine.imports.wasted
+    return Exploration(verdict, incidents, gaps, steps, waste, conduct, unjudged, effort, entries)
 
 
 def _unjudged(machine: Interpreter, found: Iterable[Incident]) -> tuple[Gap, ...]:

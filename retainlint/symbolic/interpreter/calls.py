@@ -371,6 +371,7 @@ def _wrapped(
 
 def run_closure(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
     code = func.code
+    machine.reached.add(code)
     if code.is_generator:
         machine.entered.add(code)
         return [(state, state.new(GeneratorObj(func, args.pos, args.named)))]
@@ -402,6 +403,7 @@ def run_body(
 ) -> Results:
     """Run a function's body in a frame of its own; `consumer` is what each yielded value is given to."""
     code = func.code
+    machine.reached.add(code)
     sizes = tuple([size(state, value) for value in args.all])
     if too_deep(machine, state, code, sizes):
         machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed", spoils=False)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from retainlint import ir, program
 from retainlint.autograd.graph import Node
-from retainlint.incident import Gap, Incident, Witness
+from retainlint.incident import Entry, Gap, Incident, Witness
 from retainlint.startup.records import record
 from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions
 from retainlint.symbolic.interpreter.instructions import STEPS
@@ -77,6 +77,8 @@ class Interpreter:
         self.arrivals: dict[Span, Counter[Node]] = {}
         self.missing_reads: set[Span] = set()
         self.entered: set[ir.Code] = set()
+        self.reached: set[ir.Code] = set()
+        self.entries: list[Entry] = []
         self.running = program.module  # the entry
         self.unset: dict[int, Ref] = {}
         self.rounds: dict[Span, frozenset[str]] = {}

@@ -66,6 +66,7 @@ class Machine(Protocol):
     budget: int
     running: ir.Code  # the entry
     entered: set[ir.Code]  # the codes of the program that were run
+    reached: set[ir.Code]  # those that the entry which runs has called, whether they were run or left unseen
     backpropagated: set[Span]  # where a walk was executed
     leading: set[ir.Code]  # functions in which one was, or in what they called
     unset: dict[
