@@ -76,7 +76,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name in ("dropout", "feature_dropout"):
         return [(state, operate(machine, state, "dropout", (obj,), span))]
     if name == "item":
-        return [(state, Term("positive" if held.positive else "item", (obj, Symbol(ticket()))))]
+        return [(state, Term("positive" if held.positive else "item", (Symbol(ticket()),)))]
     if name == "size":
         return [(state, _size(machine, state, obj, args, span))]
     if name in NUMBERS:
@@ -187,7 +187,7 @@ def unknown_method(
     if name == "backward":
         return _unknown_backward(machine, state, obj, held, args, span)
     if name == "item":
-        return [(state, Term("item", (obj, Symbol(ticket()))))]
+        return [(state, Term("item", (Symbol(ticket()),)))]
     if name == "size" and (args.all or held.edge is not None or held.hint == "tensor"):
         return [(state, _size(machine, state, obj, args, span))]
     if name in _COUNTS:
