@@ -17,10 +17,11 @@ __all__ = [
     "__version__",
     "check",
     "check_source",
+    "render",
 ]
 
 if TYPE_CHECKING:
-    from retainlint.api import check, check_source
+    from retainlint.api import check, check_source, render
     from retainlint.commands import CommandError
     from retainlint.diagnostic import Diagnostic, Label, Severity
     from retainlint.incident import Condition, Witness

@@ -7,14 +7,16 @@ from collections.abc import Iterable
 from concurrent.futures import Executor
 from typing import TypeAlias
 
+from retainlint import report
 from retainlint.checking import linter
 from retainlint.checking.scheduler import Running
 from retainlint.commands import CommandError
-from retainlint.commands.configuring import command_errors, configured, requested
+from retainlint.commands.configuring import about_us, command_errors, configured, requested
 from retainlint.commands.known import Knowing
 from retainlint.config import Configs
 from retainlint.diagnostic import Diagnostic, Label, Severity
 from retainlint.incident import Condition, Witness
+from retainlint.report.terminal import Style
 from retainlint.text.source import Source, Span
 
 Path: TypeAlias = "str | os.PathLike[str]"
@@ -70,6 +72,18 @@ def check_source(
         return list(linter.check_source(name, data, configs.settings(name)).diagnostics)
 
 
+def render(
+    diagnostics: Iterable[Diagnostic], output_format: str = "full", *, color: bool = False, width: int = 140
+) -> str:
+    """Findings as `retainlint check --output-format` writes them, in so many columns; no summary follows.
+
+    Raises CommandError for a format that there isn't.
+    """
+    if output_format not in report.FORMATS:
+        raise CommandError(f"there is no output format {output_format!r}; there are {', '.join(report.FORMATS)}")
+    return "".join(report.render(output_format, diagnostics, Style(color, width), about_us()))
+
+
 def _configs(select: Iterable[str] | None, ignore: Iterable[str], config: Path | None, isolated: bool) -> Configs:
     stated = {"ignore": ignore} if select is None else {"select": select, "ignore": ignore}
     values = {key: _words(rules, key) for key, rules in stated.items()}
@@ -93,4 +107,5 @@ __all__ = [
     "Witness",
     "check",
     "check_source",
+    "render",
 ]

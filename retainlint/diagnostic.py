@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from typing import TypeAlias
 
 from retainlint.incident import Witness
 from retainlint.startup.records import record
 from retainlint.text.source import Source, Span
+
+Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 
 
 class Severity(Enum):
@@ -294,8 +297,83 @@ class Diagnostic:
     def primary(self) -> Label:
         return next(label for label in self.labels if label.primary)
 
+    def __str__(self) -> str:
+        """`train.py:14:5: error[RTL101] message`, on one line."""
+        at = self.primary.span.place
+        cell = "" if at.cell is None else f"cell {at.cell}:"
+        where = f"{self.primary.span.source.name}:{cell}{at.row}:{at.column}"
+        said = f"{where}: {self.severity.value}[{self.code}] {self.message}"
+        return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in said)
+
+    def to_dict(self) -> dict[str, Json]:
+        """What `--output-format json` tells of it: rows and columns count from 1, columns in characters; an end is just
+        behind its span."""
+        primary = self.primary
+        related: list[Json] = [
+            {"cell": label.span.place.cell, **place_fields(label.span), "message": label.text}
+            for label in self.labels
+            if not label.primary
+        ]
+        return {
+            "cell": primary.span.place.cell,
+            "code": self.code,
+            "name": self.name,
+            "severity": self.severity.value,
+            "message": self.message,
+            **place_fields(primary.span),
+            "fix": None if self.fix is None else _fix(self.fix, primary.span.source),
+            "noqa_row": primary.span.place.row,
+            "url": None,
+            "label": primary.text,
+            "related": related,
+            "notes": list(self.notes),
+            "help": self.help,
+            "witness": None if self.witness is None else _witness(self.witness),
+        }
+
     @property
     def place(self) -> tuple[str, int, int, str]:
         """File, row, column and code: they tell findings apart, and are told in this order."""
         span = self.primary.span
         return span.source.name, span.row, span.column, self.code
+
+
+def place_fields(span: Span) -> dict[str, Json]:
+    at = span.place
+    return {
+        "filename": os.path.abspath(span.source.name),
+        "location": {"row": at.row, "column": at.column},
+        "end_location": {"row": at.end_row, "column": at.end_column},
+    }
+
+
+def _fix(fix: Fix, home: Source) -> dict[str, Json]:
+    """`edits` are those of the finding's file. Of a fix that edits another one as well there are none, as half a fix is no
+    fix; all of them stand in `files` then."""
+    said: dict[str, Json] = {"applicability": fix.applicability.value, "message": fix.message}
+    if not fix.elsewhere:
+        return {**said, "edits": [_edit(edit, home) for edit in fix.edits]}
+    files: list[Json] = [
+        {"filename": os.path.abspath(source.name), "edits": [_edit(edit, source) for edit in edits]}
+        for source, edits in fix.by_source(home).items()
+    ]
+    return {**said, "edits": [], "files": files}
+
+
+def _edit(edit: Edit, source: Source) -> dict[str, Json]:
+    """In a notebook, rows of the cell."""
+    _, row, column = source.place_in_cell(edit.start)
+    _, end_row, end_column = source.place_in_cell(edit.end)
+    return {
+        "content": edit.text,
+        "location": {"row": row, "column": column},
+        "end_location": {"row": end_row, "column": end_column},
+    }
+
+
+def _witness(witness: Witness) -> dict[str, Json]:
+    choices: list[Json] = [
+        {**place_fields(choice.span), "condition": choice.span.text, "taken": choice.taken}
+        for choice in witness.choices
+    ]
+    return {"choices": choices, "script": witness.script, "error": witness.error, "node": witness.node}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import retainlint
-from retainlint import CommandError, Severity, check, check_source
+from retainlint import CommandError, Severity, check, check_source, render
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -127,3 +128,24 @@ def test_a_typed_program_is_checked_by_mypy(tmp_path: Path) -> None:
     out, _, _ = api.run([str(tmp_path / "use.py"), "--cache-dir", str(tmp_path / "cache")])
     assert 'list[retainlint.diagnostic.Diagnostic]"' in out
     assert (ROOT / "retainlint" / "py.typed").exists()
+
+
+def test_a_finding_as_text_and_as_data() -> None:
+    (found,) = check_source(BAD, "a\x1b.py", isolated=True)
+    assert str(found) == (
+        "a\\x1b.py:6:1: error[RTL102] `loss.backward()` backpropagates through a graph that `loss.backward()` (line 5) "
+        "already freed"
+    )
+    told = found.to_dict()
+    assert (told["code"], told["location"], told["severity"]) == ("RTL102", {"row": 6, "column": 1}, "error")
+    assert told["fix"] is not None and json.loads(json.dumps(told)) == told
+
+
+def test_findings_are_rendered_as_the_command_does() -> None:
+    found = check_source(BAD, "a.py", isolated=True)
+    assert render(found).startswith("a.py:6:1: error[RTL102] backward-twice: ")
+    assert "\x1b[1;31m" in render(found, color=True)
+    assert json.loads(render(found, "json"))[0] == found[0].to_dict()
+    assert json.loads(render(found, "sarif"))["runs"][0]["results"][0]["ruleId"] == "RTL102"
+    with pytest.raises(CommandError, match="no output format 'jsn'"):
+        render(found, "jsn")

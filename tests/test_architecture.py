@@ -35,7 +35,7 @@ FLOORS: dict[str, str] = {
     "checking": "cache project lowering symbolic rules fixes suppressions diagnostic incident program config catalogue text startup",
     "commands": "checking cache project rules fixes report suppressions numeric diagnostic incident config catalogue text startup",
     "flake8": "checking report suppressions diagnostic config catalogue text startup",
-    "api": "commands checking diagnostic incident config text",
+    "api": "commands checking report diagnostic incident config text",
     "": "api commands diagnostic incident text startup",
     "cli": "commands config startup",
     "__main__": "cli",

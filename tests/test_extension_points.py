@@ -59,7 +59,7 @@ def test_a_rule_is_its_class_its_place_in_the_table_and_its_row_in_the_catalogue
     monkeypatch.setitem(CATALOGUE, "RTL199", ("walked-again", True))
     chosen = ("--select", "walked-again", "--output-format", "concise")
     assert run("check", "--isolated", "--no-cache", *chosen, program) == 1
-    assert "train.py:5:1: RTL199 again!" in capsys.readouterr().out
+    assert "train.py:5:1: RTL199 error: again!" in capsys.readouterr().out
     run("explain", "walked-again")
     assert "Fails: twice\n\n    import torch\n" in capsys.readouterr().out
     run("rules")

@@ -92,7 +92,7 @@ chmod +x "$3/bin/python" "$3/bin/retainlint"
 def test_findings_are_drawn_and_annotated_and_fail(run: Run, tmp_path: Path) -> None:
     done = run()
     assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("train.py:6:1: RTL102 backward-twice: ") and "| ^^^^" in done.stdout
+    assert done.stdout.startswith("train.py:6:1: error[RTL102] backward-twice: ") and "| ^^^^" in done.stdout
     assert re.search("^::error .*RTL102 backward-twice.*,file=[^,]*train.py,line=6,", done.stdout, re.MULTILINE)
     assert "| error | `train.py:6:1` | **RTL102** backward-twice" in (tmp_path / "summary.md").read_text()
     assert [*(tmp_path / "a room" / "retainlint-kept" / "results").iterdir()], "results aren't kept"
@@ -105,7 +105,7 @@ def test_inputs_reach_the_command(run: Run, tmp_path: Path) -> None:
     assert run(args="--ignore RTL102\n--statistics", output_format="concise").returncode == 0
     assert run(fail_on="never").returncode == 0
     assert run(fail_on="error").returncode == 1
-    assert run(output_format="concise").stdout.startswith("train.py:6:1: RTL102 ")
+    assert run(output_format="concise").stdout.startswith("train.py:6:1: RTL102 error: ")
     assert run(version="1.2.3", paths="a b.py").returncode == 0
     assert (tmp_path / "asked").read_text().endswith("|retainlint==1.2.3|")
 

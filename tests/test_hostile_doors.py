@@ -124,7 +124,7 @@ def test_a_finding_names_it_on_one_line(run: Run) -> None:
     Path("m.py").write_text(f"{WALKED}loss.backward(**{{{NAMES[0]!r}: True}})\n")
     code, out, _ = run("check", "--output-format", "concise", "m.py")
     assert code == 1
-    assert re.fullmatch(r"m\.py:4:1: RTL302 .* has no argument `keep=1\).*`\nFound 1 error.*\n", out)
+    assert re.fullmatch(r"m\.py:4:1: RTL302 error: .* has no argument `keep=1\).*`\nFound 1 error.*\n", out)
 
 
 @pytest.mark.parametrize("text", COMMENTS)

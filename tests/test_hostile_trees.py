@@ -17,7 +17,7 @@ from command_line import write
 
 ROOT = Path(__file__).resolve().parent.parent
 TWICE = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n"
-FOUND = "a.py:5:1: RTL102"
+FOUND = "a.py:5:1: RTL102 error:"
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs links, pipes and devices")
 
@@ -88,13 +88,13 @@ def test_a_file_larger_than_any_text_is_told(tree: Path) -> None:
         file.write(TWICE.encode())
         file.truncate(60_000_000)
     code, out, _ = concise("--no-cache", ".")
-    assert code == 1 and "b.py:1:1: RTL900 not checked: the file is too large" in out
+    assert code == 1 and "b.py:1:1: RTL900 error: not checked: the file is too large" in out
 
 
 def test_a_text_of_too_many_words_is_told() -> None:
     write("b.py", "x = [\n" + "    [1, 2, 3, 'abc'],\n" * 20_000 + "]\n" + TWICE)
     code, out, _ = concise("--no-cache", ".")
-    assert code == 1 and "b.py:1:1: RTL900 not checked: the file is too long to be checked: 2" in out
+    assert code == 1 and "b.py:1:1: RTL900 error: not checked: the file is too long to be checked: 2" in out
 
 
 # -- nothing is written elsewhere ----------------------------------------------------------------------------------

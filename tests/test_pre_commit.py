@@ -118,7 +118,7 @@ def test_a_commit_is_blocked_until_it_is_mended(git: Git) -> None:
     code, out = git.commit("train.py", FAILS)
     assert code == 1, out
     assert "retainlint...." in out and "Failed" in out
-    assert "train.py:7:5: RTL102 backward-twice" in out
+    assert "train.py:7:5: error[RTL102] backward-twice" in out
     code, out = git.commit("train.py", RUNS)
     assert code == 0, out
     assert "Passed" in out

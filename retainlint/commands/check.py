@@ -12,12 +12,11 @@ from retainlint import report
 from retainlint.checking import linter
 from retainlint.commands import CommandError, account
 from retainlint.commands import fix as fixes
-from retainlint.commands.configuring import command_errors, configured, output_format
+from retainlint.commands.configuring import about_us, command_errors, configured, output_format
 from retainlint.commands.known import Knowing
 from retainlint.commands.working import working
 from retainlint.report import render, statistics
 from retainlint.report.terminal import Style, safe, safe_start
-from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
     from retainlint.commands.brought import Brought
@@ -195,13 +194,9 @@ def _report(
 
 
 def _run(options: CheckOptions, result: linter.Result) -> Run:
-    from retainlint.report.run import RuleText, Run
-    from retainlint.rules import RULES
-
     gaps = tuple(result.gaps) if options.show_unknown else ()
-    rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation) for rule in RULES)
     crashes = {one.name: one.crash for one in result.crashes}
-    return Run(__version__, rules, result.files, gaps, crashes, *_served(os.environ))
+    return about_us(result.files, gaps, crashes, *_served(os.environ))
 
 
 def _served(environment: Mapping[str, str]) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from retainlint import report
 from retainlint.catalogue import CATALOGUE, NOT_CHECKED
@@ -12,6 +13,9 @@ from retainlint.config import ConfigError, Configs, KnownRules, Requested, meant
 from retainlint.config.table import setting
 from retainlint.project.discovery import MissingPath
 from retainlint.startup.version import __version__
+
+if TYPE_CHECKING:
+    from retainlint.report.run import Run
 
 
 def requested(
@@ -64,3 +68,12 @@ def command_errors() -> Iterator[None]:
         yield
     except (ConfigError, MissingPath) as error:
         raise CommandError(str(error)) from error
+
+
+def about_us(*of_the_run: Any) -> Run:
+    """What a report may say of this tool, and of the run that found what is reported."""
+    from retainlint.report.run import RuleText, Run
+    from retainlint.rules import RULES
+
+    rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation) for rule in RULES)
+    return Run(__version__, rules, *of_the_run)

@@ -23,7 +23,7 @@ from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.incident import Gap
 from retainlint.report import render, statistics
 from retainlint.report.json import entries
-from retainlint.report.places import place, pointed
+from retainlint.report.places import pointed
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe, safe_start
 from retainlint.text import is_notebook, notebook
@@ -235,7 +235,7 @@ def _where(answer: Explanation) -> str:
     if answer.located:
         last = answer.located[-1]
         at = last.source.offset(last.row, 1)
-        found = place(Span(last.source, at, at))
+        found = Span(last.source, at, at).place
         return f"{safe_start(last.file)}:{'' if found.cell is None else f'cell {found.cell}:'}{found.row}: "
     users = [frame for frame in answer.raised.frames if is_users(frame)] or answer.raised.frames
     return f"{safe_start(_frame(users[-1]))}: " if users else ""

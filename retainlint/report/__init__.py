@@ -23,7 +23,7 @@ class Format:
 FORMATS = MappingProxyType(
     {
         "full": Format("each finding drawn, with its story and its cures", for_people=True),
-        "concise": Format("a line each: path:row:column: CODE message", for_people=True),
+        "concise": Format("a line each: path:row:column: CODE severity: message", for_people=True),
         "grouped": Format("a line each, by file", for_people=True),
         "json": Format("one list with ruff's keys, the story and the witness"),
         "json-lines": Format("the same, a finding a line"),

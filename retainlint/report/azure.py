@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from retainlint.diagnostic import Diagnostic
-from retainlint.report.places import in_cell, place
+from retainlint.report.places import in_cell
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
 
@@ -17,7 +17,7 @@ def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterato
     """Only the message: an issue is one line."""
     for diagnostic in diagnostics:
         span = diagnostic.primary.span
-        at = place(span)
+        at = span.place
         fields = {"type": diagnostic.severity.value, "sourcepath": os.path.abspath(span.source.name)}
         if at.cell is None:
             fields |= {"linenumber": str(at.row), "columnnumber": str(at.column)}

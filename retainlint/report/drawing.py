@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from retainlint.report.marks import Mark, RowMarks, mark
-from retainlint.report.places import place
 from retainlint.report.terminal import Canvas, Style, columns
 from retainlint.text.source import Source
 
@@ -27,7 +26,7 @@ class Drawing:
         self._roles = {"primary": severity, "secondary": "secondary"}
         marks = [mark(label) for label in labels]
         self._above = (
-            labels[0].span.row - place(labels[0].span).row if labels else 0
+            labels[0].span.row - labels[0].span.place.row if labels else 0
         )  # rows of the cells before this one
         self._quiet = {m.row for m in marks if not m.label.primary and not m.label.text}
         self._single = [m for m in marks if m.row == m.end_row and (m.label.primary or m.label.text)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from retainlint.report.drawing import Drawing
-from retainlint.report.places import place, pointed
+from retainlint.report.places import pointed
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe, safe_start
 
@@ -22,16 +22,16 @@ def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterato
 
 
 def header(diagnostic: Diagnostic, style: Style) -> str:
-    """`path:row:column: CODE name: message`."""
+    """`path:row:column: severity[CODE] name: message`."""
     place = style.paint(f"{pointed(diagnostic.primary.span)}:", "strong")
-    code = style.paint(diagnostic.code, diagnostic.severity.value)
-    return f"{place} {code} {style.paint(diagnostic.name, 'strong')}: {safe(diagnostic.message)}"
+    severity = diagnostic.severity.value
+    return f"{place} {style.paint(f'{severity}[{diagnostic.code}]', severity)} {style.paint(diagnostic.name, 'strong')}: {safe(diagnostic.message)}"
 
 
 def _body(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
     """The drawing of each file or cell, the finding's own first, and the notes."""
     shown = [label for label in diagnostic.labels if label.span.source.text]
-    gutter = max((len(str(place(label.span).end_row)) for label in shown), default=1)
+    gutter = max((len(str(label.span.place.end_row)) for label in shown), default=1)
     bar = style.paint(f"{'':{gutter}} |", "gutter")
     home = _sheet(diagnostic.primary)
     sheets: dict[tuple[str, int | None], list[Label]] = {home: []} if shown else {}
@@ -54,7 +54,7 @@ def _body(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
 
 
 def _sheet(label: Label) -> tuple[str, int | None]:
-    return label.span.source.name, place(label.span).cell
+    return label.span.source.name, label.span.place.cell
 
 
 def _helps(diagnostic: Diagnostic) -> Iterator[str]:

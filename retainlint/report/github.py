@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from retainlint.diagnostic import Diagnostic
-from retainlint.report.places import in_cell, place
+from retainlint.report.places import in_cell
 from retainlint.report.plain_text import as_text
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
@@ -16,7 +16,7 @@ def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterato
     """Files by absolute path: the runner finds them in its checkout from whatever directory we run in."""
     for diagnostic in diagnostics:
         span = diagnostic.primary.span
-        at = place(span)
+        at = span.place
         fields = {
             "title": f"retainlint {diagnostic.code} {diagnostic.name}",
             "file": os.path.abspath(span.source.name),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from retainlint.diagnostic import Diagnostic, Severity
-from retainlint.report.json import Json, dumped, well_formed
-from retainlint.report.places import in_cell, place, relative
+from retainlint.diagnostic import Diagnostic, Json, Severity
+from retainlint.report.json import dumped, well_formed
+from retainlint.report.places import in_cell, relative
 from retainlint.report.plain_text import Fingerprints
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
@@ -22,7 +22,7 @@ def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterato
 
 def _issue(diagnostic: Diagnostic, fingerprints: Fingerprints, run: Run) -> Json:
     span = diagnostic.primary.span
-    at = place(span)
+    at = span.place
     begin, end = (1, 1) if at.cell else (at.row, at.end_row)
     return {
         "type": "issue",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from retainlint.diagnostic import Diagnostic
-from retainlint.report.places import place
+from retainlint.report.concise import coded
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe, safe_start
 
@@ -18,11 +18,10 @@ def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterato
         wide = max(len(at) for at, _ in found)
         lines = [f"{style.paint(safe_start(name), 'strong')}:"]
         for at, diagnostic in found:
-            code = style.paint(diagnostic.code, diagnostic.severity.value)
-            lines.append(f"  {at:<{wide}}  {code} {safe(diagnostic.message)}")
+            lines.append(f"  {at:<{wide}}  {coded(diagnostic, style)} {safe(diagnostic.message)}")
         yield "\n".join(lines) + "\n\n"
 
 
 def _place(diagnostic: Diagnostic) -> str:
-    at = place(diagnostic.primary.span)
+    at = diagnostic.primary.span.place
     return f"{'' if at.cell is None else f'cell {at.cell}:'}{at.row}:{at.column}"

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 from retainlint.catalogue import NOT_CHECKED
 from retainlint.diagnostic import Diagnostic
 from retainlint.report import full
-from retainlint.report.places import place, relative
+from retainlint.report.places import relative
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
 
@@ -44,7 +44,7 @@ def _counts(found: list[Diagnostic]) -> dict[str, str]:
 def _suite(path: str, found: list[Diagnostic], run: Run) -> Iterator[str]:
     yield f"  <testsuite {_attributes(name=path, **_counts(found))}>\n"
     for diagnostic in found:
-        at = place(diagnostic.primary.span)
+        at = diagnostic.primary.span.place
         where = f"{'' if at.cell is None else f'cell {at.cell}:'}{at.row}:{at.column}"
         name = f"{diagnostic.code} {diagnostic.name} ({where})"
         classname = path.removesuffix(".py").replace("/", ".").strip(".")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from retainlint.report import full, statistics
-from retainlint.report.places import place, pointed, relative
+from retainlint.report.places import pointed, relative
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
 
@@ -48,7 +48,7 @@ def _linked(found: Diagnostic, run: Run) -> str:
         return text
     from urllib.parse import quote
 
-    at = place(span)
+    at = span.place
     path = quote(relative(span.source.name, run.root), errors="replace")
     return f"[{text}]({run.browse}{path}{'' if at.cell else f'#L{at.row}'})"
 

@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from retainlint.report.terminal import safe_start
 from retainlint.text.source import Source, Span
 
 
-@dataclass(frozen=True)
-class CellPlace:
-    """Rows and columns from 1, columns in characters, the end just behind the span. In a notebook, rows of the cell."""
-
-    cell: int | None
-    row: int
-    column: int
-    end_row: int
-    end_column: int
-
-
-def place(span: Span) -> CellPlace:
-    source = span.source
-    if not source.cells:
-        return CellPlace(None, span.row, span.column, *span.end_place)
-    cell, row, column = source.place_in_cell(span.start)
-    last, end_row, end_column = source.place_in_cell(span.end)
-    if last != cell:  # it ends with its cell
-        _, end_row, end_column = source.place_in_cell(max(span.end - 1, span.start))
-        end_column += 1
-    return CellPlace(cell, row, column, end_row, end_column)
-
-
 def in_cell(span: Span) -> str:
     """`cell 2:3:5: ` before what is told of a place in a notebook, for formats that know no cells; else ""."""
-    at = place(span)
+    at = span.place
     return "" if at.cell is None else f"cell {at.cell}:{at.row}:{at.column}: "
 
 
 def pointed(span: Span) -> str:
     """`path:row:column`, or `path:cell 2:row:column`, as editors and terminals make links of it."""
-    at = place(span)
+    at = span.place
     cell = "" if at.cell is None else f"cell {at.cell}:"
     return f"{safe_start(span.source.name)}:{cell}{at.row}:{at.column}"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from retainlint.diagnostic import Diagnostic
-from retainlint.report.json import Json, dumped, well_formed
-from retainlint.report.places import columns_in, in_cell, place, relative
+from retainlint.diagnostic import Diagnostic, Json
+from retainlint.report.json import dumped, well_formed
+from retainlint.report.places import columns_in, in_cell, relative
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
 from retainlint.text.source import Source, Span
@@ -51,7 +51,7 @@ def _with_suggestion(fields: dict[str, Json], diagnostic: Diagnostic, run: Run) 
 
 def _location(span: Span, run: Run) -> Json:
     path: dict[str, Json] = {"path": relative(span.source.name, run.root)}
-    if place(span).cell is None:
+    if span.place.cell is None:
         path["range"] = _range(span.source, span.start, span.end)
     return path
 

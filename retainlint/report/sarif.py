@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from retainlint.catalogue import NOT_CHECKED
-from retainlint.diagnostic import Diagnostic, Edit, Label, Severity
+from retainlint.diagnostic import Diagnostic, Edit, Json, Label, Severity
 from retainlint.incident import Gap
-from retainlint.report.json import Json, dumped, well_formed
-from retainlint.report.places import columns_in, in_cell, place, relative, uri
+from retainlint.report.json import dumped, well_formed
+from retainlint.report.places import columns_in, in_cell, relative, uri
 from retainlint.report.plain_text import Fingerprints
 from retainlint.report.run import RuleText, Run
 from retainlint.report.terminal import Style, safe
@@ -126,7 +126,7 @@ def _labelled(label: Label, run: Run, number: int | None = None) -> Json:
 def _location(span: Span, run: Run) -> dict[str, Json]:
     """In a notebook only the file: rows of a cell are none of the file's."""
     physical: dict[str, Json] = {"artifactLocation": _artifact(span.source.name, run)}
-    if place(span).cell is None and span.source.text:
+    if span.place.cell is None and span.source.text:
         physical["region"] = _region(span.source, span.start, span.end)
     return {"physicalLocation": physical}
 

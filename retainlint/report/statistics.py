@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from retainlint.diagnostic import Diagnostic
+    from retainlint.diagnostic import Diagnostic, Json
     from retainlint.incident import Gap
-    from retainlint.report.json import Json
     from retainlint.report.terminal import Style
 
 

@@ -125,6 +125,17 @@ class Source:
 
 
 @record
+class CellPlace:
+    """Rows and columns from 1, columns in characters, the end just behind the span. In a notebook, rows of the cell."""
+
+    cell: int | None
+    row: int
+    column: int
+    end_row: int
+    end_column: int
+
+
+@record
 class Span:
     """The characters from `start` up to, not including, `end`."""
 
@@ -144,6 +155,19 @@ class Span:
     def end_place(self) -> tuple[int, int]:
         """Row and column just behind the span."""
         return self.source.place(self.end)
+
+    @property
+    def place(self) -> CellPlace:
+        """Where it lies, as people and programs are told."""
+        source = self.source
+        if not source.cells:
+            return CellPlace(None, self.row, self.column, *self.end_place)
+        cell, row, column = source.place_in_cell(self.start)
+        last, end_row, end_column = source.place_in_cell(self.end)
+        if last != cell:  # it ends with its cell
+            _, end_row, end_column = source.place_in_cell(max(self.end - 1, self.start))
+            end_column += 1
+        return CellPlace(cell, row, column, end_row, end_column)
 
     @property
     def text(self) -> str:

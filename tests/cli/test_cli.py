@@ -29,7 +29,9 @@ def test_findings_are_exit_code_1(run: Run) -> None:
     write("b.py", "x = 1\n")
     code, out, err = run("check")
     assert code == 1
-    assert out.startswith("a.py:1:1: RTL101 backward-in-loop: it is walked twice\n  |\n1 | bad.backward()\n  | ^^^^")
+    assert out.startswith(
+        "a.py:1:1: error[RTL101] backward-in-loop: it is walked twice\n  |\n1 | bad.backward()\n  | ^^^^"
+    )
     assert out.endswith("\n\nFound 1 error. 2 files checked.\n")
     assert err == ""
 
@@ -79,7 +81,7 @@ def test_rules_are_selected_and_ignored_by_comma_or_again(run: Run) -> None:
 def test_exit_zero_and_quiet(run: Run) -> None:
     write("a.py")
     code, out, _ = run("check", "--exit-zero", "-q", "--output-format", "concise")
-    assert (code, out) == (0, "a.py:1:1: RTL101 it is walked twice\n")
+    assert (code, out) == (0, "a.py:1:1: RTL101 error: it is walked twice\n")
 
 
 def test_silent_is_the_exit_code_alone(run: Run) -> None:
@@ -124,7 +126,7 @@ def test_a_bug_of_ours_is_exit_code_2_and_hides_nothing(run: Run) -> None:
     write("b.py")
     code, out, err = run("check", "--output-format", "concise", "--exit-zero")
     assert code == 2
-    assert re.search(r"a\.py:1:1: RTL900 not checked: internal error at .*: RecursionError: too deep\n", out)
+    assert re.search(r"a\.py:1:1: RTL900 error: not checked: internal error at .*: RecursionError: too deep\n", out)
     assert "b.py:1:1: RTL101" in out
     assert "first internal error, in a.py" in err
     assert "Traceback" in err

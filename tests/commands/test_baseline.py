@@ -64,12 +64,12 @@ def test_one_more_and_one_elsewhere_are_new(known: Run) -> None:
     write("a.py", f"def f():\n    {BAD}    {BAD}    {BAD}")
     code, out, _ = known("check", "--output-format", "concise")
     assert code == 1
-    assert out.startswith("a.py:4:5: RTL101")
+    assert out.startswith("a.py:4:5: RTL101 error: ")
     assert out.count("RTL101") == 1
     write("a.py", f"def g():\n    {BAD}")
     code, out, _ = known("check", "--output-format", "concise")
     assert code == 1
-    assert out.startswith("a.py:2:5: RTL101")
+    assert out.startswith("a.py:2:5: RTL101 error: ")
 
 
 def test_what_fits_nothing_any_more_is_told_and_pruned(known: Run) -> None:

@@ -33,7 +33,7 @@ def test_rules_off_in_some_files(run: Run) -> None:
     write("tests/x.py")
     write("x.py")
     assert run(*CONCISE, "--per-file-ignores", "tests/*:RTL1, x.py:backward-in-loop")[0] == 0
-    assert run(*CONCISE, "--extend-per-file-ignores", "tests/*:RTL1")[1].startswith("x.py:1:1: RTL101")
+    assert run(*CONCISE, "--extend-per-file-ignores", "tests/*:RTL1")[1].startswith("x.py:1:1: RTL101 error:")
     code, _, err = run("check", "--per-file-ignores", "tests")
     assert code == 2
     assert "'tests' is not written PATTERN:RULE." in err
@@ -92,7 +92,7 @@ def test_findings_go_to_a_file(run: Run) -> None:
     assert (code, err) == (1, "")
     assert "Found 1 error." in out
     assert "a.py" not in out
-    assert Path("found.txt").read_text() == "a.py:1:1: RTL101 it is walked twice\n"
+    assert Path("found.txt").read_text() == "a.py:1:1: RTL101 error: it is walked twice\n"
     code, out, err = run("check", "-o", "no/such/dir.txt")
     assert code == 2
     assert err == "error: no/such/dir.txt: the report can't be written: No such file or directory\n"

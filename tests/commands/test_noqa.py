@@ -94,7 +94,7 @@ def test_a_comment_that_suppresses_nothing_is_a_warning(run: Run) -> None:
     write("a.py", "ok.backward()  # noqa: RTL101, F401\n")
     code, out, _ = run("check", "--output-format", "concise")
     assert code == 1
-    assert out.startswith("a.py:1:16: RTL901 `RTL101` found nothing here\n")
+    assert out.startswith("a.py:1:16: RTL901 warning: `RTL101` found nothing here\n")
     assert "1 warning" in out
     assert run("check", "--fail-on", "error")[0] == 0
     assert run("check", "--ignore", "RTL901")[0] == 0
@@ -106,7 +106,7 @@ def test_an_unknown_rule_in_a_comment_gets_the_nearest(run: Run) -> None:
     write("a.py", "bad.backward()  # retainlint: ignore[backward-in-lop]\n")
     code, out, _ = run("check")
     assert code == 1
-    assert "RTL901 unused-suppression: `backward-in-lop` is no rule" in out
+    assert "[RTL901] unused-suppression: `backward-in-lop` is no rule" in out
     assert "did you mean `backward-in-loop`?" in out
     assert "RTL101" in out
 
@@ -127,4 +127,4 @@ def test_a_file_that_was_not_followed_to_its_end_leaves_it_open(run: Run, monkey
     )
     gap = Gap(Span(Source("a.py", ""), 0, 0), "its budget ran out")
     monkeypatch.setattr("retainlint.symbolic.explore", lambda program, **_: Exploration(Verdict.UNKNOWN, (), (gap,)))
-    assert run(*CONCISE)[1].startswith("a.py:3:4: RTL901 `RTL999` is no rule\nFound 1 warning.")
+    assert run(*CONCISE)[1].startswith("a.py:3:4: RTL901 warning: `RTL999` is no rule\nFound 1 warning.")

@@ -44,7 +44,7 @@ def test_the_story_is_told_of_the_row_that_raised() -> None:
     code, out = answer("epoch 1\n" + trace(("/elsewhere/proj/train.py", 5, "loss.backward()")))
     assert code == 0
     assert out.startswith(
-        "train.py:5: RuntimeError: Trying to backward through the graph a second time\n\ntrain.py:5:1: RTL102 "
+        "train.py:5: RuntimeError: Trying to backward through the graph a second time\n\ntrain.py:5:1: error[RTL102] "
     )
     assert "built here" in out
     assert "`retainlint reproduce train.py:5`" in out
@@ -61,7 +61,7 @@ def test_the_story_is_told_of_the_row_that_raised() -> None:
 def test_each_error_finds_its_own_kind(body: str, row: int, error: object, code: str) -> None:
     write("train.py", HEAD + body)
     text = (HEAD + body).splitlines()[row - 1]
-    assert f"train.py:{row}:1: {code} " in answer(trace(("train.py", row, text), told=error))[1]
+    assert f"train.py:{row}:1: error[{code}] " in answer(trace(("train.py", row, text), told=error))[1]
     other = answer(trace(("train.py", row, text)))
     assert other[0] == 1
     assert code not in other[1]
@@ -73,7 +73,7 @@ def test_what_comments_suppress_and_the_program_catches_is_told() -> None:
         TWICE.replace("loss.backward()\nloss", "loss.backward()\ntry:\n    loss").rstrip()
         + "  # noqa\nexcept RuntimeError:\n    raise\n",
     )
-    assert "train.py:6:5: RTL102" in answer(trace(("train.py", 6, "loss.backward()  # noqa")))[1]
+    assert "train.py:6:5: error[RTL102]" in answer(trace(("train.py", 6, "loss.backward()  # noqa")))[1]
 
 
 def test_files_are_found_by_the_end_of_their_path() -> None:
@@ -93,7 +93,7 @@ def test_a_file_that_was_edited_since_is_told_of() -> None:
     )
     out = answer(trace(("train.py", 6, "loss.backward(  )")))[1]
     assert "note: train.py isn't what it was when it ran; this is about its line 8" in out
-    assert "train.py:8:1: RTL102" in out
+    assert "train.py:8:1: error[RTL102]" in out
 
 
 def test_what_couldnt_be_followed_is_told_nearest_first() -> None:
@@ -156,7 +156,7 @@ def test_a_notebook_keeps_its_own_traceback() -> None:
     code, out = answer(text_of("a.ipynb"))
     assert code == 0
     assert out.startswith("a.ipynb:cell 3:2: RuntimeError")
-    assert "a.ipynb:cell 3:2:1: RTL102" in out
+    assert "a.ipynb:cell 3:2:1: error[RTL102]" in out
     here = io.StringIO()
     assert why_here("a.ipynb:cell 3:2", here) == 0
     assert "`retainlint reproduce 'a.ipynb:cell 3:2'` prints this" in here.getvalue()

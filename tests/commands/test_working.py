@@ -130,7 +130,7 @@ def test_a_watch_checks_again_what_changed_and_what_depends_on_it(
     (tmp_path / "a.py").write_text(USES)
     assert "All checks passed" in heard(lines)
     (tmp_path / "nets.py").write_text(NETS.replace("w.sum()", "(w * w).sum()"))
-    assert "a.py:3:1: RTL102" in heard(lines)
+    assert "a.py:3:1: RTL102 error:" in heard(lines)
     (tmp_path / "a.py").unlink()
     assert "All checks passed" in heard(lines)
     (tmp_path / "retainlint.toml").write_text("selekt = []\n")

@@ -34,14 +34,14 @@ def text(name: str, *diagnostics: Diagnostic) -> str:
 
 def test_concise_is_one_line_a_finding() -> None:
     lines = text("concise", TOLD, TOLD).splitlines()
-    assert lines == ["pkg/m.py:3:5: RTL101 it is walked twice"] * 2
+    assert lines == ["pkg/m.py:3:5: RTL101 error: it is walked twice"] * 2
     assert re.fullmatch(r"(.+?):(\d+):(\d+): (\w+) (.+)", lines[0])
 
 
 def test_concise_stays_one_line_whatever_the_names_hold() -> None:
     source = Source("a\nb\x1b.py", "x")
     line = text("concise", finding(Label(Span(source, 0, 1), "", primary=True)))
-    assert line == "a\\x0ab\\x1b.py:1:1: RTL101 it is walked twice\n"
+    assert line == "a\\x0ab\\x1b.py:1:1: RTL101 error: it is walked twice\n"
 
 
 def test_json_has_ruff_s_keys_and_the_story() -> None:

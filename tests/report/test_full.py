@@ -59,7 +59,7 @@ def test_a_finding_looks_as_designed() -> None:
     assert (
         picture(told)
         == """\
-train.py:14:5: RTL101 backward-in-loop: it is walked twice
+train.py:14:5: error[RTL101] backward-in-loop: it is walked twice
    |
  9 | y = t @ a
    |     ----- built once, here: this product saves `t` and `a`
@@ -187,7 +187,7 @@ def test_a_notebook_s_cells_are_told_apart_and_their_rows_counted_from_one() -> 
     assert (
         picture(told)
         == """\
-nb.ipynb:cell 3:4:5: RTL101 backward-in-loop: it is walked twice
+nb.ipynb:cell 3:4:5: error[RTL101] backward-in-loop: it is walked twice
  --> nb.ipynb:cell 3:4:5
   |
 3 | for i in r:
@@ -299,7 +299,7 @@ def test_notes_are_wrapped_below_their_text() -> None:
 
 def test_a_file_that_could_not_be_read_has_no_drawing() -> None:
     told = finding(Label(Span(Source("m.py", ""), 0, 0), "", primary=True), help="h")
-    assert picture(told) == "m.py:1:1: RTL101 backward-in-loop: it is walked twice\n  = help: h\n\n"
+    assert picture(told) == "m.py:1:1: error[RTL101] backward-in-loop: it is walked twice\n  = help: h\n\n"
 
 
 @pytest.mark.parametrize("text", ["x = 1", "x = 1\n", "x = 1\r\n", "x = 1\r"])
@@ -319,7 +319,7 @@ def test_colours_come_only_when_asked_and_change_nothing_else() -> None:
     warning = picture(
         finding(label(TRAIN, "loss.backward()", "w", primary=True), severity=Severity.WARNING), colour=True
     )
-    assert "\x1b[1;33mRTL101" in warning
+    assert "\x1b[1;33mwarning[RTL101]" in warning
 
 
 TEXTS = st.text(st.sampled_from("ab+ \n\t\r\x1b日e\u0301\u202e(;"), min_size=1, max_size=120)

@@ -25,7 +25,7 @@ def test_concise_is_read_as_flake8_s_lines() -> None:
     reporter = pytest.importorskip("diff_cover.violationsreporters.violations_reporter", reason="needs diff-cover")
     found = reporter.flake8_driver.parse_reports([written("concise", TOLD, SEVERAL)])
     assert {path: [tuple(v) for v in lines] for path, lines in found.items()} == {
-        "pkg/m.py": [(3, "RTL101 it is walked twice")] * 2
+        "pkg/m.py": [(3, "RTL101 error: it is walked twice"), (3, "RTL101 warning: it is walked twice")]
     }
     life = reporter.flake8_driver.parse_reports([written("concise", *from_life())])
     assert sum(map(len, life.values())) == len(from_life())
@@ -39,18 +39,18 @@ def test_pylint_is_read_as_pylint_s_lines() -> None:
 
 
 def test_a_place_in_a_notebook_is_cell_row_and_column() -> None:
-    assert written("concise", IN_CELLS) == "nb.ipynb:cell 3:2:1: RTL101 it is walked twice\n"
+    assert written("concise", IN_CELLS) == "nb.ipynb:cell 3:2:1: RTL101 error: it is walked twice\n"
     assert written("pylint", IN_CELLS) == "nb.ipynb:2: [RTL101] cell 3:2:1: it is walked twice\n"
 
 
 def test_grouped_stands_below_its_file() -> None:
     assert written("grouped", TOLD, SEVERAL, IN_CELLS) == (
         "pkg/m.py:\n"
-        "  3:10  RTL101 it is walked twice\n"
-        "  3:10  RTL101 it is walked twice\n"
+        "  3:10  RTL101 error: it is walked twice\n"
+        "  3:10  RTL101 warning: it is walked twice\n"
         "\n"
         "nb.ipynb:\n"
-        "  cell 3:2:1  RTL101 it is walked twice\n"
+        "  cell 3:2:1  RTL101 error: it is walked twice\n"
         "\n"
     )
 
