@@ -14,6 +14,11 @@ from retainlint.startup.records import record
 
 _ROW_END = re.compile(r"\r\n?|\n")
 
+_NO_CHARACTER = re.compile("[\udc80-\udcff]")
+"""Bytes that no encoding has taken for a character."""
+
+_ODD = "\N{REPLACEMENT CHARACTER}"
+
 
 class UnreadableSource(Exception):
     """Bytes that are no Python text; `reason` is written for people."""
@@ -30,7 +35,7 @@ class Source:
     Rows are split where Python's tokenizer splits them: at `\\n`, `\\r\\n` and a lone `\\r`, never at a form feed.
     Two sources are equal only if they are the same object. A text made of several cells is one program; `cells` are the
     offsets at which they start. `shown` is what stands in the file, as long and with the same rows, where that isn't
-    all Python (rows of IPython, prose around a program); "" if it is `text`.
+    all Python (rows of IPython, prose around a program, comments of other bytes); "" if it is `text`.
     """
 
     name: str
@@ -54,18 +59,21 @@ class Source:
     def decode(cls, name: str, data: bytes) -> Source:
         """Decode as Python would: a byte-order mark, else the coding cookie, else UTF-8.
 
-        Raises UnreadableSource for null bytes, an unknown encoding, and bytes that the encoding doesn't allow.
+        Raises UnreadableSource for null bytes, an unknown encoding, and bytes that the encoding doesn't allow, unless they
+        stand in comments: there Python doesn't look at those of UTF-8.
         """
         if b"\0" in data:
             raise UnreadableSource("source contains null bytes")
         try:
-            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            encoding = _encoding(data)
         except SyntaxError as error:
             raise UnreadableSource(str(error.msg)) from error
         bare = data.removeprefix(codecs.BOM_UTF8) if encoding == "utf-8-sig" else data
         try:
             return cls(name, bare.decode("utf-8" if encoding == "utf-8-sig" else encoding))
         except UnicodeDecodeError as error:
+            if encoding.startswith("utf-8") and (source := _with_odd_comments(name, bare)) is not None:
+                return source
             row, byte = error.object.count(b"\n", 0, error.start) + 1, error.object[error.start : error.start + 1].hex()
             raise UnreadableSource(f"not valid {encoding}: byte 0x{byte} in line {row}: {error.reason}") from error
         except (UnicodeError, LookupError) as error:
@@ -76,9 +84,10 @@ class Source:
 
         Raises UnicodeEncodeError for a character that this encoding hasn't.
         """
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(like).readline)
+        encoding = _encoding(like)
         mark = codecs.BOM_UTF8 if encoding == "utf-8-sig" else b""
-        return mark + self.text.encode("utf-8" if mark else encoding)
+        errors = "surrogateescape" if self.shown else "strict"
+        return mark + (self.shown or self.text).encode("utf-8" if mark else encoding, errors)
 
     def as_bytes(self) -> bytes:
         """The text as a file's bytes, in the encoding that its first rows name, else in UTF-8."""
@@ -122,6 +131,26 @@ class Source:
         start = self.row_starts[row - 1]
         end = self.row_starts[row] if row < len(self.row_starts) else len(text)
         return text[start:end].rstrip("\r\n")
+
+
+def _encoding(data: bytes) -> str:
+    """The encoding of a text, by its mark and its first rows. Raises SyntaxError for one that there isn't."""
+    try:
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except SyntaxError:  # perhaps only since its first rows, as no row for Python, have to be UTF-8 there
+        return tokenize.detect_encoding(io.BytesIO(data.decode(errors="replace").encode()).readline)[0]
+
+
+def _with_odd_comments(name: str, data: bytes) -> Source | None:
+    """A text that is UTF-8 but for bytes in its comments; None for any other."""
+    shown = data.decode("utf-8", "surrogateescape")
+    text = _NO_CHARACTER.sub(_ODD, shown)
+    try:
+        tokens = [*tokenize.generate_tokens(io.StringIO(text).readline)]
+    except (SyntaxError, tokenize.TokenError):
+        return None
+    commented = sum(each.string.count(_ODD) for each in tokens if each.type == tokenize.COMMENT)
+    return Source(name, text, shown=shown) if commented == text.count(_ODD) else None
 
 
 @record

@@ -268,6 +268,14 @@ def test_what_is_oddly_written_keeps_its_bytes(run: Run, odd: str) -> None:
     assert text("a.py").replace("    h = h.detach()\n", "") == before
 
 
+def test_bytes_that_are_no_character_stay_in_a_comment(run: Run) -> None:
+    before = CARRIED.encode().replace(b"\nw, h", b"  # caf\xe9\nw, h")
+    Path("a.py").write_bytes(before)
+    assert "+    h = h.detach()" in run("--diff", "--unsafe-fixes")[1]
+    run("--fix", "--unsafe-fixes")
+    assert Path("a.py").read_bytes().replace(b"    h = h.detach()\n", b"") == before
+
+
 def test_a_mixed_indent_is_followed(run: Run) -> None:
     write("a.py", CARRIED.replace("    ", "\t"))
     run("--fix", "--unsafe-fixes")

@@ -41,14 +41,23 @@ def test_cells_are_one_program() -> None:
     [
         (b"a\0b", "null bytes"),
         (b"# coding: nonsense\n", "nonsense"),
-        (b"x = '\xe9'\n", "encoding"),
-        (b"\n\n# \xe9\n", "utf-8: byte 0xe9 in line 3: invalid"),
+        (b"x = '\xe9'\n", "utf-8: byte 0xe9 in line 1"),
+        (b"\n\nx = '\xe9 # '\n", "utf-8: byte 0xe9 in line 3: invalid"),
     ],
 )
 def test_what_is_no_text_is_said(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableSource, match="(?i)" + reason) as caught:
         Source.decode("a.py", data)
     assert caught.value.reason
+
+
+@pytest.mark.parametrize("head", [b"", b"# \xe9\n", b"# coding: utf-8\n", b"\xef\xbb\xbf", b"# \xef\xbf\xbd\n"])
+def test_comments_may_hold_any_bytes_as_they_may_for_python(head: bytes) -> None:
+    data = head + b"\n\n\nx = 1  # caf\xe9 \xe9\xe9\n"
+    compile(data, "a.py", "exec")
+    source = Source.decode("a.py", data)
+    assert source.text.endswith("x = 1  # caf\ufffd \ufffd\ufffd\n")
+    assert source.encoded(data) == data
 
 
 def test_a_mark_at_the_beginning_is_no_character() -> None:
