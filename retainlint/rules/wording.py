@@ -12,6 +12,9 @@ from retainlint.text.source import Source, Span
 WIDTH = 44
 """Characters of source text that a sentence can carry."""
 
+CONDITIONS = 6
+"""Conditions that a note can carry."""
+
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _BRANCHES = {
     "for": ("runs", "runs no iteration"),
@@ -99,9 +102,10 @@ def circumstances(conditions: tuple[Condition, ...], assumptions: tuple[str, ...
     """The notes that say what a finding rests on; assumptions are clauses ("calling `model` builds a graph")."""
     notes = []
     if conditions:
-        texts = [_condition_text(outcomes, home) for outcomes in _outcomes(conditions)]
+        every = _outcomes(conditions)
+        texts = [_condition_text(outcomes, home) for outcomes in every[:CONDITIONS]] + [""] * len(every[CONDITIONS:])
         together = "; whether they can hold together is unknown" if len(texts) > 1 else ""
-        notes.append(f"note: happens if {listed(texts, most=6)}{together}")
+        notes.append(f"note: happens if {listed(texts, most=CONDITIONS)}{together}")
     if assumptions:
         notes.append(f"note: assumes that {', and that '.join(assumptions)}")
     return tuple(notes)

@@ -282,7 +282,9 @@ class Claims:
         if any(claim.entry == self.entry and not claim.settled for claim in self.claims):
             for state, value in ways:
                 flow, state.flow = state.flow, Flow("return", Tuple((value, *holders)))
-                self.given_away.update(dict.fromkeys(reachability.nodes(state)))
+                held = reachability.nodes(state)
+                self.graphs.effort.add(len(held))
+                self.given_away.update(dict.fromkeys(held))
                 state.flow = flow
                 if roots_of(state, value):
                     self.returned.add(self.entry)

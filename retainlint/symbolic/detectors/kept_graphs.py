@@ -50,7 +50,7 @@ def added(claims: Claims, state: State, total: Value, span: Span, places: Sequen
             before, name = found
             iteration = later_iteration(births[before].moment.iterations, now.iterations)
             others = [each for each in inputs if each is not side]
-            if iteration is None or not others or before in claims.graphs.reach(others):
+            if iteration is None or not others or any(claims.graphs.leads(each, before) for each in others):
                 continue  # a state that is carried through a network, not a sum
             holder, item = _parts(places, inputs.index(side))
             both = holder is not None and holder == item  # a list, as `cat` takes it
@@ -121,6 +121,7 @@ def joined(claims: Claims, state: State, left: Value, right: Value, made: Value,
     here = claims.joined.setdefault(span, set())
     if left.id in here or not here or made == left:
         more = right.items if isinstance(right, Tuple) else getattr(state.get(right), "items", ())
+        claims.graphs.effort.add(len(more) // 4)
         name = places[0].text if places[0] is not None else "the list"
         put(claims, state, made.id if made == left else None, held, Tuple(tuple(more)), span, places[1], name)
     here.add(made.id)
@@ -142,12 +143,17 @@ def put(
     if not roots:
         return
     stack = claims.stored.setdefault((container, span), [])
-    there = held.items if isinstance(held, ListObj) else tuple(held.items.values())
+    earlier = [
+        (iteration, before, at)
+        for iterations, before, at in stack
+        if (iteration := later_iteration(iterations, now.iterations)) is not None
+    ]
+    there = () if not earlier else held.items if isinstance(held, ListObj) else tuple(held.items.values())
+    claims.graphs.effort.add(len(roots) + len(there))
     inside = {edge.node for each in there for edge in roots_of(state, each, limits.STORED_DEPTH)}
     for root in roots:
-        for iterations, before, at in stack:
-            iteration = later_iteration(iterations, now.iterations)
-            if iteration is None or before not in inside or before in claims.graphs.reach([root]):
+        for iteration, before, at in earlier:
+            if before not in inside or claims.graphs.leads(root, before):
                 continue
             incident = Kept(
                 now, _primary(now, iteration), item or span, text, True, True, iteration.loop,

@@ -17,6 +17,7 @@ def backpropagated(claims: Claims, state: State, record: BackwardRecord, flags: 
     """A walk ran on a path."""
     place = record.backward_pass.moment.span
     claims.backward_passes.append((claims.tick(), record))
+    claims.graphs.effort.add(3 * len(state.retained))
     for earlier in state.retained:
         kept = earlier.backward_pass.moment.span
         if (Retained, kept) not in claims.denied and _meets(claims.graphs, earlier, record):
@@ -36,6 +37,7 @@ def backpropagated(claims: Claims, state: State, record: BackwardRecord, flags: 
 
 def _meets(graphs: Graphs, earlier: BackwardRecord, later: BackwardRecord) -> bool:
     """Whether both pass through a node that saved something, which only a retained graph allows."""
+    graphs.effort.add(len(later.reach) // 4)
     common = (node for node in later.reach if node.saved and node in earlier.reach)
     return any(graphs.births[node].operation != "data" for node in common)
 

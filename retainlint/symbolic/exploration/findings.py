@@ -91,6 +91,7 @@ def _occasion(condition: Condition, failed: Moment | None) -> Occasion | None:
 
 def told(machine: Interpreter) -> Exploration:
     """What an exploration comes to."""
+    machine.graphs.effort.end(machine.steps)
     incidents = tuple(one for one in _likely(machine) if not _is_unlikely(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     project = machine.imports.project

@@ -80,7 +80,7 @@ class _Iterations:
         """What is told apart at the end of a turn."""
         for each in live:
             forget_dead(each, self.instr.live_iteration)
-            sweep(each)
+            self.machine.graphs.effort.add(sweep(each))
         return self.machine.prune(live, self.instr.span)
 
     def take(self, states: list[State], index: Value) -> list[State]:
@@ -176,7 +176,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
         ended += left
         for each in live:
             forget_dead(each, instr.live_iteration)
-            sweep(each)
+            machine.graphs.effort.add(sweep(each))
         live = machine.prune(live, instr.span)
         live, repeated = new_states(machine, live, seen, grown=True)
         given_up = not (

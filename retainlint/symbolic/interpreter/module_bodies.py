@@ -229,7 +229,8 @@ def _aside(machine: Machine, state: State, module: Loaded, run: Callable[[State]
     steps, budget = machine.steps, machine.budget
     machine.events.emit(events.ModulePartBegun())
     running = len(module.running)
-    machine.steps, machine.budget = module.steps, limits.MODULE_BODY_STEPS
+    effort = machine.graphs.effort
+    machine.steps, machine.budget = module.steps, min(limits.MODULE_BODY_STEPS, module.steps + effort.steps_left)
     try:
         for after in run(own):
             own = after
@@ -237,6 +238,7 @@ def _aside(machine: Machine, state: State, module: Loaded, run: Callable[[State]
         module.spent = True
         machine.gap(module.code.span, "the module was not followed to its end: it takes too many steps")
     finally:
+        effort.charge(machine.steps - module.steps)
         module.steps = max(module.steps, machine.steps)
         machine.steps, machine.budget = steps, budget
         machine.events.emit(events.ModulePartEnded())

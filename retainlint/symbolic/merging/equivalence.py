@@ -128,7 +128,7 @@ class Shapes:
         if not freed and not changed and not graded:
             return True
         left = reachability.nodes(self.a)
-        self.effort += 2 * len(left)
+        self.effort += 2 * len(left) + len(self.a.heap)
         told_apart = left & freed
         if graded and not self.lenient:
             told_apart |= {node for node in left if node.is_leaf and node.variable in graded}
@@ -236,6 +236,7 @@ class Comparison(Shapes):
         self.back: dict[int, int] = {}
         self.pending: list[tuple[int, int]] = []
         self.kept: list[int] = []  # records that both hold, in places where both hold the same
+        self.known_bare: dict[tuple[bool, int], bool] = {}  # of either side: many lists may hold one
 
     def run(self) -> bool:
         a, b = self.a, self.b
@@ -388,7 +389,7 @@ class Comparison(Shapes):
 
     def items(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
         """What stands under the keys that both have."""
-        self.effort += len(a)
+        self.effort += 4 + 2 * len(a)
         for key in a.keys() & b.keys():
             left, right = a[key], b[key]
             if not (left is right and self.as_kept(left)) and not self.value(left, right):
@@ -436,7 +437,11 @@ class Comparison(Shapes):
         if type(value) is Const:
             return self.lenient and (self.blind or not isinstance(value.value, (bool, type(None))))
         if type(value) is Ref:
-            return depth < limits.EMPTINESS_DEPTH and self.bare(state, state.heap[value.id], depth)
+            key = state is self.a, value.id
+            if key not in self.known_bare:
+                self.known_bare[key] = False  # while it is gone into: it may hold itself
+                self.known_bare[key] = depth < limits.EMPTINESS_DEPTH and self.bare(state, state.heap[value.id], depth)
+            return self.known_bare[key]
         return type(value) in _COMPUTED or (type(value) is External and not value.path.startswith("torch"))
 
     def bare(self, state: State, held: HeapObj, depth: int = 0) -> bool:

@@ -172,9 +172,8 @@ def join(
     for state in states:
         for group in kept:
             if equivalent(graphs, group[0], state, lenient=lenient, blind=blind, hints=hints):
-                graphs.effort.add(len(state.choices) * len(group) + len(state.truths))
                 merged |= {id(state), *map(id, group)}
-                _add(group, state, exact=exact)
+                _add(graphs, group, state, exact=exact)
                 break
         else:
             kept.append([state])
@@ -191,10 +190,11 @@ def join(
     return found
 
 
-def _add(group: list[State], state: State, *, exact: bool) -> None:
+def _add(graphs: Graphs, group: list[State], state: State, *, exact: bool) -> None:
     """Merge a state first with those from which one answer tells it apart: together they need none."""
     place = len(group)
     while True:
+        graphs.effort.add(len(state.choices) * len(group) + len(state.truths))
         for index, other in enumerate(group):
             if resolve(other.choices, state.choices) is not None and not (exact and _know_more(other, state)):
                 place, state = index, _merged(group.pop(index), state)

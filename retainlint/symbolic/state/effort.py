@@ -6,6 +6,8 @@ are counted alike on any machine. So a file ends in time whatever it holds.
 
 from __future__ import annotations
 
+import math
+
 from retainlint.symbolic.state import limits
 
 
@@ -19,21 +21,36 @@ class Effort:
     def __init__(self) -> None:
         self.units = 0
         self.before = 0
+        self.limit: float = limits.ENTRY_EFFORT
 
     def add(self, units: int) -> None:
         """Count what a step goes through. Raises OutOfSteps."""
         self.units += units
-        if self.units > limits.ENTRY_EFFORT:
+        if self.units > self.limit:
             raise OutOfSteps
 
     def begin(self, steps: int, budget: int) -> int:
         """Begin another entry, behind one that took so many steps: its budget, which is little where those before it have
-        taken much."""
+        taken much; with the effort that it may take it is never more than is left of the file's."""
+        self.end(steps)
+        late = limits.LATE_ENTRY_STEPS if self.before > limits.FILE_EFFORT else budget
+        budget = min(budget, late, self.steps_left)
+        self.limit = min(limits.ENTRY_EFFORT, (self.steps_left - budget) * limits.STEP_EFFORT)
+        return budget
+
+    def end(self, steps: int) -> None:
+        """No entry is running behind one that took so many steps: what is told of them all is counted, and has no end."""
         self.before += self.units + steps * limits.STEP_EFFORT
-        self.units = 0
-        if self.before <= limits.FILE_EFFORT:
-            return budget
-        return min(budget, limits.LATE_ENTRY_STEPS) if self.before <= limits.FILE_EFFORT_LATE else 0
+        self.units, self.limit = 0, math.inf
+
+    def charge(self, steps: int) -> None:
+        """Count steps that the file takes, and not the running entry."""
+        self.before += steps * limits.STEP_EFFORT
+
+    @property
+    def steps_left(self) -> int:
+        """How many steps the file may take yet."""
+        return max(limits.FILE_EFFORT_LATE - self.before - self.units, 0) // limits.STEP_EFFORT
 
     @property
     def steps(self) -> int:
@@ -42,7 +59,7 @@ class Effort:
 
     @property
     def is_spent(self) -> bool:
-        return self.units > limits.ENTRY_EFFORT
+        return self.units > self.limit
 
     @property
     def share(self) -> float:

@@ -261,7 +261,23 @@ class Graphs:
                 for following, passes in zip(node.next, self.births[node].passes, strict=True):
                     if following is not None and following.node not in found:
                         waiting[max(level, passes)].append(following.node)
+        self.effort.add(len(found))
         return found
+
+    def leads(self, root: Edge, target: Node) -> bool:
+        """Whether there is a way from a root to a node; what was made before that can't lead there."""
+        begun = -1 if target.is_leaf else target.order
+        found: set[Node] = set()
+        stack = [root.node]
+        while stack:
+            node = stack.pop()
+            if node is target:
+                return True
+            if node.order > begun and node not in found:
+                found.add(node)
+                stack += [edge.node for edge in node.next if edge is not None]
+        self.effort.add(len(found))
+        return False
 
     def way(self, root: Edge, target: Node, level: int) -> tuple[Node, ...]:
         """The nodes from the root down to `target`, on edges no less sure than `level`; empty if there is no way."""

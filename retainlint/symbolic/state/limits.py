@@ -50,14 +50,19 @@ STEP_EFFORT = 25
 CONDITION_EFFORT = 100
 """As much as a condition takes of which it is asked whether it can hold together with the others of its path."""
 
+BACKWARD_EFFORT = 4
+"""As much as a node takes that a backward pass comes to."""
+
 FILE_EFFORT = 6_000_000
-"""What all entries of a file may take, their steps included; beyond, those that are left have few steps each."""
+"""What all entries of a file may take, with their steps and those of the modules that it imports; beyond, those that are left
+have few steps each."""
 
 LATE_ENTRY_STEPS = 300
 """So many."""
 
-FILE_EFFORT_LATE = 8_000_000
-"""What all entries may take with these; beyond, those that are left are not followed."""
+FILE_EFFORT_LATE = 7_500_000
+"""What all entries may take with these: none may take more than is left of it. So a file ends in ten seconds, at a bit more
+than a microsecond each."""
 
 # Functions and modules around the program
 
@@ -307,6 +312,10 @@ LIST_ITEMS_KEPT = 32
 
 NESTED_TUPLES = 10_000
 """Tuples in a tuple, counted as often as they stand there; in a larger one, those that hold others are unknown."""
+
+NESTED_ITERATORS = 200
+"""What `zip`, `map` and their like gave in such a thing, counted as often as it is asked for an item; in a larger one, those
+are unknown."""
 
 REPEATED_ITEMS = 64
 """Items of a repeated sequence (`[x] * n`) that are told apart; a longer one holds some of each."""

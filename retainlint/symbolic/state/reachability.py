@@ -152,8 +152,8 @@ def nodes(state: State) -> set[Node]:
     return found
 
 
-def sweep(state: State) -> None:
-    """Forget the heap records and frames that nothing leads to."""
+def sweep(state: State) -> int:
+    """Forget the heap records and frames that nothing leads to; how many were gone through."""
     plenty = len(state.heap) * 2 // 3
     alive, frames = records(state, plenty)
     if len(frames) < len(state.frames):
@@ -162,3 +162,4 @@ def sweep(state: State) -> None:
         alive.update(term.id for term in state.truths if isinstance(term, Ref))
     if len(alive) < plenty:
         state.heap = Heap(state.base, ((id, obj) for id, obj in state.heap.items() if id in alive))
+    return len(alive) + len(frames)

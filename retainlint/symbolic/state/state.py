@@ -13,7 +13,7 @@ from retainlint.ir import Code
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.path_condition import Truths
-from retainlint.symbolic.state.values import HeapObj, ListObj, Ref, Tuple, UnknownObj, Value
+from retainlint.symbolic.state.values import UNFOLLOWED, HeapObj, IteratorObj, ListObj, Ref, Tuple, UnknownObj, Value
 from retainlint.text.source import Source, Span
 
 _tickets = count(1)
@@ -333,7 +333,7 @@ class State:
 
     def new(self, obj: HeapObj) -> Ref:
         ref = Ref(ticket())
-        self.heap[ref.id] = obj if type(obj) is not ListObj else _shortened(obj)
+        self.heap[ref.id] = _within_limits(self, obj)
         return ref
 
     def get(self, value: Value) -> HeapObj | None:
@@ -341,7 +341,7 @@ class State:
 
     def set(self, ref: Ref, obj: HeapObj) -> None:
         """Replace a record: only so, or a join doesn't look at it."""
-        self.heap[ref.id] = obj if type(obj) is not ListObj else _shortened(obj)
+        self.heap[ref.id] = _within_limits(self, obj)
         self.written.add(ref.id)
 
     def moment(self, span: Span) -> Moment:
@@ -353,13 +353,17 @@ class State:
         self.choices += (Choice(Condition(span, taken, len(self.calls), iterations=self.iterations), term, answer),)
 
 
-def _shortened(held: ListObj) -> ListObj:
-    """A list as it is held; of a very long one the last items are known."""
-    return (
-        held
-        if len(held.items) <= limits.HELD_ITEMS
-        else replace(held, items=held.items[-limits.HELD_ITEMS :], open=True)
-    )
+def _within_limits(state: State, obj: HeapObj) -> HeapObj:
+    """A record as it is held: of a very long list the last items are known, and of iterators that hold very many others none
+    of these."""
+    if type(obj) is ListObj and len(obj.items) > limits.HELD_ITEMS:
+        return replace(obj, items=obj.items[-limits.HELD_ITEMS :], open=True)
+    if type(obj) is IteratorObj:
+        inner = [held.nested + 1 if type(held := state.get(part)) is IteratorObj else 0 for part in obj.parts]
+        if sum(inner) <= limits.NESTED_ITERATORS:
+            return replace(obj, nested=sum(inner)) if any(inner) else obj
+        return replace(obj, parts=tuple(UNFOLLOWED if of else part for of, part in zip(inner, obj.parts)), nested=0)
+    return obj
 
 
 class Past:

@@ -417,11 +417,13 @@ class GeneratorObj(Held):
 
 @record
 class IteratorObj(Held):
-    """What `iter`, `enumerate`, `zip`, `map`, ... give; `parts` are what it runs over, `start` where it counts from."""
+    """What `iter`, `enumerate`, `zip`, `map`, ... give; `parts` are what it runs over, `start` where it counts from.
+    `nested` counts such ones in it, as often as they are asked for an item."""
 
     kind: str
     parts: tuple[Value, ...]
     start: Value = Const(0)
+    nested: int = 0
 
 
 Value: TypeAlias = (

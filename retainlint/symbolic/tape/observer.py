@@ -50,6 +50,7 @@ class BackwardObserver(engine.Observer):
         self.machine, self.state, self.request, self.roots = machine, state, request, roots
         self.backward_pass = backward_pass
         self.reach = machine.graphs.reach(roots)
+        machine.graphs.effort.add(len(self.reach) * limits.BACKWARD_EFFORT)
         self.newly_freed: set[Node] = set()
         self.implied: dict[tuple[tuple[Edge, ...], bool], tuple[tuple[Node, ...], frozenset[Node]]] = {}
         self.levels: dict[tuple[Edge, ...], dict[Node, int]] = {}

@@ -49,6 +49,9 @@ GROWING = {
     "a tuple that is added to itself": doubled("x = (0,)", "x = x + x"),
     "tuples in tuples": doubled("x = (0,)", "x = (x, x)"),
     "pairs of pairs": doubled("x = (0, 1)", "x = tuple(zip(x, x))"),
+    "zips of zips": doubled("x = (0, 1)", "x = zip(x, x)") + "for y in x: loss = loss + 1\n",
+    "dicts in dicts under conditions": doubled("x = {'a': 0}", "x = {'a': x, 'b': x}")
+    + "if a: x = {'a': x, 'b': loss * 2}\nprint(x)\n",
     "dicts in dicts": doubled("x = {'a': 0}", "x = {'a': x, 'b': x}"),
     "a number that is squared": doubled("x = 3", "x = x * x"),
     "a text that is formatted into itself": doubled("x = 'ab'", "x = '{0}{0}'.format(x)"),
