@@ -14,7 +14,7 @@ from retainlint.symbolic.detectors import claims_of, gradient_order
 from retainlint.symbolic.exploration.entry_points import class_made_by, entries, of_local_classes
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
-from retainlint.symbolic.models.frameworks import lightning
+from retainlint.symbolic.models.frameworks import lightning, test_runners
 from retainlint.symbolic.models.unknown.objects import forget_unset
 from retainlint.symbolic.state import coverage, events, gradient_events, havoc, limits, path_choice, reachability
 from retainlint.symbolic.state.classes import ancestry, class_of, find
@@ -243,6 +243,11 @@ def _method(
     method = find(states[0], receiver, code.name) if states else None
     if method is None:
         return []
+    if test_runners.is_test(states[0], receiver, code.name):
+        results = _test(machine, states, method, receiver, code, given)
+        if test_runners.has_class_setup(states[0], receiver) and (ended := [s for s, _ in results if s.flow is None]):
+            objects[owner] = ended[:1], receiver  # the next test finds what this one did to what its class holds
+        return results
     results: Results = []
     for number in range(1, limits.METHOD_RUNS + 1):
         for each in states:
@@ -272,9 +277,24 @@ def _method(
     return results
 
 
+def _test(
+    machine: Interpreter, states: list[State], method: Value, receiver: Value, code: ir.Code, given: Args
+) -> Results:
+    """Call a test once, on an object that was set up for it."""
+    ready = [after for each in states for after in test_runners.set_up(machine, each, receiver, code.span)]
+    ready = [each for each in ready if each.flow is None][: limits.STATES_BETWEEN_RUNS]
+    with machine.chooser.shared(len(ready)):
+        results = [way for each in ready for way in machine.call(each, Bound(method, receiver), given, code.span)]
+    machine.events.emit(events.EntryEnded(results, (receiver,)))
+    _inner(machine, results, code)
+    return results
+
+
 def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects: Objects) -> None:
     backward_passes = any(each.backward_passes for each, _ in entries(owner, owner) if each.name == "__init__")
     with machine.chooser.narrowed(path_choice.OWN if backward_passes else path_choice.ONE):
+        begun = test_runners.set_up_class(machine, state, cls, owner.span)
+        state = next((each for each in begun if each.flow is None), state)
         made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
     objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
 

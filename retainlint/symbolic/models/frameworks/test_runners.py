@@ -1,0 +1,57 @@
+"""unittest and pytest: which methods are tests, and what the runner calls before each, on an object made for it."""
+
+from __future__ import annotations
+
+from retainlint.symbolic.state.classes import ancestry, class_of, find
+from retainlint.symbolic.state.protocol import Args, Machine
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import Bound, Closure, External, Ref, Value, Wrapped
+from retainlint.text.source import Span
+
+_OF_CLASSES = ("setUpClass", "setup_class")
+_OF_TESTS = ("setUp", "asyncSetUp", "setup_method")
+
+
+def is_test(state: State, receiver: Value, name: str) -> bool:
+    """Whether a runner calls this method: it is named so, and has a setup of which the class shows that it is a case."""
+    return name.startswith("test") and _is_case(state, class_of(state, receiver))
+
+
+def has_class_setup(state: State, receiver: Value) -> bool:
+    """Whether the tests of a class share what one call has made."""
+    cls = class_of(state, receiver)
+    return cls is not None and any(find(state, cls, name) is not None for name in _OF_CLASSES)
+
+
+def set_up_class(machine: Machine, state: State, cls: Ref, span: Span) -> list[State]:
+    """What a runner calls once, before it makes the first object of a class of tests."""
+    if not _is_case(state, cls):
+        return [state]
+    states = [state]
+    for method in (found for name in _OF_CLASSES if (found := find(state, cls, name)) is not None):
+        func = method.func if isinstance(method, Wrapped) else method
+        states = [after for each in states for after in _run(machine, each, func, cls, span)]
+    return states
+
+
+def set_up(machine: Machine, state: State, receiver: Value, span: Span) -> list[State]:
+    """What a runner calls before each test."""
+    states = [state]
+    for method in (found for name in _OF_TESTS if (found := find(state, receiver, name)) is not None):
+        states = [after for each in states for after in _run(machine, each, method, receiver, span)]
+    return states
+
+
+def _run(machine: Machine, state: State, func: Value, receiver: Value, span: Span) -> list[State]:
+    if state.flow is not None or not isinstance(func, Closure):
+        return [state]
+    return [after for after, _ in machine.call(state, Bound(func, receiver), Args(open=True), span)]
+
+
+def _is_case(state: State, cls: Value | None) -> bool:
+    """Whether a class derives from a test case, or says by pytest's names what comes before its tests."""
+    if cls is None:
+        return False
+    if any(isinstance(base, External) and base.path.endswith("TestCase") for base in ancestry(state, cls)):
+        return True
+    return any(find(state, cls, name) is not None for name in ("setup_method", "setup_class"))

@@ -1,0 +1,77 @@
+"""What unittest and pytest call before a test has run when the test does, on an object made for it."""
+
+from __future__ import annotations
+
+from machine import Machine
+
+CASE = """
+import unittest
+import torch
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        self.w = torch.ones(3, requires_grad=True)
+
+class TestLoss(Base):
+    def setUp(self):
+        super().setUp()
+        self.loss = self.w.exp().sum()
+
+    def test_once(self):
+        self.loss.backward()
+
+    def test_again(self):
+        self.loss.backward()
+
+    def test_expected(self):
+        self.loss.backward()
+        with self.assertRaises(RuntimeError):
+            self.loss.backward()
+"""
+TWICE = """
+    def test_twice(self):
+        self.loss.backward()
+        self.loss.backward()
+"""
+SHARED = """
+import unittest
+import torch
+
+class TestLoss(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.w = torch.ones(3, requires_grad=True)
+        cls.hidden = cls.w.exp()
+
+    def test_sum(self):
+        self.hidden.sum().backward()
+
+    def test_product(self):
+        self.hidden.prod().backward()
+"""
+PLAIN = """
+import torch
+
+class TestLoss:
+    def setup_method(self):
+        self.hidden = torch.ones(3, requires_grad=True).exp()
+
+    def test_sum(self):
+        self.hidden.sum().backward()
+"""
+
+
+def test_each_test_has_what_was_set_up_for_it(machine: Machine) -> None:
+    assert machine(CASE).lines == machine(PLAIN).lines == []
+
+
+def test_a_test_that_uses_it_twice_fails(machine: Machine) -> None:
+    assert machine(CASE + TWICE).lines == [len((CASE + TWICE).splitlines())]
+
+
+def test_tests_share_what_their_class_was_given(machine: Machine) -> None:
+    assert machine(SHARED).lines == [len(SHARED.splitlines())]
+
+
+def test_the_backward_passes_of_tests_are_judged(machine: Machine) -> None:
+    assert not machine(CASE).exploration.unjudged
