@@ -244,10 +244,10 @@ def _method(
     if method is None:
         return []
     if test_runners.is_test(states[0], receiver, code.name):
-        results = _test(machine, states, method, receiver, code, given)
-        if test_runners.has_class_setup(states[0], receiver) and (ended := [s for s, _ in results if s.flow is None]):
+        tested = _test(machine, states, method, receiver, code, given)
+        if test_runners.has_class_setup(states[0], receiver) and (ended := [s for s, _ in tested if s.flow is None]):
             objects[owner] = ended[:1], receiver  # the next test finds what this one did to what its class holds
-        return results
+        return tested
     results: Results = []
     for number in range(1, limits.METHOD_RUNS + 1):
         for each in states:

@@ -55,9 +55,12 @@ def _mattering(incident: Incident, answers: Sequence[Mapping[Occasion, set[bool]
 
 
 def _divided(incident: Incident) -> set[Span]:
-    """The conditions that held at one time and didn't at another."""
-    asked = set(incident.conditions)
-    return {each.span for each in asked if each.taken and Condition(each.span, False) in asked}
+    """The conditions that held in one iteration and didn't in another. Of two calls in one iteration each has its own
+    answer, and both count."""
+    asked = {(each.span, each.iterations, each.taken) for each in incident.conditions}
+    twice = {span for span, iterations, taken in asked if taken and (span, iterations, False) in asked}
+    held = {span for span, _, taken in asked if taken}
+    return {span for span, _, taken in asked if not taken and span in held and span not in twice}
 
 
 def _answers(incident: Incident) -> dict[Occasion, set[bool]]:
@@ -92,7 +95,11 @@ def _occasion(condition: Condition, failed: Moment | None) -> Occasion | None:
 def told(machine: Interpreter) -> Exploration:
     """What an exploration comes to."""
     machine.graphs.effort.end(machine.steps)
-    incidents = tuple(one for one in _likely(machine) if not _is_unlikely(machine, one))
+    likely = [one for one in _likely(machine) if not _is_unlikely(machine, one)]
+    incidents = tuple(one for one in likely if len(_asked(one)) <= limits.CONDITIONS_TOLD)
+    for one in likely:
+        if len(_asked(one)) > limits.CONDITIONS_TOLD:
+            machine.leave_unjudged(one.primary, f"a failure there takes {len(_asked(one))} conditions at once")
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     project = machine.imports.project
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
@@ -103,6 +110,11 @@ def told(machine: Interpreter) -> Exploration:
     conduct, gaps, entries = _conduct(machine), tuple(machine.gaps), tuple(machine.entries)
     steps = sum(each.steps for each in entries) + machine.imports.wasted
     return Exploration(verdict, incidents, gaps, steps, waste, conduct, unjudged, effort, entries)
+
+
+def _asked(incident: Incident) -> set[Span]:
+    """The conditions that an incident takes; nobody knows whether several of them can hold together."""
+    return {each.span for each in incident.conditions}
 
 
 def _unjudged(machine: Interpreter, found: Iterable[Incident]) -> tuple[Gap, ...]:

@@ -7,6 +7,7 @@ from itertools import chain
 
 from retainlint import ir
 from retainlint.startup.records import replace
+from retainlint.symbolic.interpreter.handlers import goes_on
 from retainlint.symbolic.models.python import containers, dataclasses, iteration, options, reflection
 from retainlint.symbolic.models.torch import data, operations, submodules
 from retainlint.symbolic.models.unknown import objects, weights
@@ -15,7 +16,7 @@ from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.state import Flow, State
 from retainlint.symbolic.state.values import (
     NONE,
     Bound,
@@ -23,6 +24,7 @@ from retainlint.symbolic.state.values import (
     Const,
     DictObj,
     External,
+    Failure,
     Instance,
     IteratorObj,
     LayerObj,
@@ -67,6 +69,9 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         case ListObj():
             return _from_list(machine, state, obj, held, index, span)
         case DictObj():
+            if containers.is_missing(held, index) and goes_on(machine.tries, "KeyError"):
+                state.flow = Flow("raise", Failure("KeyError"))
+                return [(state, NONE)]
             return containers.lookup(machine, state, obj, held, index, span)
         case LayerObj(children=children) if children:
             if isinstance(index, Const) and isinstance(index.value, str):

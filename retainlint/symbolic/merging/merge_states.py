@@ -160,19 +160,18 @@ def join(
     many others run as these do.
 
     With `since`, the choices before a call into another module, its flags count as little as its numbers where there are
-    many states, and what it chose is forgotten where they merge. `hints` tells where states like these differed.
+    many states, and what it chose is forgotten where all of them merge: beside others, which chose otherwise, one must
+    still tell by which way it came. `hints` tells where states like these differed.
     `exact` ones are merged only where a condition drops out: else the conditions of one would stand for both.
     """
     if len(states) < 2:
         return states
     kept: list[list[State]] = []
-    merged: set[int] = set()
     lenient = len(states) > limits.LENIENT_STATES or len(states) * beside > limits.LENIENT_STATES_BESIDE
     blind = lenient and since is not None
     for state in states:
         for group in kept:
             if equivalent(graphs, group[0], state, lenient=lenient, blind=blind, hints=hints):
-                merged |= {id(state), *map(id, group)}
                 _add(graphs, group, state, exact=exact)
                 break
         else:
@@ -183,10 +182,9 @@ def join(
         left = {id(each) for group in kept for each in group}
         return [state for state in states if id(state) in left]
     found = [reduce(_merged, group) for group in kept]
-    if blind and since is not None:
-        for each in (each for each in found if id(each) in merged and each.choices is not since):
-            gone = set(map(id, _without(each.choices, since)))
-            each.choices = tuple(choice for choice in each.choices if id(choice) not in gone)
+    if blind and since is not None and len(found) == 1:
+        gone = set(map(id, _without(found[0].choices, since)))
+        found[0].choices = tuple(choice for choice in found[0].choices if id(choice) not in gone)
     return found
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from machine import Machine
 
+from retainlint.symbolic.state import limits
+
 HOOKED = """
 import torch
 
@@ -69,3 +71,13 @@ def test_two_answers_that_both_matter_are_told(machine: Machine) -> None:
 
 def test_answers_that_change_nothing_are_not_told(machine: Machine) -> None:
     assert not machine(NOISY).incident.conditions
+
+
+def test_a_failure_that_takes_too_many_conditions_is_not_told(machine: Machine) -> None:
+    names = [f"o.a{number}()" for number in range(limits.CONDITIONS_TOLD + 1)]
+    program = (
+        "import torch\n\ndef train(o):\n    loss = torch.ones(3, requires_grad=True).exp().sum()\n    loss.backward()\n"
+    )
+    asked = [f"    if {name}:\n        return\n" for name in names]
+    assert not machine(program + "".join(asked) + "    loss.backward()\n").lines
+    assert machine(program + "".join(asked[1:]) + "    loss.backward()\n").lines

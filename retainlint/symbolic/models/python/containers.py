@@ -111,6 +111,13 @@ def append(state: State, container: Value, value: Value, key: Value | None = Non
         store(state, container, held, key, value)
 
 
+def is_missing(held: DictObj, key: Value) -> bool:
+    """Whether a dict surely has nothing under a key, so that `d[key]` raises."""
+    if held.open or held.rest or held.default is not None:
+        return False
+    return not held.items or (key not in held.items and all(isinstance(each, Const) for each in (key, *held.items)))
+
+
 def lookup(
     machine: Machine, state: State, ref: Value, held: DictObj, key: Value, span: Span, default: Value | None = None
 ) -> Results:

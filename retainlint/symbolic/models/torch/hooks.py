@@ -128,18 +128,23 @@ def watch(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:
 
 def behind_backward(machine: Machine, state: State, span: Span) -> list[State]:
     """Call the hooks of the tensors that the last walk came to, and forget those that no walk comes to again. Torch does
-    so on its way, which makes a difference where a hook changes what the same walk still needs."""
+    so on its way, the node created last first: what the walk runs behind a hook's tensor isn't freed yet when it is called."""
     backward_pass, waiting = state.backward_passes[-1], []
     for hook in state.hooks.items if backward_pass.targets is None else ():
         assert isinstance(hook, Tuple)
         edge = machine.graphs.edge(state, hook.items[0])
         if edge is not None and edge.node in backward_pass.reach:
-            waiting.append(hook.items[1:])
+            waiting.append((edge.node, hook.items[1:]))
             if edge.node in backward_pass.freed:
                 state.hooks = Tuple(tuple(each for each in state.hooks.items if each != hook))
     states = [state]
-    for given, func in waiting:
+    for node, (given, func) in sorted(waiting, key=lambda each: -each[0].order):
+        later = [each for each in backward_pass.freed if each.order <= node.order and not node.is_leaf]
+        for each in states:
+            each.ledger.revive(later)
         states = [after for each in states for after in _told(machine, each, given, func, backward_pass.creates, span)]
+        for each in states:
+            each.ledger.freed |= set(later)
     return states
 
 

@@ -158,6 +158,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             return Const(held.edge is None or held.edge.node.is_leaf)
         case "grad_fn" if held.edge is None or held.edge.node.is_leaf:
             return NONE
+        case "_version":
+            return Const(state.ledger.version(held.storage))
         case "shape" | "device" | "dtype" | "ndim" | "grad_fn" | "is_cuda" | "name" | "itemsize":
             return Term(name, (obj,))
     return Method(obj, name)
