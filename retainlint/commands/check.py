@@ -196,7 +196,8 @@ def _report(
 def _run(options: CheckOptions, result: linter.Result) -> Run:
     gaps = tuple(result.gaps) if options.show_unknown else ()
     crashes = {one.name: one.crash for one in result.crashes}
-    return about_us(result.files, gaps, crashes, *_served(os.environ))
+    root, browse = _served(os.environ)
+    return about_us()._replace(files=result.files, gaps=gaps, crashes=crashes, root=root, browse=browse)
 
 
 def _served(environment: Mapping[str, str]) -> tuple[str, str]:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from types import ModuleType
+from typing import Any
 
 from retainlint.commands import CommandError
 from retainlint.commands.run import execute
@@ -44,8 +45,7 @@ def replay(script: str) -> int:
     places, said = Places(), io.StringIO()
     try:
         with installed() as torch, watched(places), redirect_stderr(said):
-            room = {"__name__": "__main__", "__builtins__": _builtins(torch)}
-            return execute(compile(tree, NAME, "exec"), room, places)
+            return execute(compile(tree, NAME, "exec"), surroundings(torch), places)
     finally:
         linecache.cache.pop(NAME, None)
         sys.stderr.write("\n".join(map(safe_start, said.getvalue().split("\n"))))  # an error names what it was given
@@ -68,6 +68,11 @@ def _is_harmless(node: ast.AST) -> bool:
     if isinstance(node, ast.alias):
         return node.name in _MODULES
     return not (isinstance(node, ast.Name) and node.id.startswith("_"))
+
+
+def surroundings(torch: ModuleType) -> dict[str, Any]:
+    """The names of a module in which a witness is run."""
+    return {"__name__": "__main__", "__builtins__": _builtins(torch)}
 
 
 def _builtins(torch: ModuleType) -> dict[str, object]:

@@ -28,6 +28,7 @@ FORMATS = MappingProxyType(
         "json": Format("one list with ruff's keys, the story and the witness"),
         "json-lines": Format("the same, a finding a line"),
         "markdown": Format("for a comment on a pull request, or a job's summary"),
+        "html": Format("one page to send around: sources, stories, and graphs to step through"),
         "sarif": Format("SARIF 2.1.0, for code scanning"),
         "github": Format("annotations on GitHub"),
         "gitlab": Format("GitLab's code quality report"),

@@ -24,11 +24,10 @@ class Drawing:
     def __init__(self, source: Source, labels: Sequence[Label], gutter: int, style: Style, severity: str) -> None:
         self._source, self._gutter, self._style = source, gutter, style
         self._roles = {"primary": severity, "secondary": "secondary"}
-        marks = [mark(label) for label in labels]
+        self._marks = marks = [mark(label) for label in labels]
         self._above = (
             labels[0].span.row - labels[0].span.place.row if labels else 0
         )  # rows of the cells before this one
-        self._quiet = {m.row for m in marks if not m.label.primary and not m.label.text}
         self._single = [m for m in marks if m.row == m.end_row and (m.label.primary or m.label.text)]
         self._long = [m for m in marks if m.row < m.end_row and (m.label.primary or m.label.text)]
         self._lanes = _lanes(self._long)
@@ -37,20 +36,11 @@ class Drawing:
 
     def lines(self) -> Iterator[str]:
         previous = 0
-        for row in self._rows():
+        for row in rows_shown(self._source, self._marks):
             if previous and row > previous + 1:
                 yield self._gap(row)
             yield from self._row(row)
             previous = row
-
-    def _rows(self) -> list[int]:
-        """The rows to show: those with marks, the first and last ones of long marks, and single rows between."""
-        rows = set(self._quiet) | {m.row for m in self._single}
-        for m in self._long:
-            span = range(m.row, m.end_row + 1)
-            rows |= set(span if len(span) <= MOST_ROWS else [*span[:2], *span[-2:]])
-        between = {a + 1 for a, b in pairwise(sorted(rows)) if b == a + 2}
-        return sorted(rows | {row for row in between if self._source.shown_row(row).strip()})
 
     def _gap(self, row: int) -> str:
         canvas = Canvas()
@@ -98,6 +88,16 @@ class Drawing:
             left.append(self._left, body)
         head.append(self._gutter + 3, left)
         return head.text(self._style)
+
+
+def rows_shown(source: Source, marks: Sequence[Mark]) -> list[int]:
+    """The rows with marks, of long marks the first and last ones, and single rows between."""
+    rows: set[int] = set()
+    for m in marks:
+        span = range(m.row, m.end_row + 1) if m.label.primary or m.label.text else (m.row,)
+        rows.update(span if len(span) <= MOST_ROWS else [*span[:2], *span[-2:]])
+    between = {a + 1 for a, b in pairwise(sorted(rows)) if b == a + 2}
+    return sorted(rows | {row for row in between if source.shown_row(row).strip()})
 
 
 def _lanes(marks: list[Mark]) -> dict[Mark, int]:

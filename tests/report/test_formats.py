@@ -106,6 +106,8 @@ def test_nothing_found_is_a_valid_report(name: str) -> None:
         assert written == ""
     elif name == "junit":
         assert ET.fromstring(written).tag == "testsuites"
+    elif name == "html":
+        assert "All checks passed! 0 files checked." in written and written.endswith("</html>\n")
     elif name == "markdown":
         assert written == "## retainlint\n\nAll checks passed! 0 files checked.\n"
     else:
