@@ -146,9 +146,11 @@ def test_in_a_browser_it_is_stepped_through_and_searched(tmp_path: Path) -> None
         life = browser.find_element(css, ".life")
         browser.execute_script("arguments[0].scrollIntoView()", life)
         last = int(said(".steer output").split()[-1])
-        life.send_keys(home, right)
-        assert said(".steer output") == f"2 of {last}"
+        life.send_keys(home)
+        assert said(".steer output") == f"1 of {last}"
         assert browser.find_elements(css, ".n.u"), "what isn't built yet is faint"
+        life.send_keys(right)
+        assert said(".steer output") == f"2 of {last}" and not browser.find_elements(css, ".n.u")
         browser.find_element(css, "[data-go=last]").click()
         assert said(".steer output") == f"{last} of {last}" and browser.find_elements(css, ".n.x")
         browser.find_element("name", "q").send_keys("no such words")
