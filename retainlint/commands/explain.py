@@ -8,17 +8,21 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterable
-from typing import TextIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
 
 from retainlint import rules as table
 from retainlint.checking import linter
 from retainlint.commands import CommandError
+from retainlint.commands.configuring import about_us
 from retainlint.config import Settings, nearest, shown
 from retainlint.report import render
 from retainlint.report.terminal import Style
 from retainlint.rules import Example, Rule
 from retainlint.rules import rule as rule_of
+
+if TYPE_CHECKING:
+    from retainlint.diagnostic import Diagnostic
 
 _MARK = re.compile(r" *#~.*$", re.MULTILINE)
 WIDTH = 100
@@ -30,18 +34,30 @@ FAMILIES = {
 }
 
 
-def explain(code_or_name: str | None, out: TextIO, *, as_json: bool = False, markdown: bool = False) -> int:
+def explain(code_or_name: str | None, out: TextIO, form: str = "text") -> int:
     """Explain a rule, or all. Raises CommandError, with the nearest rule, if there is none of that code or name."""
     chosen = list(table.RULES) if code_or_name is None else [_found(code_or_name)]
-    if as_json:
+    if form == "json":
         rows = [described(rule) for rule in chosen]
         out.write(json.dumps(rows if code_or_name is None else rows[0], indent=2) + "\n")
-        return 0
-    if markdown:
+    elif form == "markdown":
         out.write("\n".join(page(rule) for rule in chosen))
-        return 0
-    out.write("\n\n".join(_text(rule) for rule in chosen))
+    elif form == "html":
+        out.writelines(_drawn(chosen))
+    else:
+        out.write("\n\n".join(_text(rule) for rule in chosen))
     return 0
+
+
+def _drawn(chosen: Sequence[Rule]) -> Iterator[str]:
+    """A page on which the graphs of the examples can be stepped through."""
+    from retainlint.report.html import explanation
+
+    one = chosen[0] if len(chosen) == 1 else None
+    heading = f"{one.code} {one.name}" if one is not None else f"{len(chosen)} rules"
+    text = one.explanation.strip() if one is not None else "What is found in the examples of each."
+    found = [each for rule in chosen for example in rule.bad for each in _found_in(rule, example)]
+    yield from explanation(heading, text, found, about_us())
 
 
 def page_for(code: str) -> str:
@@ -156,7 +172,10 @@ def _example_text(example: Example) -> str:
 
 
 def _said(rule: Rule, example: Example) -> str:
+    return "".join(render("full", _found_in(rule, example), Style(False, WIDTH))).rstrip("\n") + "\n"
+
+
+def _found_in(rule: Rule, example: Example) -> list[Diagnostic]:
     program = _MARK.sub("", example.program)
     found = linter.check_source("example.py", program.encode(), Settings())
-    of_rule = [diagnostic for diagnostic in found.diagnostics if diagnostic.code == rule.code]
-    return "".join(render("full", of_rule, Style(False, WIDTH))).rstrip("\n") + "\n"
+    return [diagnostic for diagnostic in found.diagnostics if diagnostic.code == rule.code]

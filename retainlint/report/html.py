@@ -32,10 +32,22 @@ OPEN = 3
 def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterator[str]:
     """Everything that a file holds is text in it: none becomes a tag, and the page's own script is the only one that runs."""
     found = list(diagnostics)
+    nothing = '<p class="none">No backward pass was found that fails, and no graph that is kept for nothing.</p>\n'
+    overview = [*_overview(found)] if found else [nothing]
+    yield from _page(statistics.summary(found, Style(), run.files), overview, found, run)
+
+
+def explanation(heading: str, text: str, found: Sequence[Diagnostic], run: Run) -> Iterator[str]:
+    """A page about a rule: what its explanation says, in Markdown's paragraphs, and what is found in its examples."""
+    paragraphs = [" ".join(each.split()) for each in text.split("\n\n")]
+    yield from _page(heading, [f'<p class="prose">{_coded(each)}</p>\n' for each in paragraphs], found, run)
+
+
+def _page(summary: str, above: Iterable[str], found: Sequence[Diagnostic], run: Run) -> Iterator[str]:
     script = _asset("html_page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    summary = marked_up(statistics.summary(found, Style(), run.files))
+    summary = marked_up(summary)
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -44,13 +56,10 @@ def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterato
         f"<style>\n{_asset('html_page.css')}</style>\n</head>\n<body>\n"
         f'<header>\n<h1>retainlint</h1>\n<p class="sum">{summary}</p>\n'
     )
-    if found:
-        yield from _overview(found)
+    yield from above
     yield "</header>\n<main>\n"
     for number, diagnostic in enumerate(found, 1):
         yield from _finding(diagnostic, number, len(found) <= OPEN, run)
-    if not found:
-        yield '<p class="none">No backward pass was found that fails, and no graph that is kept for nothing.</p>\n'
     version = f" {marked_up(run.version)}" if run.version else ""
     yield f"</main>\n<footer>Written by retainlint{version}.</footer>\n<script>{script}</script>\n</body>\n</html>\n"
 

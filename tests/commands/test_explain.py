@@ -44,3 +44,11 @@ def test_the_table_has_every_rule_in_aligned_columns() -> None:
     for line, rule in zip(lines, RULES, strict=True):
         off = "" if rule.on_by_default else " (off unless selected)"
         assert line[head.index("WHAT") :] == rule.summary + off
+
+
+def test_a_rule_s_page_draws_the_graphs_of_its_examples() -> None:
+    out = io.StringIO()
+    assert explain("RTL103", out, "html") == 0
+    text = out.getvalue()
+    assert text.startswith("<!doctype html>") and '<p class="prose">Two losses share a part of their graphs' in text
+    assert text.count('<svg class="graph"') == text.count('class="finding"') >= 2

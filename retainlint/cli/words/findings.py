@@ -16,7 +16,9 @@ from retainlint.cli.screen import is_piped, standard_input, wants_colour, width
 @click.command(cls=Command)
 @click.argument("rule", metavar="[CODE|NAME]", required=False, type=RulesParam())
 @flag("", "--all", "every", help="Explain all rules.")
-@format_option("text", "json", "markdown")
+@format_option(
+    "text", "json", "markdown", "html", help="text, json, markdown, or html: a page with graphs to step through."
+)
 @click.pass_context
 def explain(ctx: click.Context, /, rule: str | None, every: bool, output_format: str) -> int:
     """Explain a rule: what fails, why, and the cure."""
@@ -24,7 +26,7 @@ def explain(ctx: click.Context, /, rule: str | None, every: bool, output_format:
 
     if (rule is None) is not every:
         raise click.UsageError("Name one rule, or say --all.", ctx)
-    return run_explain(rule, sys.stdout, as_json=output_format == "json", markdown=output_format == "markdown")
+    return run_explain(rule, sys.stdout, output_format)
 
 
 @click.command(cls=Command)
