@@ -64,11 +64,12 @@ class Progress:
         parts = [f"Checking {bar} {self._done:,} of {self._total:,} files" if self._total else "Checking"]
         if self._found:
             parts.append(f"{self._found:,} finding{'' if self._found == 1 else 's'}")
-        spent = now - self._counted
+        spent, at_work = now - self._counted, now - self._since if self._file else 0.0
         if self._left < 0.9 and spent > 2 * self.APPEARS:  # before that nobody can know
-            parts.append(_roughly(spent * self._left / (1 - self._left)))
-        if self._file and now - self._since > self.LONG:
-            parts.append(f"{printable(self._file)} for {now - self._since:.0f} s")
+            rest = spent * self._left / (1 - self._left)
+            parts += [_roughly(rest)] if at_work <= max(rest, self.LONG) else []  # nor what one file takes
+        if at_work > self.LONG:
+            parts.append(f"{printable(self._file)} for {at_work:.0f} s")
         text = ", ".join(parts)
         return text if len(text) <= room else text[: max(room - 3, 0)] + "..."
 

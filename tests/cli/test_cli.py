@@ -372,5 +372,7 @@ def test_the_bar_tells_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bar.line(now, 40) == f"{told[:37]}..."
     now = 200.0
     bar.left(0.4)
-    assert "about 2 min left" in bar.line(now, 200)
+    assert bar.line(now, 200).endswith("findings, models/slow\\x1b.py for 200 s"), "how long that takes nobody knows"
+    bar.at(["b.py"])
+    assert bar.line(now, 200).endswith("findings, about 2 min left")
     bar.close()
