@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fuzz import cases, judging, kills, patterns, watching
+from benchmarks.fuzz import cases, equality, judging, kills, patterns, watching
 from benchmarks.fuzz.__main__ import main
 from benchmarks.fuzz.cases import KINDS, Case
 from benchmarks.fuzz.judging import Failure
@@ -151,3 +151,22 @@ def test_killed_runs_leave_old_texts_or_new_ones() -> None:
     seen = kills.kill(6)
     assert seen["killed"] == 6 and seen["broken"] == 0
     assert seen["old"] + seen["new"] == kills.FILES * (seen["killed"] + seen["done"])
+
+
+# -- equality ------------------------------------------------------------------------------------------------------
+
+
+def _finding(name: str, row: int, *related: tuple[str, int]) -> equality.Finding:
+    places = [{"filename": file, "location": {"row": at}} for file, at in related]
+    return {"code": "RTL101", "filename": name, "location": {"row": row}, "related": places}
+
+
+def test_a_failure_told_at_its_call_is_no_other_one() -> None:
+    whole = [_finding("a.py", 3), _finding("b.py", 5), _finding("b.py", 9)]
+    at_call, other = _finding("a.py", 7, ("b.py", 5)), _finding("a.py", 7, ("b.py", 6))
+    assert equality.apart(whole, [_finding("a.py", 3), at_call], ["a.py"]) == ([], [])
+    assert equality.apart(whole, [at_call, other], ["a.py"]) == ([_finding("a.py", 3)], [other])
+
+
+def test_what_was_not_followed_is_no_finding() -> None:
+    assert equality.findings('[{"code": null}, {"code": "RTL101"}]') == [{"code": "RTL101"}]

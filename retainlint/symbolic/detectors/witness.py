@@ -8,6 +8,7 @@ named stand-in that saves its inputs, or passes them on.
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -57,7 +58,8 @@ class _Script:
     ledger: Ledger = field(default_factory=Ledger)
 
     def say(self, said: ast.stmt, span: Span | None, what: str = "", *, under_no_grad: bool = False) -> None:
-        place = "" if span is None else f"{one_line(str(span))}: {one_line(span.text)}"
+        """`span` is told by its file's last name: the script is the same wherever it is made."""
+        place = "" if span is None else f"{one_line(os.path.basename(str(span)))}: {one_line(span.text)}"
         self.made.add(said, "  ".join(part for part in (place, what) if part), under_no_grad=under_no_grad)
 
     def leaf(self, node: Node | None) -> str:

@@ -12,7 +12,6 @@ from retainlint.incident import Entry, Gap, Incident, Witness
 from retainlint.startup.records import record
 from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions
 from retainlint.symbolic.interpreter.instructions import STEPS
-from retainlint.symbolic.merging.dead_registers import spent
 from retainlint.symbolic.merging.equivalence import Hint
 from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_registers, join
 from retainlint.symbolic.solver import decisions
@@ -178,6 +177,8 @@ class Interpreter:
                         raise OutOfSteps
                     if self.tries:
                         self.risks += exceptions.may_raise(state, instr)
+                    if index and type(instr) is ir.If:  # whose arms each copy what is alive
+                        forget_dead_registers(state, block, index - 1)
                     after = step(self, instr, state)
                     if after is None and state.flow is None:
                         continue
@@ -232,9 +233,8 @@ class Interpreter:
             for each in states:
                 forget_dead(each, instr.live)
         else:
-            gone = spent(states[0].frame.code).behind(block, index)
             for each in states:
-                forget_dead_registers(each, gone)
+                forget_dead_registers(each, block, index)
         return join(self.graphs, states, beside=self.chooser.beside, hints=hints, exact=True)
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from retainlint import ir
@@ -10,53 +11,41 @@ from retainlint.ir import READS
 
 
 class DeadRegisters:
-    """What the blocks of one code read; each is looked into once."""
+    """What the blocks of one code read. Its instructions are numbered as they stand, those inside of others too: so a block is
+    all that lies between two numbers."""
 
     def __init__(self, code: ir.Code) -> None:
-        self.within: dict[int, dict[ir.Register, int]] = {}  # by a block's identity: how often it reads each register
-        self.last: dict[int, dict[ir.Register, int]] = {}  # and by which of its instructions it does last
-        self.total = self._reads(code.body)
-        self.since: dict[int, dict[ir.Register, int]] = {}
-        self.after: dict[tuple[int, int], frozenset[ir.Register]] = {}
+        self._reads: dict[ir.Register, tuple[int, int]] = {}  # the first and the last number that reads a register
+        self._numbers: dict[int, list[int]] = {}  # of a block's instructions, by its identity, and that of its end
+        self._behind: dict[int, dict[ir.Register, int]] = {}
+        self._number(code.body, 0)
 
-    def behind(self, block: ir.Block, index: int) -> frozenset[ir.Register]:
-        """What a block has written up to an instruction, and neither it nor what surrounds it reads behind that."""
-        key = id(block), index
-        found = self.after.get(key)
+    def behind(self, block: ir.Block) -> Mapping[ir.Register, int]:
+        """Behind which of its instructions neither a block nor what surrounds it reads what it has written."""
+        found = self._behind.get(id(block))
         if found is None:
-            if id(block) not in self.within:
-                return frozenset()  # a block of another code
-            since = self._since(block)
-            found = self.after[key] = frozenset([each for each, begun in since.items() if begun <= index])
-        return found
-
-    def _since(self, block: ir.Block) -> dict[ir.Register, int]:
-        """Behind which instruction of a block nobody reads what it has written; not what is read outside it too."""
-        found = self.since.get(id(block))
-        if found is None:
-            found = self.since[id(block)] = {}
-            here, last, total = self.within[id(block)], self.last[id(block)], self.total
-            for index, instr in enumerate(block):
+            found = self._behind[id(block)] = {}
+            numbers = self._numbers.get(id(block), [0])  # of a block of another code nothing is known
+            for index, instr in enumerate(block[: len(numbers) - 1]):
                 for register in _written(instr):
-                    if register not in found and here.get(register) == total.get(register):
-                        found[register] = max(index, last.get(register, 0))
+                    first, last = self._reads.get(register, (numbers[index], numbers[index]))
+                    if numbers[0] <= first and last < numbers[-1]:
+                        found.setdefault(register, max(index, bisect_right(numbers, last) - 1))
         return found
 
-    def _reads(self, block: ir.Block) -> dict[ir.Register, int]:
-        found = self.within.get(id(block))
-        if found is None:
-            found = self.within[id(block)] = {}
-            last = self.last[id(block)] = {}
-            for index, instr in enumerate(block):
-                kind = type(instr)
-                for register in _READS[kind](instr):
-                    found[register] = found.get(register, 0) + 1
-                    last[register] = index
-                for inner in () if kind in READS else ir.blocks(instr):
-                    for register, times in self._reads(inner).items():
-                        found[register] = found.get(register, 0) + times
-                        last[register] = index
-        return found
+    def _number(self, block: ir.Block, number: int) -> int:
+        """Number a block's instructions; the number behind them."""
+        numbers = self._numbers[id(block)] = []
+        for instr in block:
+            kind = type(instr)
+            numbers.append(number)
+            for register in _READS[kind](instr):
+                self._reads[register] = self._reads.get(register, (number, 0))[0], number
+            number += 1
+            for inner in () if kind in READS else ir.blocks(instr):
+                number = self._number(inner, number)
+        numbers.append(number)
+        return number
 
 
 def spent(code: ir.Code) -> DeadRegisters:

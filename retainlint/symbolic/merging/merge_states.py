@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import reduce
 from typing import TypeAlias
@@ -9,6 +10,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.ir import Code, Live
+from retainlint.symbolic.merging.dead_registers import spent
 from retainlint.symbolic.merging.equivalence import Hint, equivalent
 from retainlint.symbolic.solver import congruences, feasibility, finite_domains
 from retainlint.symbolic.solver.decisions import negate
@@ -133,10 +135,10 @@ def _mortal(code: Code, live: Live) -> frozenset[str]:
     return found[1]
 
 
-def forget_dead_registers(state: State, registers: frozenset[int]) -> None:
-    """Drop registers that nobody reads any more."""
-    gone = state.frame.registers.keys() & registers
-    if gone:
+def forget_dead_registers(state: State, block: ir.Block, index: int) -> None:
+    """Drop registers that a block has written, and nobody reads behind one of its instructions."""
+    behind = spent(state.frame.code).behind(block)
+    if gone := [each for each in state.frame.registers if behind.get(each, math.inf) <= index]:
         frame = state.writable()
         for register in gone:
             del frame.registers[register]

@@ -18,12 +18,15 @@ def function(body: str) -> ir.Code:
     return next(instr.code for instr in module.body if isinstance(instr, ir.MakeFunction))
 
 
+def dead(code: ir.Code, block: ir.Block, index: int) -> frozenset[int]:
+    return frozenset(each for each, begun in spent(code).behind(block).items() if begun <= index)
+
+
 def test_what_is_read_later_is_not_spent() -> None:
     code = function("    a.add(b.size(c))\n    return a\n")
-    known = spent(code)
     gone: frozenset[int] = frozenset()
     for index, instr in enumerate(code.body):
-        assert gone <= (gone := known.behind(code.body, index))
+        assert gone <= (gone := dead(code, code.body, index))
         written = {getattr(each, "dst", None) for each in code.body[: index + 1]} - {None}
         later = {
             register
@@ -43,12 +46,12 @@ def test_what_an_outer_block_reads_is_not_spent() -> None:
     (branch,) = [instr for instr in code.body if isinstance(instr, ir.If)]
     chosen = branch.then[-1]
     assert isinstance(chosen, ir.Move)
-    assert spent(code).behind(branch.then, len(branch.then) - 1) == {chosen.src}
+    assert dead(code, branch.then, len(branch.then) - 1) == {chosen.src}
 
 
 def test_a_block_of_another_code_tells_nothing() -> None:
     code, other = function("    return g(a, b)\n"), function("    return g(a, b)\n")
-    assert spent(code).behind(other.body, len(other.body) - 1) == frozenset()
+    assert dead(code, other.body, len(other.body) - 1) == frozenset()
 
 
 def training(body: str, helper: str = "") -> str:

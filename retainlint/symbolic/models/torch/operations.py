@@ -347,8 +347,9 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
 
 def _renew_views(machine: Machine, state: State, base: Ref, span: Span) -> None:
     """A tensor has another graph since it was changed in place: so have all views of it, once they are used."""
+    machine.graphs.effort.add(len(state.heap) // 8)
     for id, held in list(state.heap.items()):
-        if isinstance(held, TensorObj) and held.base == base:
+        if isinstance(held, TensorObj) and held.base is not None and held.base == base:
             assert isinstance(held.storage, int)
             edge = machine.graphs.build(state, "alias", (base,), span, storage=held.storage)
             state.set(Ref(id), replace(held, edge=edge, cut=None))

@@ -257,6 +257,7 @@ def _is_hidden(state: State, held: OptimizerObj) -> bool:
 
 def step(machine: Machine, state: State, held: OptimizerObj, span: Span) -> None:
     """Move each owned parameter that has a gradient."""
+    machine.graphs.effort.add(4 * len(state.backward_passes))
     used = _gradients_of(state, held)
     for value in held.params or ():
         tensor = state.get(value)
