@@ -43,6 +43,7 @@ def test_a_relative_uri_has_slashes() -> None:
     ("name", "told"),
     [
         ("C:\\proj\\src\\a.py", "src/a.py"),
+        ("c:\\PROJ\\src\\a.py", "src/a.py"),
         ("C:\\other\\a.py", "C:/other/a.py"),
         ("D:\\proj\\a.py", "D:/proj/a.py"),
         ("\\\\server\\share\\a.py", "//server/share/a.py"),

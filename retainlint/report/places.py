@@ -26,7 +26,7 @@ def relative(name: str, root: str = "") -> str:
     whole = os.path.abspath(name)
     base = os.path.abspath(root or os.curdir)
     try:
-        inside = os.path.commonpath((whole, base)) == base
+        inside = os.path.normcase(os.path.commonpath((whole, base))) == os.path.normcase(base)
     except ValueError:  # two drives
         inside = False
     return (os.path.relpath(whole, base) if inside else whole).replace(os.sep, "/")

@@ -388,6 +388,25 @@ def test_processes_are_gone_when_the_run_is() -> None:
     assert not _lives(worker)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_processes_are_gone_when_the_run_is_killed(tmp_path: Path) -> None:
+    told = tmp_path / "worker"
+    run = os.fork()
+    if run == 0:
+        try:
+            with processes(1) as pool:
+                told.with_suffix(".new").write_text(str(pool.submit(os.getpid).result()))
+                told.with_suffix(".new").rename(told)
+                time.sleep(60)
+        finally:
+            os._exit(0)
+    while not told.exists():
+        time.sleep(0.01)
+    os.kill(run, signal.SIGKILL)
+    os.waitpid(run, 0)
+    assert not _lives(int(told.read_text()))
+
+
 # -- by name ----------------------------------------------------------------------------------------------------------
 
 

@@ -40,6 +40,15 @@ def test_the_mode_stays_and_that_of_a_new_file_is_the_usual_one(tmp_path: Path) 
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")
+def test_the_owner_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    os.chown(path, 12_345, 54_321)
+    replace(str(path), b"new")
+    assert (path.stat().st_uid, path.stat().st_gid, path.read_bytes()) == (12_345, 54_321, b"new")
+
+
 @posix
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "room").mkdir()
@@ -67,15 +76,18 @@ def test_a_pipe_or_a_device_is_written_to_and_stays_what_it_is(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["fsync", "replace", "chmod"])
-def test_when_it_fails_all_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt("No space")])
+def test_when_it_fails_or_is_asked_to_end_all_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: BaseException
+) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"old")
 
     def fail(*args: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise error
 
     monkeypatch.setattr(os, name, fail)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(type(error), match="No space"):
         replace(str(path), b"new")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a"]

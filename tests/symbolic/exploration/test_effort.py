@@ -73,7 +73,10 @@ GROWING = {
 
 
 @pytest.mark.parametrize("name", GROWING)
-def test_what_grows_or_nests_is_followed_to_its_end(machine: Machine, name: str) -> None:
+def test_what_grows_or_nests_is_followed_to_its_end(
+    machine: Machine, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONDITIONS_TOLD", 100)
     exploration = machine(GROWING[name])
     assert exploration.lines
     assert exploration.steps < limits.ENTRY_STEPS / 4
