@@ -218,6 +218,8 @@ def arguments(machine: Machine, state: State, instr: ir.Call) -> Args:
         if arg.star == 1:
             spread = _spread(machine, state, value, instr.span)
             open_ |= spread is None
+            if spread is None and frame.registers[instr.func] == _ZIP and isinstance(obj := state.get(value), ListObj):
+                spread = obj.items  # they needn't be all to tell of what its rows are made
             pos += spread or ()
             spans += [None] * len(spread or ())
         elif arg.star == 2:
@@ -234,6 +236,9 @@ def arguments(machine: Machine, state: State, instr: ir.Call) -> Args:
             pos.append(value)
             spans.append(frame.spans.get(arg.value))
     return Args(tuple(pos), tuple(named.items()), open_, tuple(spans), instr.span, tuple(places))
+
+
+_ZIP = External("builtins.zip")
 
 
 def _spread(machine: Machine, state: State, value: Value, span: Span) -> tuple[Value, ...] | None:

@@ -89,12 +89,16 @@ def _attempt(
     def run(begun: list[State], *, backpropagating: bool) -> list[State]:
         """Run a turn, and begin another one behind those paths that walked in it, or behind the others."""
         before = max((len(each.backward_passes) for each in begun), default=0)
+        renewed = loop_plan.of_objects(begun[0]) if begun and not backpropagating else {}
         going, _ = sort_iteration(machine.run(loop.body, begun))
         going = machine.prune(
             [each for each in going if (len(each.backward_passes) > before) is backpropagating], loop.span
         )
         for each in going:
-            loop_plan.widen(each, places - loop_plan.reset(each, places) if backpropagating else places)
+            if backpropagating:
+                loop_plan.widen(each, places - loop_plan.reset(each, places))
+            else:  # an object that counts may be another one since
+                loop_plan.widen(each, places | loop_plan.grown(each, renewed, loop_plan.of_objects(each)))
         return [following for each in going for following in again(each)]
 
     try:

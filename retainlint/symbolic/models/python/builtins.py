@@ -269,7 +269,7 @@ def _cast(name: str, value: Value) -> Value:
 
 def lazy(state: State, name: str, args: Args, span: Span) -> Value:
     if args.open and name in ("zip", "map"):  # `zip(*loaders)`: of how many each item is made, nobody knows
-        return objects.fresh(state, span)
+        return _columns(state, args.pos) or objects.fresh(state, span)
     match name:
         case "range":
             ends = tuple(objects.counted(state, value) for value in args.pos)
@@ -289,6 +289,14 @@ def lazy(state: State, name: str, args: Args, span: Span) -> Value:
         case "iter":
             return args.get(0, "iterable")
     return state.new(IteratorObj(name, args.pos))
+
+
+def _columns(state: State, rows: tuple[Value, ...]) -> Value | None:
+    """`zip(*rows)` of rows that are not all known: as many columns as each row has items, each of unknown length."""
+    known = [row.items for row in rows if isinstance(row, Tuple)]
+    if not known or len(known) < len(rows) or len(set(map(len, known))) > 1:
+        return None
+    return Tuple(tuple(state.new(ListObj(column, True)) for column in zip(*known, strict=True)))
 
 
 def _asks_for_gradients(code: ir.Code) -> bool:
