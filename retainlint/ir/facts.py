@@ -102,6 +102,28 @@ def packages(source: Source) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
+def alternatives(source: Source) -> list[frozenset[str]]:
+    """The tests of each `if` with its `elif`s, and without an `else`, that ask one value which of some texts it is."""
+    tree = _parsed(source.text)
+    found: list[frozenset[str]] = []
+    for node in ast.walk(tree) if tree is not None else ():
+        tests, rest = [], [node]
+        while len(rest) == 1 and isinstance(asked := rest[0], ast.If):
+            tests.append(asked.test)
+            rest = list(asked.orelse)
+        if len(tests) > 1 and not rest and len({_asked_for_text(test) for test in tests} | {""}) == 2:
+            found.append(frozenset(map(ast.unparse, tests)))
+    return found
+
+
+def _asked_for_text(test: ast.expr) -> str:
+    """What is compared with a text; "" for any other test."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str())]):
+            return ast.unparse(left)
+    return ""
+
+
 def of_text(text: str) -> Facts:
     """The facts of an expression."""
     tree = _parsed(f"({text}\n)") or _parsed(text)

@@ -22,6 +22,7 @@ from retainlint.incident import (
     Verdict,
     Witness,
 )
+from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, witness
 from retainlint.symbolic.interpreter.machine import Interpreter, Report
@@ -179,13 +180,24 @@ def _is_scheduled(incident: Incident) -> bool:
 
 def _likely(machine: Interpreter) -> list[Incident]:
     """What was reported, but for walks of what nothing was added to: conditions that don't matter are dropped before."""
-    found = _distinct(machine.reports)
+    found = _with_options(machine, _distinct(machine.reports))
     if not any(_adds_nothing(machine, incident) for incident in found):
         return found
     others = _distinct(report for report in machine.reports if not _adds_nothing(machine, report.incident))
     kept = [incident for incident in found if not _adds_nothing(machine, incident)]
     places = set(map(_told_at, kept))
     return kept + [incident for incident in others if _told_at(incident) not in places]
+
+
+def _with_options(machine: Interpreter, found: list[Incident]) -> list[Incident]:
+    """The same, but for failures for which an option would have to be none of those that the program knows: in their
+    place stands what fails with one of these, if anything does."""
+    odd = {_told_at(each) for each in found if _takes_no_option(each.conditions)}
+    if not odd:
+        return found
+    others = (one for one in machine.reports if not _takes_no_option(one.incident.conditions))
+    kept = [each for each in found if _told_at(each) not in odd]
+    return kept + _distinct(one for one in others if _told_at(one.incident) in odd)
 
 
 def _told_at(incident: Incident) -> tuple[Source, int, type[Incident]]:
@@ -208,6 +220,18 @@ def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
     calls, asked = len(incident.backward_pass.moment.frames), incident.conditions
     return len(asked) > limits.UNLIKELY_CONDITIONS or (
         any(each.depth > calls for each in asked) and _is_backpropagated(machine, incident.primary)
+    )
+
+
+def _takes_no_option(asked: Sequence[Condition]) -> bool:
+    """Whether an option would have to be none of the texts that the program asks it for, one after the other, and has
+    nothing to do for any other."""
+    denied: dict[Source, set[str]] = {}
+    for each in asked:
+        if not each.taken and "==" in each.span.text:
+            denied.setdefault(each.span.source, set()).add(" ".join(each.span.text.replace('"', "'").split()))
+    return any(
+        tests <= found for source, found in denied.items() if len(found) > 1 for tests in facts.alternatives(source)
     )
 
 

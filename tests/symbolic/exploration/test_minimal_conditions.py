@@ -81,3 +81,27 @@ def test_a_failure_that_takes_too_many_conditions_is_not_told(machine: Machine) 
     asked = [f"    if {name}:\n        return\n" for name in names]
     assert not machine(program + "".join(asked) + "    loss.backward()\n").lines
     assert machine(program + "".join(asked[1:]) + "    loss.backward()\n").lines
+
+
+CELLS = """
+import torch
+
+def train(kind, batches):
+    weight = torch.ones(4, requires_grad=True)
+    h = torch.zeros(4)
+    for x in batches:
+        if kind == "lstm":
+            h = h.detach() + 1
+        elif kind == "gru":
+            h = h.detach()
+        h = torch.tanh(weight * x + h)
+        h.sum().backward()
+"""
+
+
+def test_an_option_is_one_of_those_that_the_program_knows(machine: Machine) -> None:
+    assert not machine(CELLS).lines
+    assert machine(CELLS.replace("h = h.detach()\n", "pass\n")).lines
+    assert machine(
+        CELLS.replace("        h = torch.tanh", "        else:\n            print(kind)\n        h = torch.tanh")
+    ).lines
