@@ -32,7 +32,13 @@ from retainlint.startup import process
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = Configs.alike(Settings())
-PATHS = ("fixtures/projects", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("fixtures/raises/v*.py")))
+PATHS = tuple(
+    sorted(
+        str(path.relative_to(ROOT))
+        for pattern in ("projects/raises/[a-i]*", "projects/runs/[a-c]*", "raises/v*.py")
+        for path in ROOT.glob(f"fixtures/{pattern}")
+    )
+)
 TWICE = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n"
 
 
