@@ -73,7 +73,7 @@ class FormatOption(Option):
         from retainlint.commands.configuring import format_names
 
         default, *others = format_names()
-        return f"{default} (default), {', '.join(others)}."
+        return f"{default} (default), {', '.join(others)}. ({self.envvar})"
 
     @help.setter
     def help(self, text: str | None) -> None:

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from retainlint.numeric.recording import Event, Recorder
 
 LONGEST = 400
-"""Witnesses of more lines are not replayed for a picture."""
+"""Witnesses of more lines are not replayed for a picture, nor those with more than two hundred letters a line."""
+
+LARGEST = 16
+"""Numbers of a witness that is drawn are no larger."""
+
+_STAND_INS = {
+    "saving": lambda *inputs: sum((x * x for x in inputs), 0.0),
+    "passing": lambda *inputs: sum(inputs, 0.0),
+}
+"""What a witness defines for operations that aren't torch's own."""
 
 FOLDED = 3
 """So many operations in a row, of which nothing is told, are drawn as one."""
@@ -52,7 +61,7 @@ class _Row(NamedTuple):
 @lru_cache(maxsize=1024)
 def life_of(script: str, failing: str) -> Life | None:
     """None where there is nothing to be drawn. `failing` is the backward function that raised."""
-    if script.count("\n") > LONGEST:
+    if script.count("\n") > LONGEST or len(script) > LONGEST * 200:
         return None
     with suppress(CommandError, ImportError):
         rows = list(_rows(script))
@@ -61,8 +70,19 @@ def life_of(script: str, failing: str) -> Life | None:
 
 
 def _rows(script: str) -> Iterator[_Row]:
-    """Raises CommandError for what is no witness."""
+    """Raises CommandError for what is no witness, or could take long: the text may come from a cache that somebody else wrote."""
     tree = checked(script)
+    tree.body = [each for each in tree.body if not isinstance(each, ast.FunctionDef)]
+    for each in ast.walk(tree):
+        is_large = (
+            isinstance(each, ast.Constant) and isinstance(each.value, int) and not -LARGEST <= each.value <= LARGEST
+        )
+        if is_large or isinstance(each, ast.GeneratorExp):
+            raise CommandError("the witness takes more than witnesses do; it isn't drawn")
+        for name in ("left", "right", "operand"):
+            part = getattr(each, name, None)
+            if isinstance(part, ast.Constant) and isinstance(part.value, int):
+                part.value = float(part.value)  # which can't grow without end
     comments = {
         token.start[0]: token.string
         for token in tokenize.generate_tokens(io.StringIO(script).readline)
@@ -93,7 +113,7 @@ def _recorded(rows: Sequence[_Row]) -> Recorder:
     recorder = Recorder()
     with installed() as torch:
         codes = [compile(ast.Module([row.statement], []), NAME, "exec") for row in rows]
-        recorder.run(codes, surroundings(torch))
+        recorder.run(codes, {**surroundings(torch), **_STAND_INS})
     return recorder
 
 

@@ -75,6 +75,7 @@ def test_many_operations_in_a_row_are_one() -> None:
     assert "pass 2 runs 4 operations, and frees what they saved" in words(told)
 
 
-@pytest.mark.parametrize("script", ["import os\n", "t0 = 1\n", "x = (\n", "t0 = t1\n", ""])
+@pytest.mark.parametrize("script", ["import os\n", "t0 = 1\n", "x = (\n", "t0 = t1\n", "", "t0 = 9 ** 9 ** 9\n", "t0 = sum(1 for x in y)\n",
+    "def saving(*x):\n    return 9 ** 9 ** 9\n\n\nt0 = torch.ones(99999, 99999)\n"])  # fmt: skip
 def test_what_is_no_witness_has_none(script: str) -> None:
     assert life_of(script, "N") is None
