@@ -84,3 +84,23 @@ def test_the_turns_between_two_arms_may_begin_anew(machine: Machine) -> None:
         "n, h = 0, net(0)\nfor x in make('loader'):\n    n += 1\n    if n < 32:\n        h = net(x)\n        continue\n"
     )
     assert machine(HEAD + text + "    h.sum().backward()\n    n = 0\n").lines == []
+
+
+GATHERED = """
+from collections import defaultdict
+import torch
+
+def train(keys):
+    found, weight = defaultdict(list), torch.ones(3, requires_grad=True)
+    for key in keys:
+        found[key].append(torch.ones(3))
+    for key in keys:
+        found[key] = torch.cat(found[key])
+    loss = weight.exp().sum()
+    loss.backward()
+    loss.backward()
+"""
+
+
+def test_what_was_gathered_under_a_key_that_nobody_knows_is_there_for_another(machine: Machine) -> None:
+    assert machine(GATHERED).lines == [13]

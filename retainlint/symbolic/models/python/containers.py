@@ -133,6 +133,9 @@ def lookup(
     if held.default is not None and isinstance(ref, Ref):
         found: Results = []
         for after, made in machine.call(state, held.default, Args(), span):
+            begun = after.get(made)
+            if not isinstance(key, Const) and isinstance(begun, ListObj) and isinstance(made, Ref) and _may_hold(held):
+                after.set(made, replace(begun, open=True))  # what stands under one of the other keys, if it is this one
             after.set(ref, replace(held, items={**held.items, key: made}))
             found.append((after, made))
         return found
@@ -146,6 +149,11 @@ def lookup(
     if isinstance(ref, Ref) and (held.open or any(type(each) is Ref for each in held.items)):
         state.set(ref, replace(held, items={**held.items, key: made}))  # one of the unknown keys may be this
     return [(state, made)]
+
+
+def _may_hold(held: DictObj) -> bool:
+    """Whether a dict has keys of which nobody knows whether another that nobody knows is one of them."""
+    return held.open or any(not isinstance(each, Const) for each in held.items)
 
 
 def _is_choice(state: State, held: DictObj) -> bool:
