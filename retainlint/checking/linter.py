@@ -195,7 +195,9 @@ class Given:
         if configs.force_exclude and configs.of_file(name).excludes_anywhere(os.path.abspath(name)):
             return Result()
         result = Result((name,))
+        begun = time.perf_counter()
         own = check_source(name, data, configs.settings(name), Disk() if self._is_own else self._files, early)
+        result.note(own._replace(seconds=time.perf_counter() - begun, came="" if may_matter(name, data) else SKIPPED))
         self.lookups.update(own.lookups)
         result.add(own)
         is_known = (Disk() if self._is_own else self._files).read(os.path.abspath(name)) == data

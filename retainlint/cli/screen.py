@@ -8,7 +8,6 @@ import re
 import signal
 import stat
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
@@ -30,6 +29,8 @@ class Progress:
         self._left, self._counted = 1.0, self._begun
         self._is_shown = False
         self._before: Any = None
+        import threading  # a run without a bar needs none
+
         if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGALRM, lambda *_: self._draw())  # while one file is in work, too
             signal.setitimer(signal.ITIMER_REAL, self.APPEARS, self.BEAT)

@@ -23,7 +23,7 @@ MOST = 10
 def lines(paths: Sequence[str], configs: Configs, result: Result, seconds: float) -> Iterator[str]:
     """A run of so many seconds, line by line."""
     came, many = result.came, f"{result.files:,} {plural('file', result.files)}"
-    yield f"Looked at {many} below {safe(', '.join(paths))} in {seconds:.2f} s, {result.looking:.2f} s of that to find them."
+    yield f"Looked at {many} ({safe(', '.join(paths))}) in {seconds:.2f} s, {result.looking:.2f} s of that to find them."
     yield f"  {came[SKIPPED]:,} skipped: nothing in them leads to a backward pass"
     yield f"  {came[KEPT]:,} as an earlier run left them in {safe(displayed_path(configs.here.path('cache-dir') or ''))}"
     yield f"  {came['']:,} followed, which took {result.seconds:.2f} s of work"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from retainlint import report
 from retainlint.checking import linter
-from retainlint.commands import CommandError, account
+from retainlint.commands import CommandError
 from retainlint.commands import fix as fixes
 from retainlint.commands.configuring import about_us, command_errors, configured, output_format
 from retainlint.commands.known import Knowing
@@ -92,6 +92,8 @@ def check(options: CheckOptions, out: TextIO, progress: linter.Progress | None =
         for line in [*knowing.notes(result), *([brought.note] if brought is not None and brought.note else [])]:
             print(line, file=out if report.FORMATS[format].for_people and not options.output_file else sys.stderr)
     if options.verbose:
+        from retainlint.commands import account
+
         for line in account.lines(options.paths, configs, result, seconds):
             print(line, file=sys.stderr)
     for crashed in result.crashes[: 0 if options.silent else 1]:

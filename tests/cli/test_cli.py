@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -102,7 +103,7 @@ def test_verbose_tells_what_was_looked_at_and_where_the_time_went(run: Run, monk
     code, out, err = run("check", "-v", "-j1")
     assert code == 1 and out.endswith("Found 1 error. 2 files checked.\n")
     first, *rest = err.splitlines()
-    assert re.fullmatch(r"Looked at 2 files below \. in \d+\.00 s, 2\.00 s of that to find them\.", first)
+    assert re.fullmatch(r"Looked at 2 files \(\.\) in \d+\.00 s, 2\.00 s of that to find them\.", first)
     assert rest == [
         "  1 skipped: nothing in them leads to a backward pass",
         "  0 as an earlier run left them in .retainlint_cache",
@@ -111,6 +112,12 @@ def test_verbose_tells_what_was_looked_at_and_where_the_time_went(run: Run, monk
         "Took over a second:",
         "  a.py 2.0 s: fit 75%, the module 25%",
     ]
+
+
+def test_verbose_tells_of_standard_input_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", types.SimpleNamespace(buffer=io.BytesIO(b"bad.backward()\n")))
+    code, _, err = run("check", "-v", "-")
+    assert code == 1 and err.startswith("Looked at 1 file (-) in ") and "\n  1 followed, which took " in err
 
 
 def test_the_format_may_come_from_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
