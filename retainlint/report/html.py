@@ -8,6 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -64,6 +65,7 @@ def _page(summary: str, above: Iterable[str], found: Sequence[Diagnostic], run: 
     yield f"</main>\n<footer>Written by retainlint{version}.</footer>\n<script>{script}</script>\n</body>\n</html>\n"
 
 
+@cache
 def _asset(name: str) -> str:
     return files("retainlint.report").joinpath(name).read_text(encoding="utf-8")
 

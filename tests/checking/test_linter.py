@@ -59,7 +59,7 @@ def test_a_file_without_a_walk_is_never_read_as_python(monkeypatch: pytest.Monke
     ("data", "row", "column", "words"),
     [
         (b"x = 1\nf((x.backward()\n", 2, 2, "never closed"),
-        (b"x.backward = '\xe9'\n", 1, 1, "encoding"),
+        (b"x.backward = '\xe9'\n", 1, 1, "not valid utf-8"),
         (b"#\n#\nx.backward = '\xe9'\n", 1, 1, "utf-8"),
         (b"# coding: nonsense\nx.backward\n", 1, 1, "nonsense"),
         (b"# coding: idna\nx.backward = '\xff'\n", 1, 1, "idna"),
