@@ -105,7 +105,7 @@ class Advisor:
             self._left -= part.steps
             self._parts[left_out] = part
         part = self._parts.get(left_out, self._seen)
-        if any(each.place == diagnostic.place for each in part.diagnostics):
+        if diagnostic.place in part.places:
             return part, left_out
         return self._seen, frozenset()
 

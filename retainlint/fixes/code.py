@@ -143,11 +143,13 @@ class EditableCode:
 
     def statement(self, offset: int) -> ast.stmt | None:
         """The innermost statement that a character stands in."""
-        found: ast.stmt | None = None
-        for node in self.below(self.tree):
-            if isinstance(node, ast.stmt) and self.start(node) <= offset < self.end(node):
-                found = node
-        return found
+        return next((node for start, end, node in self._statements if start <= offset < end), None)
+
+    @cached_property
+    def _statements(self) -> list[tuple[int, int, ast.stmt]]:
+        """All statements with their places, the innermost first."""
+        found = [node for node in self.below(self.tree) if isinstance(node, ast.stmt)]
+        return [(self.start(node), self.end(node), node) for node in reversed(found)]
 
     def headed(self, span: Span) -> LoopNode | FunctionNode | None:
         """The loop or function whose header starts where a span does; None at one of another text."""

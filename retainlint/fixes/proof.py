@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix
@@ -32,6 +33,11 @@ class Seen:
     steps: int = 0
     arrivals: tuple[tuple[Span, Span, int], ...] = ()
     entries: tuple[Entry, ...] = ()
+
+    @cached_property
+    def places(self) -> frozenset[tuple[str, int, int, str]]:
+        """Where the findings are, and which."""
+        return frozenset(each.place for each in self.diagnostics)
 
 
 Look: TypeAlias = Callable[[Source, Sequence[Source], Container[Definition]], "Seen | None"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import chain
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode
@@ -117,7 +118,7 @@ def _under(code: EditableCode, statement: ast.stmt, torch: str) -> Edit:
 
 def _unit(code: EditableCode, statement: ast.stmt) -> str:
     """By how much the text indents: as the body that the statement is in, or has, or the first there is."""
-    for node in (statement, *code.above(statement), *ast.walk(code.tree)):
+    for node in chain((statement,), code.above(statement), code.below(code.tree)):
         body = getattr(node, "body", None)
         if isinstance(node, ast.stmt) and isinstance(body, list) and code.row_of(code.start(body[0])) > node.lineno:
             outer, inner = code.indent(node), code.indent(body[0])

@@ -106,6 +106,8 @@ def told(machine: Interpreter) -> Exploration:
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
     wasted = _distinct(Report(incident, _proof(incident)) for incident in found)
     waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
+    scripts = sum(len(one.witness.script) for one in (*incidents, *waste) if one.witness is not None)
+    machine.graphs.effort.add(scripts * limits.WITNESS_EFFORT)
     effort = machine.graphs.effort.steps
     unjudged = _unjudged(machine, (*incidents, *waste))
     conduct, gaps, entries = _conduct(machine), tuple(machine.gaps), tuple(machine.entries)

@@ -53,6 +53,9 @@ CONDITION_EFFORT = 100
 BACKWARD_EFFORT = 4
 """As much as a node takes that a backward pass comes to."""
 
+WITNESS_EFFORT = 2
+"""As much as a character takes of a script that reproduces a finding; it counts where helps are tried, which makes it again."""
+
 FILE_EFFORT = 6_000_000
 """What all entries of a file may take, with their steps and those of the modules that it imports; beyond, those that are left
 have few steps each."""
