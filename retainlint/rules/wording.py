@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 from retainlint.diagnostic import Severity
 from retainlint.incident import Condition, Witness
@@ -37,10 +38,7 @@ def short(text: str, width: int = WIDTH) -> str:
     line = _joined(text)
     line = re.sub(r"(?<=[(\[{]) | (?=[)\]}])", "", line) if line != text else line
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
-    while len(line) > width and (hole := _longest_bracket(line)):
-        start, end = hole
-        kept = max(width - (len(line) - (end - start)) - 1, 0) if start == 1 else 0  # nothing stands before it
-        line = f"{line[: start + kept].rstrip()}…{line[end:]}"
+    line = _emptied(line, width) if len(line) > width else line
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
@@ -138,17 +136,36 @@ def _condition_text(outcomes: dict[bool, Condition], home: Source) -> str:
     return f"{code(span.text)} {' and '.join(ways)} ({place(span, home)})"
 
 
-def _longest_bracket(line: str) -> tuple[int, int] | None:
-    """Where the inside of the bracket with the most text starts and ends; None if there is nothing to empty."""
+def _emptied(line: str, width: int) -> str:
+    """The line without the insides of its longest brackets, as many as make it short enough."""
+    holes: list[tuple[int, int]] = []
+    left = len(line)
+    for start, end in sorted(_brackets(line), key=lambda pair: (pair[0] - pair[1], -pair[1])):
+        if left <= width:
+            break
+        at = bisect_right(holes, (start, end))
+        if at and holes[at - 1][1] >= end:
+            continue  # it lies in one that is emptied
+        kept = max(width - (left - (end - start)) - 1, 0) if start == 1 else 0  # nothing stands before it
+        begun = len(line[: start + kept].rstrip())
+        holes.insert(at, (begun, end))
+        left -= end - begun - 1
+    ends = [0, *(end for _, end in holes)]
+    return "…".join(line[end:start] for end, start in zip(ends, [*(start for start, _ in holes), len(line)]))
+
+
+def _brackets(line: str) -> Iterator[tuple[int, int]]:
+    """Where the insides of brackets start and end that hold anything to be left out."""
     opened: list[tuple[str, int]] = []
-    best: tuple[int, int] | None = None
+    waiting = dict.fromkeys(_PAIRS.values(), 0)
     for at, character in enumerate(line):
-        if character in _PAIRS.values():
+        if character in waiting:
             opened.append((character, at))
-        elif any(opener == _PAIRS.get(character) for opener, _ in opened):
-            while opened[-1][0] != _PAIRS[character]:  # a bracket inside a string
-                opened.pop()
-            start = opened.pop()[1] + 1
-            if line[start:at] not in ("", "…") and (best is None or at - start >= best[1] - best[0]):
-                best = (start, at)
-    return best
+            waiting[character] += 1
+        elif waiting.get(_PAIRS.get(character, "")):
+            opener, start = "", 0
+            while opener != _PAIRS[character]:  # others are brackets inside a string
+                opener, start = opened.pop()
+                waiting[opener] -= 1
+            if at > start + 2 or line[start + 1 : at] not in ("", "…"):
+                yield start + 1, at

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from retainlint.diagnostic import Severity
@@ -30,6 +32,14 @@ from retainlint.text.source import Source, Span
 )
 def test_source_text_is_made_short_and_safe(text: str, told: str) -> None:
     assert short(text) == told
+
+
+def test_thousands_of_brackets_take_no_time() -> None:
+    begun = time.process_time()
+    assert short("f(" + "(a)[b]" * 4_000 + ").g()") == "f(…).g()"
+    assert short("(a)[b]" * 4_000).endswith("…")
+    assert short("f(" + "[" * 4_000 + "a") == "f(" + "[" * (WIDTH - 3) + "…"
+    assert time.process_time() - begun < 5
 
 
 @pytest.mark.parametrize("text", ["x" * 500, "f(" * 300, ")" * 300, "a\x00\n" * 100, "(" * 100 + ")" * 100 + "y" * 99])
