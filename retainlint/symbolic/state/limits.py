@@ -56,15 +56,15 @@ BACKWARD_EFFORT = 4
 WITNESS_EFFORT = 2
 """As much as a character takes of a script that reproduces a finding; it counts where helps are tried, which makes it again."""
 
-FILE_EFFORT = 6_000_000
+FILE_EFFORT = 5_000_000
 """What all entries of a file may take, with their steps and those of the modules that it imports; beyond, those that are left
 have few steps each."""
 
 LATE_ENTRY_STEPS = 300
 """So many."""
 
-FILE_EFFORT_LATE = 7_500_000
-"""What all entries may take with these: none may take more than is left of it. So a file ends in ten seconds, at a bit more
+FILE_EFFORT_LATE = 6_000_000
+"""What all entries may take with these: none may take more than is left of it. So a file ends within ten seconds, at a bit more
 than a microsecond each."""
 
 # Functions and modules around the program
