@@ -21,7 +21,8 @@ class Effort:
     def __init__(self) -> None:
         self.units = 0
         self.before = 0
-        self.limit: float = limits.ENTRY_EFFORT
+        self.limit: float = 0
+        self.begin(0, limits.ENTRY_STEPS)
 
     def add(self, units: int) -> None:
         """Count what a step goes through. Raises OutOfSteps."""

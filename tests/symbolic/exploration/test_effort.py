@@ -127,8 +127,9 @@ def test_a_file_whose_entries_all_take_much_ends(machine: Machine, monkeypatch: 
 
 def test_effort_is_counted_by_entry_and_by_file() -> None:
     effort = Effort()
-    effort.add(limits.ENTRY_EFFORT)
-    assert effort.share == 1
+    assert effort.limit == min(limits.ENTRY_EFFORT, limits.FILE_EFFORT_LATE - limits.ENTRY_STEPS * limits.STEP_EFFORT)
+    effort.add(int(effort.limit))
+    assert effort.share == effort.limit / limits.ENTRY_EFFORT
     with pytest.raises(OutOfSteps):
         effort.add(1)
     assert effort.is_spent
