@@ -68,6 +68,13 @@ class MoveInto:
 
 
 @record
+class ComputeInEach:
+    """Compute at the start of each iteration of `loop` what each computes ahead for the next, and hands on."""
+
+    loop: Span
+
+
+@record
 class Clear:
     """Empty the list called `name` after the walk at `walk`."""
 
@@ -202,7 +209,7 @@ class RemoveSuppression:
 
 
 Cure: TypeAlias = (
-    Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
+    Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | Uncut
 )  # fmt: skip

@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
-from retainlint.diagnostic import Clear, Cure, Detach, Diagnostic, Fix, Help, KeepGraph
+from retainlint.diagnostic import Clear, ComputeInEach, Cure, Detach, Diagnostic, Fix, Help, KeepGraph
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_from
-from retainlint.fixes.proof import Look, Seen, cures
+from retainlint.fixes.proof import Look, Seen, causes_behind, cures
 from retainlint.fixes.scope import beyond_reach
 from retainlint.incident import Definition
 from retainlint.startup.records import replace
@@ -17,6 +17,9 @@ from retainlint.text.source import Source, Span
 
 TRIES = 32
 """How many edits are tried for one help; each costs a check of the text."""
+
+WIDTH = 40
+"""How many characters of a place are told in a note."""
 
 STEPS = 120_000
 """How many steps all checks of one text may take together, its own and those of its edits; beyond, its other helps are told
@@ -56,6 +59,11 @@ class Advisor:
             return diagnostic
         trials = [(each, self._try(diagnostic, each)) for each in diagnostic.helps]
         proven = [(help, trial.fix) for help, trial in trials if trial is not None]
+        diagnostic = replace(diagnostic, notes=(*diagnostic.notes, *_behind(diagnostic, trials)))
+        if any(
+            isinstance(cure, ComputeInEach) for help, _ in proven for cure in help.cures
+        ):  # what trains more is to be had
+            proven = [(help, fix) for help, fix in proven if not fix.cuts and not _cuts(help)]
         if all(_keeps(help) and help is not diagnostic.helps[0] for help, _ in proven):
             likely = tuple(help for help in diagnostic.helps if not help.needs_proof) or diagnostic.helps
             bearable = tuple(help for help in likely if help not in self._refused)
@@ -176,6 +184,20 @@ def _told(help: Help, fix: Fix) -> Help:
     is_carried = any(cure.iteration is not None for cure in cuts) or any(isinstance(cure, Clear) for cure in help.cures)
     is_other = bool(cuts) and fix.message.endswith("where it is made") and f"`{cuts[0].name}`" not in fix.message
     return replace(help, words=fix.message) if is_carried or is_other else help
+
+
+def _behind(diagnostic: Diagnostic, trials: Sequence[tuple[Help, Trial | None]]) -> Iterator[str]:
+    """That the program fails at the same place again, once the first help is followed."""
+    trial = next((trial for _, trial in trials if trial is not None), None)
+    for cause in causes_behind(trial.fix, diagnostic, trial.after) if trial is not None else ():
+        text = " ".join(cause.text.split())
+        text = text if len(text) <= WIDTH else f"{text[:WIDTH]}..."
+        yield f"note: once that is cured, it fails at the graph of `{text}` (line {cause.row}), which needs the same"
+
+
+def _cuts(help: Help) -> bool:
+    """Whether all that it does is to cut a graph."""
+    return all(isinstance(cure, Detach) for cure in help.cures)
 
 
 def _keeps(help: Help) -> bool:

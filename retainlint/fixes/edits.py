@@ -61,6 +61,18 @@ def moved(edits: Sequence[Edit], offset: int) -> int:
     return offset + shift
 
 
+def origin(edits: Sequence[Edit], offset: int) -> int:
+    """Where a character of the text behind the edits was; one that was written by an edit is where that stands."""
+    shift = 0
+    for edit in _ordered(edits):
+        if offset < edit.start + shift:
+            break
+        if offset < edit.start + shift + len(edit.text):
+            return edit.start
+        shift += len(edit.text) - (edit.end - edit.start)
+    return offset - shift
+
+
 def apart(edits: Sequence[Edit]) -> bool:
     """Whether no two edits touch the same characters, nor insert at the same place."""
     ordered = _ordered(edits)

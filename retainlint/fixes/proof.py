@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix
-from retainlint.fixes.edits import moved
+from retainlint.fixes.edits import moved, origin
 from retainlint.incident import Definition, Entry
 from retainlint.text.source import Source, Span
 
@@ -67,6 +67,18 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
     left = [each for each in after.diagnostics if not _is_behind(edits, diagnostic, each)]
     return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left)
+
+
+def causes_behind(fix: Fix, diagnostic: Diagnostic, after: Seen) -> Iterator[Span]:
+    """What builds the graphs at which the program fails at the same place once the fix was applied, as it stands in the text
+    before that."""
+    edits = {source.name: made for source, made in fix.by_source(diagnostic.primary.span.source).items()}
+    texts = {each.span.source.name: each.span.source for each in diagnostic.labels}
+    for each in after.diagnostics:
+        built = each.labels[0].span
+        if _is_behind(edits, diagnostic, each) and (source := texts.get(built.source.name)) is not None:
+            made = edits.get(built.source.name, ())
+            yield Span(source, origin(made, built.start), origin(made, built.end))
 
 
 def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:

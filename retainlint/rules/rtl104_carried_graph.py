@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from retainlint.diagnostic import Clear, Cure, Detach, Help, SumLosses
+from retainlint.diagnostic import Clear, ComputeInEach, Cure, Detach, Help, SumLosses
 from retainlint.rules.freed_rules import FreedRule
 from retainlint.rules.source_hints import is_added_to, is_bounded, is_cached, is_list
 from retainlint.rules.story import FreedStory
@@ -19,8 +19,9 @@ class CarriedGraph(FreedRule):
 
     Detach the state at the start of each iteration: `h = h.detach()`, and `state = tuple(s.detach() for s in state)`
     for an LSTM (truncated backpropagation through time). Keep totals as numbers: `total += loss.item()`. To train
-    through all iterations, call backward once, after the loop. `retain_graph=True` is no cure: each iteration would
-    go through all before it, and fail as soon as an `optimizer.step()` stands between them.
+    through all iterations, call backward once, after the loop. What an iteration only computes ahead for the next
+    (`value = next_value`), compute there again: the weights have moved on. `retain_graph=True` is no cure: each
+    iteration would go through all before it, and fail as soon as an `optimizer.step()` stands between them.
     """
 
     code = "RTL104"
@@ -63,10 +64,14 @@ class CarriedGraph(FreedRule):
         if is_cached(story.incident.built.span):
             anew = Help(f"compute `{what}` anew in each {noun}: what is cached keeps its graph")
             return anew, Help(_detached(story), cut)
+        words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
+        in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
+        ahead = (in_each,) if what.isidentifier() and not story.again.is_call else ()
         through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
         if story.incident.stepped:
-            return (Help(_detached(story), cut),)
-        return (through,) if story.incident.trained is not None else (Help(_detached(story), cut), through)
+            return (*ahead, Help(_detached(story), cut))
+        cuts = () if story.incident.trained is not None else (Help(_detached(story), cut),)
+        return (*ahead, *cuts, through)
 
     fails = {
         "a hidden state": """
@@ -75,6 +80,20 @@ class CarriedGraph(FreedRule):
             +     h = h.detach()
                   h = torch.tanh(h @ w + 1)  #~ built
                   h.sum().backward()  #~ freed #~ reused RTL104
+        """,
+        "a value that is computed ahead": """
+              net, state = torch.nn.Linear(2, 1), torch.randn(2)
+              optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            - value = net(state)
+              for reward in range(3):
+            +     value = net(state)
+                  state = torch.randn(2)
+                  next_value = net(state)  #~ built
+                  loss = (reward + next_value - value).pow(2).sum()
+                  optimizer.zero_grad()
+                  loss.backward()  #~ freed #~ reused RTL104
+                  optimizer.step()
+            -     value = next_value
         """,
         "a running total": """
               model, total = torch.nn.Linear(4, 1), 0

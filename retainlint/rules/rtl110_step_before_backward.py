@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import BackwardFirst, ComputeAnew, Detach, Diagnostic, Help, MoveInto, SumLosses
+from retainlint.diagnostic import (
+    BackwardFirst,
+    ComputeAnew,
+    ComputeInEach,
+    Detach,
+    Diagnostic,
+    Help,
+    MoveInto,
+    SumLosses,
+)
 from retainlint.incident import Modified
 from retainlint.rules.modified_rules import ModifiedRule
 from retainlint.rules.source_hints import is_made_between
@@ -61,7 +70,9 @@ class StepBeforeBackward(ModifiedRule):
             words = f"compute {what} anew in each {iterations.noun}, with the weights of the {iterations.noun}"
             helps = (Help(words, (MoveInto(built, iterations.loop),)),)
         elif iterations is not None:
+            words = f"compute at the start of each {iterations.noun} what the one before hands on"
             helps = (
+                Help(words, (ComputeInEach(iterations.loop),), needs_proof=True),
                 Help(
                     f"detach what is kept from {iterations.noun} to {iterations.noun}",
                     (Detach(built, incident.name, iterations.loop),),

@@ -68,3 +68,26 @@ def test_edits_ask_libcst_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     (found,) = linter.check_source("m.py", (chained + TWICE).encode(), Settings()).diagnostics
     assert found.code == "RTL102" and found.fix is not None
     assert asked and not any("(x)(x)" in text for text in asked)
+
+
+TWO_TARGETS = """\
+import torch
+net, x = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()), torch.ones(2)
+image = torch.zeros(2, requires_grad=True)
+optimizer = torch.optim.Adam([image])
+style = net(x)
+content = net(x + 1)
+for step in range(3):
+    out = net(image)
+    loss = (out - style).pow(2).sum() + (out - content).pow(2).sum()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_cause_behind_the_first_is_told() -> None:
+    (found,) = linter.check_source("m.py", TWO_TARGETS.encode(), Settings()).diagnostics
+    first, second = ("style", "`net(x + 1)` (line 6)"), ("content", "`net(x)` (line 5)")
+    name, behind = first if "style" in found.helps[0].words else second
+    assert name in found.helps[0].words
+    assert any("once that is cured" in note and behind in note for note in found.notes), found.notes

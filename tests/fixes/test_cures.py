@@ -14,6 +14,12 @@ from retainlint.text.source import Source
 HEAD = "import torch\n\nw = torch.ones(3, requires_grad=True)\n"
 
 PAIRS = {
+    "computed ahead, and handed on with what it is made of": (
+        "net, s = torch.nn.Linear(3, 1), torch.ones(3)\nv = net(s)\nfor _ in range(3):\n    t = s + 1\n    u = net(t)\n"
+        "    (u - v).pow(2).sum().backward()\n    s, v = t, u\n",
+        "net, s = torch.nn.Linear(3, 1), torch.ones(3)\nfor _ in range(3):\n    v = net(s)\n    t = s + 1\n    u = net(t)\n"
+        "    (u - v).pow(2).sum().backward()\n    s = t\n",
+    ),
     "semicolons": (
         "loss = (w*w).sum(); torch.autograd.grad(loss, w); loss.backward()\n",
         "loss = (w*w).sum(); torch.autograd.grad(loss, w, retain_graph=True); loss.backward()\n",

@@ -9,7 +9,16 @@ from typing import Any, TypeAlias
 from retainlint import diagnostic as cures
 from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
-from retainlint.fixes.cures import backward_calls, detach, expressions, no_grad, out_of_place, recompute, sum_losses
+from retainlint.fixes.cures import (
+    backward_calls,
+    detach,
+    expressions,
+    handed_on,
+    no_grad,
+    out_of_place,
+    recompute,
+    sum_losses,
+)
 
 FixBuilder: TypeAlias = Callable[[EditableCode, Any, cures.Diagnostic], Iterator[Fix]]
 """From a cure to what could be done, in the order in which to try it."""
@@ -20,6 +29,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.AssignDetach: expressions.assign_detach,
         cures.Clear: backward_calls.clear,
         cures.ComputeAnew: recompute.compute_anew,
+        cures.ComputeInEach: handed_on.compute_in_each,
         cures.ComputeWhereUsed: recompute.compute_where_used,
         cures.Detach: detach.detach,
         cures.DropAssignment: expressions.drop_assignment,

@@ -1,0 +1,91 @@
+"""What one iteration computes ahead and hands on to the next, `value = next_value`, is computed there: the weights have moved on
+since, and its graph was walked."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from retainlint.diagnostic import ComputeInEach, Diagnostic, Edit, Fix
+from retainlint.fixes.code import EditableCode, LoopNode, bound
+from retainlint.fixes.edits import unsafe
+from retainlint.fixes.statements import copied_before, first, meets, reads, removed, writes
+
+
+def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnostic) -> Iterator[Fix]:
+    loop = code.headed(cure.loop)
+    if not isinstance(loop, ast.For | ast.AsyncFor | ast.While):
+        return
+    block = code.block(loop)
+    before = block.statements[: block.statements.index(loop)]
+    handed = {target: value for each in loop.body for target, value in _pairs(each).items()}
+    made = {value: target for target, value in handed.items()}
+    for ahead in loop.body:
+        names = {target for target, value in handed.items() if value in bound(ahead)}
+        begun = _made(names, before)
+        if begun is None or not isinstance(ahead, ast.Assign) or _recurs(loop, ahead, names):
+            continue
+        if _renamed(ahead, made) != ast.unparse(begun):
+            continue
+        edits = [copied_before(code, first(loop.body), [begun])]
+        for each in loop.body:
+            pairs = _pairs(each)
+            rest = {target: value for target, value in pairs.items() if target not in names}
+            if len(rest) < len(pairs):
+                edits.append(_without(code, each, rest))
+        if not _is_read_before(loop, before[before.index(begun) + 1 :], begun):
+            edits.append(removed(code, begun))
+        listed = ", ".join(f"`{name}`" for name in sorted(names))
+        yield unsafe(f"Compute {listed} at the start of each iteration", *edits)
+
+
+def _pairs(statement: ast.stmt) -> dict[str, str]:
+    """The names that a statement gives to others: `a = b`, `a, c = b, d`."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return {}
+    target, value = statement.targets[0], statement.value
+    sides = (
+        (target.elts, value.elts)
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        else ([target], [value])
+    )
+    pairs = [(a.id, b.id) for a, b in zip(*sides) if isinstance(a, ast.Name) and isinstance(b, ast.Name)]
+    return dict(pairs) if len(pairs) == len(sides[0]) == len(sides[1]) else {}
+
+
+def _made(names: set[str], statements: list[ast.stmt]) -> ast.Assign | None:
+    """The last of some statements that binds one of these names, if it is a call that binds just them."""
+    found = next((each for each in reversed(statements) if not bound(each).isdisjoint(names)), None)
+    if not isinstance(found, ast.Assign) or not isinstance(found.value, ast.Call):
+        return None
+    return found if bound(found) == writes(found) == names else None
+
+
+def _recurs(loop: LoopNode, ahead: ast.Assign, names: set[str]) -> bool:
+    """Whether what is computed ahead is made of what was handed on before, or of what is bound again behind it."""
+    read, behind = reads(ahead.value), loop.body[loop.body.index(ahead) + 1 :]
+    return not read.isdisjoint(names) or any(
+        meets(writes(each), read) for each in behind if isinstance(each, ast.Assign)
+    )
+
+
+def _renamed(statement: ast.Assign, names: Mapping[str, str]) -> str:
+    """A statement as `ast` writes it, where these names are others."""
+    copy = ast.parse(ast.unparse(statement))
+    for node in ast.walk(copy):
+        if isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
+    return ast.unparse(copy)
+
+
+def _without(code: EditableCode, on: ast.stmt, rest: Mapping[str, str]) -> Edit:
+    """A statement that hands on no more than these."""
+    if not rest:
+        return removed(code, on)
+    return Edit(code.start(on), code.end(on), f"{', '.join(rest)} = {', '.join(rest.values())}")
+
+
+def _is_read_before(loop: LoopNode, between: list[ast.stmt], begun: ast.stmt) -> bool:
+    """Whether anything between a statement and the loop's first iteration reads what it makes."""
+    head = loop.test if isinstance(loop, ast.While) else loop.iter
+    return any(meets(writes(begun), reads(each)) for each in (*between, head))
