@@ -1,5 +1,4 @@
-"""What one iteration computes ahead and hands on to the next, `value = next_value`, is computed there: the weights have moved on
-since, and its graph was walked."""
+"""What one iteration computes ahead and hands on to the next, `value = next_value`, is computed by the next instead."""
 
 from __future__ import annotations
 
