@@ -336,7 +336,8 @@ class Conduct:
     `backward_passes` are where they ran, `leaves` where that was made in which one left a gradient, and `trained` these
     with the backward pass whose gradients an optimiser's step then used. `missing_reads` are where a path took what
     isn't there: a method of tensors from None, a number or a tuple, a name that nothing has bound. `arrivals` tell by how
-    many ways each of these leaves was reached when a backward pass ran first.
+    many ways each of these leaves was reached when a backward pass ran first, `fresh` by how many one that failed reached
+    it within its own iteration, `fading` what a later iteration reached by fewer ways than the first.
     """
 
     backward_passes: frozenset[Span] = frozenset()
@@ -344,6 +345,8 @@ class Conduct:
     trained: frozenset[tuple[Span, Span]] = frozenset()
     missing_reads: frozenset[Span] = frozenset()
     arrivals: tuple[tuple[Span, Span, int], ...] = ()
+    fresh: tuple[tuple[Span, Span, int], ...] = ()
+    fading: frozenset[tuple[Span, Span]] = frozenset()
 
 
 Definition: TypeAlias = "tuple[str, str]"

@@ -158,6 +158,8 @@ def _seen(found: Found, settings: Settings) -> Seen | None:
         found.steps,
         conduct.arrivals,
         found.entries,
+        conduct.fresh,
+        conduct.fading,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -19,8 +19,8 @@ class Seen:
     """What the linter sees when it checks one text: the findings, also those in modules that it imports, and how the
     program behaves when it is run.
 
-    `backward_passes`, `leaves`, `trained`, `missing_reads` and `arrivals` are a run's conduct; `gaps` are what couldn't be
-    followed, `steps` what it took, `entries` what was run for itself.
+    `backward_passes`, `leaves`, `trained`, `missing_reads`, `arrivals`, `fresh` and `fading` are a run's conduct;
+    `gaps` are what couldn't be followed, `steps` what it took, `entries` what was run for itself.
     """
 
     source: Source
@@ -33,6 +33,8 @@ class Seen:
     steps: int = 0
     arrivals: tuple[tuple[Span, Span, int], ...] = ()
     entries: tuple[Entry, ...] = ()
+    fresh: tuple[tuple[Span, Span, int], ...] = ()
+    fading: frozenset[tuple[Span, Span]] = frozenset()
 
     @cached_property
     def places(self) -> frozenset[tuple[str, int, int, str]]:
@@ -57,8 +59,10 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
         return False
     if _untrained(before, after, cuts=fix.cuts):
         return False
-    if not (fix.cuts or fix.merges) and _is_thinner(before, after):
+    if not fix.merges and _is_thinner(before, after, cuts=fix.cuts):
         return False
+    if _pairs(after.fading) - _pairs(before.fading):
+        return False  # from the second iteration on less is trained than in the first
     if fix.applicability is Applicability.SAFE and _texts(after.leaves) != _texts(before.leaves):
         return False
     if not before.trained and _texts(before.leaves) - _texts(after.leaves):
@@ -88,25 +92,58 @@ def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
     if cuts:
         return False
     kept = _texts(after.backward_passes)
-    pairs = {(_text(leaf), _text(place)) for leaf, place in after.trained}
-    lost = {(_text(leaf), _text(place)) for leaf, place in before.trained} - pairs
+    lost = _pairs(before.trained) - _pairs(after.trained)
     return any(kept[place] >= _texts(before.backward_passes)[place] for _, place in lost)
 
 
-def _is_thinner(before: Seen, after: Seen) -> bool:
+def _is_thinner(before: Seen, after: Seen, *, cuts: bool) -> bool:
     """Whether a backward pass comes to a leaf that it trains by fewer ways than before: a cut within what one iteration
-    computes, where only what goes on to the next was to be cut."""
-    now, kept, were = _ways(after), _texts(after.backward_passes), _texts(before.backward_passes)
-    trained = {(_text(leaf), _text(place)) for leaf, place in before.trained}
-    counted = {pair: count for pair, count in _ways(before).items() if not trained or pair in trained}
-    return any(now[leaf, place] < count for (leaf, place), count in counted.items() if kept[place] >= were[place])
+    computes, where only what goes on to the next was to be cut. Of one that failed those count that its own iteration has
+    made; of the others, where a cut is meant, none."""
+    was, now = _by_order(before), _by_order(after)
+    kept, were = _texts(after.backward_passes), _texts(before.backward_passes)
+    trained = {(_text(leaf), was[place]) for leaf, place in before.trained}
+    fresh, failed, ways = (
+        _ways(before.fresh, was),
+        {was[place] for _, place, _ in before.fresh},
+        _ways(after.arrivals, now),
+    )
+    for pair, count in _ways(before.arrivals, was).items():
+        if pair[1] in failed:
+            count = min(count, fresh[pair])
+        elif cuts:
+            continue
+        text, _ = pair[1]
+        if ways[pair] < count and kept[text] >= were[text] and (not trained or pair in trained):
+            return True
+    return False
 
 
-def _ways(seen: Seen) -> Counter[tuple[str, str]]:
-    ways: Counter[tuple[str, str]] = Counter()
-    for leaf, place, count in seen.arrivals:
-        ways[_text(leaf), _text(place)] += count
+Place: TypeAlias = "tuple[str, int]"
+"""A backward pass by its text, and the number that it has among those of the same text."""
+
+
+def _by_order(seen: Seen) -> dict[Span, Place]:
+    """How each place of a backward pass is known again in an edited text."""
+    spans = {*seen.backward_passes, *(place for _, place, _ in (*seen.arrivals, *seen.fresh))}
+    spans |= {place for _, place in seen.trained}
+    numbers: Counter[str] = Counter()
+    found = {}
+    for span in sorted(spans, key=lambda each: (each.source.name, each.start)):
+        found[span] = (_text(span), numbers[_text(span)])
+        numbers[_text(span)] += 1
+    return found
+
+
+def _ways(arrivals: Iterable[tuple[Span, Span, int]], places: Mapping[Span, Place]) -> Counter[tuple[str, Place]]:
+    ways: Counter[tuple[str, Place]] = Counter()
+    for leaf, place, count in arrivals:
+        ways[_text(leaf), places[place]] += count
     return ways
+
+
+def _pairs(places: Iterable[tuple[Span, Span]]) -> set[tuple[str, str]]:
+    return {(_text(leaf), _text(place)) for leaf, place in places}
 
 
 NEEDLESS = "RTL201"

@@ -34,4 +34,6 @@ def look(source: Source, changed: Sequence[Source] = (), left_out: Container[Def
         gaps,
         arrivals=conduct.arrivals,
         entries=explored.entries,
+        fresh=conduct.fresh,
+        fading=conduct.fading,
     )

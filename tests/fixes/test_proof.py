@@ -115,6 +115,25 @@ def test_a_cut_within_an_iteration_shows_in_the_ways_to_what_it_trains() -> None
     assert cures(replace(CUT, merges=1), target, before, after)
 
 
+def test_a_meant_cut_leaves_what_the_iteration_that_failed_had_made_itself() -> None:
+    target, (leaf,), (place,) = found(TWO, "b.backward()"), spans(TWO, "make()"), spans(TWO, "b.backward()")
+    before = replace(conduct(TWO, *BOTH), diagnostics=(target,), fresh=((leaf, place, 1),))
+    for ways, is_cured in ((1, True), (0, False)):
+        (made,), (first, second) = spans(CUT_TEXT, "make()"), spans(CUT_TEXT, "a.backward()", "b.backward()")
+        if CUT_TEXT.text[first.start] != "a":
+            first, second = second, first
+        after = replace(conduct(CUT_TEXT, *BOTH), arrivals=((made, first, 2), (made, second, ways)))
+        assert cures(replace(CUT, cuts=True), target, before, after) is is_cured
+
+
+def test_later_iterations_train_as_much_as_the_first() -> None:
+    target, (leaf,), (place,) = found(TWO, "b.backward()"), spans(TWO, "make()"), spans(TWO, "b.backward()")
+    before, fading = replace(conduct(TWO, *BOTH), diagnostics=(target,)), frozenset({(leaf, place)})
+    after = replace(conduct(CUT_TEXT, *BOTH), fading=fading)
+    assert not cures(CUT, target, before, after)
+    assert cures(CUT, target, replace(before, fading=fading), after)
+
+
 def test_another_graph_that_fails_at_the_same_place_stood_behind() -> None:
     def failing(source: Source, built: str) -> Diagnostic:
         target = found(source, "b.backward()")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
+from retainlint.autograd.graph import Node
 from retainlint.incident import (
     AtBackward,
     Condition,
@@ -138,17 +140,20 @@ def _conduct(machine: Interpreter) -> Conduct:
     births = machine.graphs.births
     leaves = (births[node].moment.span for node in machine.passed if births[node].operation == "leaf")
     trained = ((births[node].moment.span, place) for node, place in machine.trained)
-    arrivals = (
-        (births[node].moment.span, place, count)
-        for place, ways in machine.arrivals.items()
-        for node, count in ways.items()
-    )
+
+    def counted(ways: Mapping[Span, Counter[Node]]) -> Iterator[tuple[Span, Span, int]]:
+        return ((births[node].moment.span, at, count) for at, each in ways.items() for node, count in each.items())
+
+    seen = machine.arrivals.items()
+    later = ((births[node].moment.span, place) for place, each in seen for node in each.later or ())
     return Conduct(
         frozenset(machine.backpropagated),
         frozenset(leaves),
         frozenset(trained),
         frozenset(machine.missing_reads),
-        tuple(arrivals),
+        tuple(counted({place: each.ways for place, each in seen})),
+        tuple(counted({place: each.fresh for place, each in seen if each.fresh})),
+        frozenset(later),
     )
 
 

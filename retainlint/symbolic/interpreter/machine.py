@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -22,7 +21,7 @@ from retainlint.symbolic.state.events import Events
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.imports import Imports, Project
 from retainlint.symbolic.state.path_choice import BEYOND, ONE, Chooser
-from retainlint.symbolic.state.protocol import Args, Results
+from retainlint.symbolic.state.protocol import Args, Arrivals, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Ref, Term, Value
 from retainlint.text.source import Span
@@ -73,7 +72,7 @@ class Interpreter:
         self.leading: set[ir.Code] = set()
         self.passed: set[Node] = set()
         self.trained: set[tuple[Node, Span]] = set()
-        self.arrivals: dict[Span, Counter[Node]] = {}
+        self.arrivals: dict[Span, Arrivals] = {}
         self.missing_reads: set[Span] = set()
         self.entered: set[ir.Code] = set()
         self.reached: set[ir.Code] = set()

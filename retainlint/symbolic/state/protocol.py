@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
-from retainlint.incident import Incident, Witness
+from retainlint.incident import Incident, Moment, Witness
 from retainlint.program import Program
 from retainlint.startup.records import record
 from retainlint.symbolic.state.coverage import Sites
@@ -53,6 +53,18 @@ class Args:
         return Args((first, *self.pos), self.named, self.open, (span, *self.spans), self.span, self.places)
 
 
+@record
+class Arrivals:
+    """By how many ways backward passes of one place came to each leaf: the first; which leaves one of a
+    later iteration came to by fewer, None if there was none; and by how many one that failed comes to them within its own
+    iteration."""
+
+    moment: Moment
+    ways: Counter[Node]
+    later: frozenset[Node] | None = None
+    fresh: Counter[Node] | None = None
+
+
 class Machine(Protocol):
     """The interpreter, as its models see it. Calls may fork, so they return a list of (state, value)."""
 
@@ -81,7 +93,7 @@ class Machine(Protocol):
     trained: set[
         tuple[Node, Span]
     ]  # leaves that a step has changed, and the backward pass that gave it their gradients
-    arrivals: dict[Span, Counter[Node]]  # how many ways led to each leaf, in the first run of a backward pass
+    arrivals: dict[Span, Arrivals]  # how many ways led to each leaf, by the place of the backward pass
     missing_reads: set[Span]  # where something was taken that isn't there
     chooser: Chooser
     yielding: set[ir.Code]  # generators that yield once their counters have grown

@@ -9,11 +9,11 @@ from itertools import zip_longest
 from retainlint.autograd import engine
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.operations import rows
-from retainlint.incident import BackwardPass, Moment
+from retainlint.incident import BackwardPass, Iteration, Moment
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.state import events, gradient_events
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, Birth, Graphs
-from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.protocol import Arrivals, Machine
 from retainlint.symbolic.state.state import BackwardRecord, Flow, State
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Failure, TensorObj
 from retainlint.symbolic.tape.observer import BackwardObserver, Refused, Request
@@ -130,8 +130,7 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
         return []
     if request.accumulate:
         machine.passed.update(watch.reach if request.targets is None else (edge.node for edge in request.targets))
-    if request.span not in machine.arrivals:
-        machine.arrivals[request.span] = _arrivals(roots, watch.reach)
+    _arrived(machine, request, watch)
     record = watch.record()
     if all(level == GUESS for level in record.reach.values()):
         machine.leave_unjudged(request.span, _unseen_below(machine, request, record))
@@ -156,9 +155,46 @@ def _tell(machine: Machine, state: State, record: BackwardRecord, request: Reque
     machine.events.emit(events.Backward(state, record, request.written, failed))
 
 
-def _arrivals(roots: Sequence[Edge], reach: Collection[Node]) -> Counter[Node]:
+def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> None:
+    """Remember by how many ways a backward pass came to each leaf when it ran first, what a later iteration came to by fewer,
+    and what one that fails comes to by what its own iteration has made."""
+    known = machine.arrivals.get(request.span)
+    if known is None:
+        machine.arrivals[request.span] = Arrivals(watch.backward_pass.moment, _ways(watch.roots, watch.reach))
+        return
+    seen = known.fresh if watch.failed else known.later
+    if seen is not None or (now := _next(known.moment, watch.backward_pass.moment)) is None:
+        return
+    births = machine.graphs.births
+    if watch.failed:
+        own = {node for node in watch.reach if node.is_leaf or now in births[node].moment.iterations}
+        machine.arrivals[request.span] = replace(known, fresh=_ways(watch.roots, own - watch.gone))
+        return
+    later = _ways(watch.roots, watch.reach)
+    fewer = {node for node, count in known.ways.items() if later[node] < count and not _is_within(births[node], now)}
+    if not all(later[node] for node in fewer):  # a state that is learnt may be left, a weight that is still used not
+        made = (node for node, birth in births.items() if now in birth.moment.iterations)
+        used = {edge.node for node in made for edge in node.next if edge is not None}
+        fewer = {node for node in fewer if later[node] or node in used}
+    machine.arrivals[request.span] = replace(known, later=frozenset(fewer))
+
+
+def _is_within(birth: Birth, iteration: Iteration) -> bool:
+    """Whether each iteration of its loop makes its own."""
+    return any(each.loop == iteration.loop for each in birth.moment.iterations)
+
+
+def _next(one: Moment, other: Moment) -> Iteration | None:
+    """The iteration in which a place is reached again, where the way to it differs in nothing else."""
+    if one.frames != other.frames or len(one.iterations) != len(other.iterations):
+        return None
+    pairs = [(a, b) for a, b in zip(one.iterations, other.iterations) if a != b]
+    return pairs[0][1] if len(pairs) == 1 and pairs[0][0].loop == pairs[0][1].loop else None
+
+
+def _ways(roots: Sequence[Edge], reach: Collection[Node]) -> Counter[Node]:
     """By how many ways a backward pass comes to each leaf; a node is made after those that it leads to."""
-    ways = Counter(edge.node for edge in roots)
+    ways = Counter(edge.node for edge in roots if edge.node in reach)
     inner = sorted((node for node in reach if not node.is_leaf), key=lambda node: node.order, reverse=True)
     for node in inner:
         for edge in node.next:

@@ -55,6 +55,7 @@ class BackwardObserver(engine.Observer):
         self.implied: dict[tuple[tuple[Edge, ...], bool], tuple[tuple[Node, ...], frozenset[Node]]] = {}
         self.levels: dict[tuple[Edge, ...], dict[Node, int]] = {}
         self.failed = False
+        self.gone: set[Node] = set()  # what was found to be freed
 
     def freed(self, node: Node) -> None:
         self.newly_freed.add(node)
@@ -79,6 +80,7 @@ class BackwardObserver(engine.Observer):
         ):
             self.machine.events.emit(Reused(state, node, record, self.record()))
         self.failed = True
+        self.gone |= record.freed
         state.ledger.revive(record.freed)
         state.reported |= record.freed
 
