@@ -107,6 +107,7 @@ class Carried:
         rows = [f"{name} = {name}.detach()", *(_rebuilt(name, each) for each in records(self.code))]
         if self._is_tuple(re.escape(name)):
             rows.append(f"{name} = tuple(t.detach() for t in {name})")
+            rows.append(f"{name} = type({name})(*(t.detach() for t in {name}))")  # a named tuple of another file
         together = self._together()
         if len(together) > 1:
             rows.append(f"{', '.join(together)} = {', '.join(f'{each}.detach()' for each in together)}")

@@ -101,7 +101,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         return
     level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in second.roots if (w := machine.graphs.way(root, node, level))), (node,))
-    via, name = _via(machine.graphs, way, first)
+    via, name = _via(machine.graphs, way, first, second)
     begun = loop_begun(first.backward_pass.moment, second.backward_pass.moment)
     incident = Freed(
         op=node.op,
@@ -184,10 +184,18 @@ def _saved(graphs: Graphs, node: Node) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names)) if names and len(node.saved) >= len(names) else ()
 
 
-def _via(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> tuple[tuple[Moment, ...], str]:
-    """Where the later walk's way enters what the first had freed: the operand that leads there, and its name."""
-    for above, below in zip(way, way[1:], strict=False):
-        if below in first.reach and above not in first.reach:
+def _via(
+    graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord, second: BackwardRecord
+) -> tuple[tuple[Moment, ...], str]:
+    """Where the later walk's way comes to an earlier iteration, or enters what the first had freed: the operand that leads
+    there, and its name."""
+    needed = second.backward_pass.moment.iterations
+    later = next((b for a, b in zip(first.backward_pass.moment.iterations, needed, strict=False) if a != b), None)
+    steps = list(zip(way, way[1:], strict=False))
+    own = [later in graphs.births[node].moment.iterations for node in way]
+    carried = [step for step, *is_own in zip(steps, own, own[1:], strict=False) if is_own == [True, False]]
+    for above, below in carried[:1] or steps:
+        if carried or (below in first.reach and above not in first.reach):
             birth = graphs.births[above]
             for edge, span in zip(above.next, birth.operands, strict=False):
                 if edge is not None and edge.node is below and span is not None:
@@ -283,9 +291,9 @@ def _stepped(state: State, first: BackwardRecord) -> bool:
 
 
 def _trained(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool | None:
-    """Whether a graph is what the optimisers train: one owns a leaf of it. It isn't where it was made of data, and the
-    later backward pass reaches all of its leaves by another way too: then it is what that is compared with. None if there
-    is no optimiser, or one that may own more than is seen."""
+    """Whether a graph is what the optimisers train: one owns a leaf of it. It isn't where it was made of data, or by what
+    the later iteration runs again, and the later backward pass reaches all of its leaves by another way too: then it is
+    what that is compared with. None if there is no optimiser, or one that may own more than is seen."""
     nodes = graphs.reach([Edge(node)])
     below = {each.variable for each in nodes if each.is_leaf}
     held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
@@ -295,7 +303,9 @@ def _trained(graphs: Graphs, state: State, node: Node, first: BackwardRecord, se
             for each in nodes
             for saved in each.saved
         )
-        return not (is_of_data and below <= _reached_apart(first, second))
+        made = graphs.births[node].moment.span
+        is_again = any(graphs.births[each].moment.span == made for each in second.reach.keys() - first.reach.keys())
+        return not ((is_of_data or is_again) and below <= _reached_apart(first, second))
     return False if below and held and not any(each.params is None or each.open for each in held) else None
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Generator
+
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import module_bodies
 from retainlint.symbolic.merging import merge_states
@@ -39,6 +42,9 @@ from retainlint.text.source import Span
 
 _OF_TENSORS = ("backward", "detach", "item")
 """Methods that nothing but a tensor has, as far as its classes are known."""
+
+_SEQUENCES = (list, tuple, set, frozenset, deque, Generator)
+"""What a list of the machine may be in Python."""
 
 
 def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Results:
@@ -104,7 +110,10 @@ def _lacks(state: State, obj: Value, name: str) -> bool:
         return not hasattr(obj.value, name)
     if isinstance(obj, Tuple):
         return name not in obj.names and not hasattr((), name)
-    return isinstance(state.get(obj), DictObj | ListObj) and name in _OF_TENSORS
+    held = state.get(obj)
+    if isinstance(held, ListObj) and not held.open:
+        return not any(hasattr(kind, name) for kind in _SEQUENCES)
+    return isinstance(held, DictObj | ListObj) and name in _OF_TENSORS
 
 
 def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, name: str, span: Span) -> Results:
