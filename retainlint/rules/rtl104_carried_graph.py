@@ -46,7 +46,7 @@ class CarriedGraph(FreedRule):
         cut: tuple[Cure, ...] = (Detach(where, what, story.again.loop),)
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
-        if is_list(what, story.incident.built.span.source):
+        if is_list(what, story.incident.built.span.source) or _is_list_of_an_object(story, what):
             clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what),))
             bounded = is_bounded(what, story.incident.built.span.source)
             if bounded:
@@ -62,8 +62,11 @@ class CarriedGraph(FreedRule):
             whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
             return (alone,) if story.incident.stepped else (whole, alone)
         if is_cached(story.incident.built.span):
-            anew = Help(f"compute `{what}` anew in each {noun}: what is cached keeps its graph")
-            return anew, Help(_detached(story), cut)
+            made = what if what.replace(".", "").isidentifier() else short(story.incident.built.span.text)
+            anew = Help(f"compute `{made}` again in each {noun}: what is cached keeps its graph")
+            if story.incident.trained is None:
+                return anew, Help(_detached(story), cut)
+            return (anew if story.incident.trained else Help(_detached(story), cut),)
         words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
         in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
         ahead = (in_each,) if what.isidentifier() and not story.again.is_call else ()
@@ -133,6 +136,12 @@ class CarriedGraph(FreedRule):
 def _is_total(story: FreedStory) -> bool:
     """Backward is called on a sum over the iterations itself, not on what each computes of a state: `h.sum()`."""
     return story.root_is_named and is_added_to(story.name, story.incident.built.span.source)
+
+
+def _is_list_of_an_object(story: FreedStory, what: str) -> bool:
+    """Whether the file that builds the graph appends to an attribute of this name, which another file reaches from outside."""
+    name, built = what.rpartition(".")[2], story.incident.built.span.source
+    return built is not story.second.source and name != what and is_list(f"self.{name}", built)
 
 
 def _detached(story: FreedStory) -> str:

@@ -77,7 +77,7 @@ class StepBeforeBackward(ModifiedRule):
                     f"detach what is kept from {iterations.noun} to {iterations.noun}",
                     (Detach(built, incident.name, iterations.loop),),
                 ),
-                Help("call backward once, at the end, and step then"),
+                Help(f"compute {code(built.text)} again behind that step, if gradients are to flow through it"),
             )
         message = f"{code(backward_pass.moment.span.text)} needs {name} as it was before {code(step.text)}"
         return self.modified(incident, message, *helps)

@@ -44,15 +44,15 @@ class SavedTensorModified(ModifiedRule):
         backward_pass = incident.backward_pass.moment
         change = outer_call(incident.modified, backward_pass) or incident.modified.span
         same_call = incident.modified.frames[: len(backward_pass.frames)] == backward_pass.frames
-        if (
-            not same_call
-            or change.start > backward_pass.span.start
-            or is_made_between(incident.backward_pass.root, change, backward_pass.span)
-        ):
+        if not same_call or change.start > backward_pass.span.start:
             return ()
+        later = (BackwardFirst(backward_pass.span, change),)
+        if is_made_between(incident.backward_pass.root, change, backward_pass.span):
+            words = f"move {code(statement(change))} behind {code(backward_pass.span.text)}"
+            return () if incident.recorded else (Help(words, later, needs_proof=True),)
         root, where = code(incident.backward_pass.root), place(change, backward_pass.span.source)
         words = f"call backward on {root} before the change on {where}"
-        return (Help(words, (BackwardFirst(backward_pass.span, change),)),)
+        return (Help(words, later),)
 
     def _out_of_place(self, incident: Modified, name: str) -> list[str]:
         """The change makes a new tensor, or is made on one."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Uncut
 from retainlint.incident import Moment, NoGraph
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import unrecorded_in, wrapped_above
+from retainlint.rules.source_hints import switched_off, unrecorded_in, wrapped_above
 from retainlint.rules.wording import code, core_note, place
+from retainlint.text.source import Span
 
 SENTENCE = "element 0 of tensors does not require grad and does not have a grad_fn"
 _CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -109,6 +110,8 @@ def _labels(incident: NoGraph) -> tuple[Label, ...]:
         text = f"the graph ends here: no gradient flows through {code(cut.span.text)}"
     block = unrecorded_in(cut) if incident.reason == "no_grad" else None
     above = () if block is None else (Label(block, "no graph is recorded in here"),)
+    if (off := _switch(incident)) is not None:
+        above = (Label(off, "no graph is recorded from here on"),)
     return (*above, Label(cut.span, text))
 
 
@@ -121,9 +124,23 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
     if cut is not None and _is_cut_by_itself(incident):
         yield Help(f"call backward on a loss of what goes into {code(cut.span.text)}", (Uncut(cut.span, "detach"),))
         return
+    if (off := _switch(incident)) is not None:
+        switch = off.text.partition("set_grad_enabled")[0]
+        yield Help(
+            f"`with {switch}no_grad():` around what needs no gradient, in place of {code(off.text)} on "
+            f"{place(off, incident.primary.source)}: as a statement that outlives its function"
+        )
+        return
     first, *others = _CUTS[incident.reason][1]
     yield Help(first, _cures(cut, incident.reason) if cut is not None else ())
     yield from map(Help, others)
+
+
+def _switch(incident: NoGraph) -> Span | None:
+    """The statement that switched gradients off, where no block or decorator did."""
+    if incident.reason != "no_grad" or incident.cut is None or unrecorded_in(incident.cut) is not None:
+        return None
+    return switched_off(incident.cut)
 
 
 def _is_cut_by_itself(incident: NoGraph) -> bool:

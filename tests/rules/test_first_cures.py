@@ -20,7 +20,7 @@ FIRST = {
     "long_char_lstm_trainer": "`h = tuple(t.detach() for t in h)` at the start of each iteration",
     "rl_reinforce_log_probs_kept": "Clear `policy.saved_log_probs` after backward",
     "rl_dqn_replay_keeps_q": "keep in `replay` what `q_values[action]` is made of, and make it anew in each iteration",
-    "init_cached_property": "compute `self.matrix` anew in each iteration: what is cached keeps its graph",
+    "init_cached_property": "compute `self.matrix` again in each iteration: what is cached keeps its graph",
     # Another network's output is detached, whichever walk comes first.
     "gan_dcgan_loop": "use `fake.detach()` for `errD_fake`: its optimiser doesn't train what made it",
     "gan_generator_first": "use `fake.detach()` for `d_loss`, if it needs no gradient through it",
@@ -84,11 +84,69 @@ for _ in range(3):
     total += torch.tanh(w).sum(0)
     total.mean().backward()
 """: "call backward on `total.mean()` once, after the loop",
+    # What is kept of the first iteration is a yardstick if it was made of data, and a cache if of weights alone.
+    """
+model, first = torch.nn.Linear(3, 1), None
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.randn(3, 4, 3):
+    loss = model(x).pow(2).mean()
+    if first is None:
+        first = loss
+    optimizer.zero_grad()
+    (loss * (loss / first)).backward()
+    optimizer.step()
+""": "Keep a detached `first`",
+    """
+w, kept = torch.randn(3, 3, requires_grad=True), None
+optimizer = torch.optim.SGD([w], lr=0.1)
+for x in torch.randn(3, 4, 3):
+    if kept is None:
+        kept = torch.exp(w)
+    optimizer.zero_grad()
+    (x @ w).pow(2).mean().sub(kept.sum()).backward()
+    optimizer.step()
+""": "compute `kept` again in each iteration: what is cached keeps its graph",
+    # What is handed on, and all that its weights are trained by, isn't cut.
+    """
+critic = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
+value = critic(torch.randn(3))
+for state in torch.randn(3, 3):
+    ahead = critic(state)
+    optimizer.zero_grad()
+    (1 + ahead.detach() - value).pow(2).sum().backward()
+    optimizer.step()
+    value = ahead
+""": "compute `critic(state)` again behind that step, if gradients are to flow through it",
+    # A memory is written behind the backward pass that has saved it.
+    """
+net, bank = torch.nn.Linear(3, 4), torch.randn(5, 4)
+for index, x in enumerate(torch.randn(3, 2, 3)):
+    seen = net(x)
+    scores = seen @ bank.t()
+    with torch.no_grad():
+        bank[index] = seen[0]
+    loss = scores.logsumexp(1).mean()
+    loss.backward()
+""": "move `bank[index] = seen[0]` behind `loss.backward()`",
+    # A reference is what the loop makes again, and compares with.
+    """
+made, code = torch.nn.Linear(2, 3), torch.ones(2, requires_grad=True)
+optimizer = torch.optim.SGD([code, *made.parameters()], lr=0.1)
+def weights():
+    return torch.tanh(made(code))
+old = weights()
+for x in torch.randn(3, 4, 3):
+    new = weights()
+    optimizer.zero_grad()
+    ((x @ new).pow(2).mean() + (new - old).pow(2).sum()).backward()
+    optimizer.step()
+""": "use `old.detach()` for the loss: what made it is not trained through it",
 }
 
 
 @pytest.mark.parametrize("text", SMALL)
-def test_a_state_is_told_from_a_total(text: str) -> None:
+def test_the_right_cure_is_chosen_by_what_a_program_shows(text: str) -> None:
     (found,) = told("small.py", f"import torch\n{text}".encode())
     assert found.helps[0].words == SMALL[text]
 
