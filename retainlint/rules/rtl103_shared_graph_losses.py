@@ -40,7 +40,7 @@ class SharedGraphLosses(FreedRule):
             (Detach(story.second, story.what, meant=is_constant),),
             needs_proof=not is_constant,
         )
-        anew = Help(f"compute `{story.fresh}` anew for `{second}`", compute_anew(story))
+        anew = Help(f"compute `{story.fresh}` again for `{second}`", compute_anew(story))
         if story.first_is_grad:
             through = Help(
                 "`create_graph=True`, if the second backward is to go through the gradient itself",
@@ -53,7 +53,7 @@ class SharedGraphLosses(FreedRule):
         if story.second_is_grad:
             return keep_graph(story, "since both backward passes want this graph"), anew
         if story.is_one_place and story.what.startswith("self."):
-            return Help(f"compute `{story.what}` anew before each call", compute_anew(story)), cut
+            return Help(f"compute `{story.what}` again before each call", compute_anew(story)), cut
         if story.what == first == second:  # `loss = loss.mean()`
             return Help(
                 f"remove {story.first_backward}: the second goes through what it starts at",

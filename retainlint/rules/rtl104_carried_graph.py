@@ -51,7 +51,7 @@ class CarriedGraph(FreedRule):
             bounded = is_bounded(what, story.incident.built.span.source)
             if bounded:
                 made = short(story.maker.text)
-                clear = Help(f"keep in `{what}` what `{made}` is made of, and make it anew in each {noun}")
+                clear = Help(f"keep in `{what}` what `{made}` is made of, and make it again in each {noun}")
             detached = Help(f"keep detached values in `{what}`", cut, needs_proof=bounded or story.root_is_named)
             whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
             if story.incident.name == what and story.root_is_named is False and story.incident.stepped:

@@ -27,7 +27,7 @@ class StepBeforeBackward(ModifiedRule):
     and the backward pass fails. This is what adding `retain_graph=True` often leads to: the first error goes, this
     one comes.
 
-    Call backward on all losses before the first step, or compute the later loss anew after it. `step()` leaves alone
+    Call backward on all losses before the first step, or compute the later loss again after it. `step()` leaves alone
     a parameter that its optimiser doesn't own or that has no gradient; and a single layer on plain data saves no
     weight.
     """
@@ -51,10 +51,10 @@ class StepBeforeBackward(ModifiedRule):
             f"call backward on {root} before {where}",
             (BackwardFirst(backward_pass.moment.span, change),) if is_near else (),
         )
-        fresh = Help(f"compute {root} anew after {where}", (ComputeAnew(anew, built),))
+        fresh = Help(f"compute {root} again after {where}", (ComputeAnew(anew, built),))
         helps: tuple[Help, ...] = (replace(first, needs_proof=True), fresh)
         if iterations is None and is_made_between(backward_pass.root, change, backward_pass.moment.span):
-            fresh = Help(f"compute {code(built.text)} anew after {code(change.text)}", fresh.cures)
+            fresh = Help(f"compute {code(built.text)} again after {code(change.text)}", fresh.cures)
             helps = fresh, Help("take that step after this backward", first.cures)
         elif iterations is not None and iterations.built is None and iterations.picks(backward_pass.root):
             written = f": {code(f'sum({iterations.iterable}).backward()')}" if iterations.iterable else ""
@@ -63,11 +63,11 @@ class StepBeforeBackward(ModifiedRule):
                     f"add the losses up, call backward on the sum once{written}, and step then",
                     (SumLosses((backward_pass.moment.span,)),),
                 ),
-                Help(f"compute {root} anew in each iteration", (MoveInto(built, iterations.loop),)),
+                Help(f"compute {root} again in each iteration", (MoveInto(built, iterations.loop),)),
             )
         elif iterations is not None and iterations.built is None:
             what = code(incident.built.span.text)
-            words = f"compute {what} anew in each {iterations.noun}, with the weights of the {iterations.noun}"
+            words = f"compute {what} again in each {iterations.noun}, with the weights of the {iterations.noun}"
             helps = (Help(words, (MoveInto(built, iterations.loop),)),)
         elif iterations is not None:
             words = f"compute at the start of each {iterations.noun} what the one before hands on"

@@ -33,7 +33,7 @@ class SavedTensorModified(ModifiedRule):
         message = f"{code(backward_pass.text)} needs {name}, which {text} changed in place after it was saved"
         first, other = self._backward_first(incident), self._out_of_place(incident, name)
         if not incident.recorded:  # an update by hand, new weights: the change itself is right
-            anew = Help(f"compute {code(incident.backward_pass.root)} anew after it")
+            anew = Help(f"compute {code(incident.backward_pass.root)} again after it")
             helps = *first, anew
         else:
             helps = *(Help(words, (OutOfPlace(change),)) for words in other), *first

@@ -19,7 +19,7 @@ FIRST = {
     "rnn_classic_hand_written": "`hidden = hidden.detach()` at the end of each call",
     "long_char_lstm_trainer": "`h = tuple(t.detach() for t in h)` at the start of each iteration",
     "rl_reinforce_log_probs_kept": "Clear `policy.saved_log_probs` after backward",
-    "rl_dqn_replay_keeps_q": "keep in `replay` what `q_values[action]` is made of, and make it anew in each iteration",
+    "rl_dqn_replay_keeps_q": "keep in `replay` what `q_values[action]` is made of, and make it again in each iteration",
     "init_cached_property": "compute `self.matrix` again in each iteration: what is cached keeps its graph",
     # Another network's output is detached, whichever walk comes first.
     "gan_dcgan_loop": "use `fake.detach()` for `errD_fake`: its optimiser doesn't train what made it",
@@ -46,7 +46,7 @@ FIRST = {
     "seed_scalar_twice": "remove one of the two: the second only adds the same gradients again",
     "twice_loss_mean_of_scalar": "remove `loss.backward()` (line 10): the second goes through what it starts at",
     # Changes in place.
-    "step_between_two_losses": "compute `loss_right` anew after `optimizer.step()` on line 25",
+    "step_between_two_losses": "compute `loss_right` again after `optimizer.step()` on line 25",
     "inplace_relu_plus_residual": "`out = out + identity` instead of `out += identity`",
     "inplace_manual_sgd_between_walks": "call backward on `mae` before the change on line 15",
     "inplace_slice_of_activation": "change a copy: `h = h.clone()` before it",

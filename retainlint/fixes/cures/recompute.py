@@ -228,7 +228,7 @@ def _moved(code: EditableCode, loop: LoopNode | FunctionNode, moved: list[ast.st
     what = f"`{named}`" if len(moved) == 1 else f"what makes `{_named(writes(moved[-1])) or named}`"
     where = "closure" if isinstance(loop, ast.FunctionDef | ast.AsyncFunctionDef) else "loop"
     if _needed_outside(code, loop, moved, between, written):
-        return unsafe(f"Compute {what} anew inside the {where}", into)
+        return unsafe(f"Compute {what} again inside the {where}", into)
     edits = (*(removed(code, each) for each in moved), into)
     return unsafe(f"Compute {what} inside the {where}", *edits)
 

@@ -93,7 +93,9 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
     name = ast.unparse(root)
     if any(_adds_to(each, name) for each in ast.walk(loop)):
         yield _once(
-            f"Walk `{name}` once, after the loop", removed(code, statement), copied_after(code, loop, [statement])
+            f"Call backward on `{name}` once, after the loop",
+            removed(code, statement),
+            copied_after(code, loop, [statement]),
         )
         return
     if not any(entering(code, loop, each) for each in reads(root) if code.writes(loop, each)):
