@@ -38,7 +38,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"(inside|in|into) the closure", "move-into-closure"),
     (r"compute .*(in `forward`|in a property|where it is used|in the function|in each function)", "compute-where-used"),
     (r"(compute|move|make|build|create) .*(inside|into|in) (the|this|each) (loop|turn|iteration)", "move-into-loop"),
-    (r"anew in each|again in each", "move-into-loop"),
+    (r"anew in each|again in each|(?i:compute) .*at the start of each", "move-into-loop"),
     (r"(walk|backward).* only the (part|loss) of this|\.item\(\)|float\(|add detached values", "as-number"),
     (r"\bsum\b|at once|add the losses|\(.+ \+ .+\)\.backward\(\)|(walk|backward) .*once", "sum"),
     (r"\.clone\(\)|on a copy|change a copy", "clone"),
