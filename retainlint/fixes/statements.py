@@ -93,6 +93,16 @@ def _is_argument(code: EditableCode, node: ast.expr) -> bool:
     return isinstance(code.parents[node], ast.Call | ast.ClassDef | ast.Tuple | ast.GeneratorExp)
 
 
+def torch_name(code: EditableCode) -> str:
+    """The name that the module has for torch; "" if it has none."""
+    for node in code.tree.body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "torch" or (alias.name.startswith("torch.") and alias.asname is None):
+                    return alias.asname or "torch"
+    return ""
+
+
 # -- what statements read and write ----------------------------------------------------------------------------
 
 

@@ -106,6 +106,22 @@ for x in torch.randn(3, 4, 3):
     (x @ w).pow(2).mean().sub(kept.sum()).backward()
     optimizer.step()
 """: "compute `kept` again in each iteration: what is cached keeps its graph",
+    # A state that begins as a number is detached once it is a tensor.
+    """
+class Level:
+    value = 0.0
+    def follow(self, score):
+        self.value = self.value * 0.9 + score
+        return self.value
+
+model, level = torch.nn.Linear(3, 1), Level()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.randn(3, 4, 3):
+    score = torch.tanh(model(x)).mean()
+    optimizer.zero_grad()
+    (level.follow(score) * score).backward()
+    optimizer.step()
+""": "`self.value = self.value.detach()` at the start of each call",
     # What is handed on, and all that its weights are trained by, isn't cut.
     """
 critic = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix
 from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, normalized, parameters
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import after, before, detached, first, reads
+from retainlint.fixes.statements import after, before, detached, first, reads, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.source import Span
 
@@ -91,6 +91,8 @@ class Carried:
         yield from self._kept()
         for row in known[:ROWS]:
             yield partial(self._put, f"if {self.name} is not None:\n    {row}", start, self._at_start)
+        if known and (torch := torch_name(self.code)):  # it may begin as a number
+            yield partial(self._put, f"if {torch}.is_tensor({self.name}):\n    {known[0]}", start, self._at_start)
 
     def _put(self, row: str, where: str, edit: Callable[[str], Edit]) -> Fix:
         return unsafe(f"`{row.rpartition('    ')[2]}` {where}", edit(row))

@@ -9,7 +9,7 @@ from itertools import chain
 from retainlint.diagnostic import Diagnostic, Edit, Fix, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, called
+from retainlint.fixes.statements import before, called, torch_name
 
 
 def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -87,7 +87,7 @@ def _undecorated(code: EditableCode, node: ast.FunctionDef | ast.AsyncFunctionDe
 
 
 def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic) -> Iterator[Fix]:
-    statement, torch = code.statement_at(cure.span), _torch(code)
+    statement, torch = code.statement_at(cure.span), torch_name(code)
     if not torch:
         return
     wrapped = statement
@@ -125,13 +125,3 @@ def _unit(code: EditableCode, statement: ast.stmt) -> str:
             if inner.startswith(outer) and inner != outer:
                 return inner[len(outer) :]
     return "    "
-
-
-def _torch(code: EditableCode) -> str:
-    """The name that the module has for torch; "" if it has none."""
-    for node in code.tree.body:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name == "torch" or (alias.name.startswith("torch.") and alias.asname is None):
-                    return alias.asname or "torch"
-    return ""
