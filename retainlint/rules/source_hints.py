@@ -74,8 +74,11 @@ def is_list(name: str, source: Source) -> bool:
 
 
 def is_bounded(name: str, source: Source) -> bool:
-    """Whether the program makes it a `deque`: it forgets by itself, and isn't to be emptied."""
-    return re.search(rf"(?<![\w.]){re.escape(name)}\b[^=\n]*= *(?:\w+\.)?deque\(", source.text) is not None
+    """Whether the program makes it a `deque`, or drops its oldest items: it forgets by itself, and isn't to be emptied."""
+    own = rf"(?<![\w.]){re.escape(name)}"
+    made = rf"{own}\b[^=\n]*= *(?:\w+\.)?deque\("
+    dropped = rf"{own}\.(?:pop\(0\)|popleft\(\))|del +{own}\[(?:0\]|:)|{own} *= *{own}\[-"
+    return re.search(f"{made}|{dropped}", source.text) is not None
 
 
 def is_added_to(name: str, source: Source) -> bool:
