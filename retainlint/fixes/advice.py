@@ -29,11 +29,12 @@ untried."""
 @dataclass(frozen=True)
 class Trial:
     """What came of trying one help: the fix that proved to cure the finding, with what is seen then, and the other files
-    as they are then."""
+    as they are then; `partly` if the graph is still reached by another way."""
 
     fix: Fix
     after: Seen
     changed: tuple[Source, ...] = ()
+    partly: bool = False
 
 
 class Advisor:
@@ -85,7 +86,7 @@ class Advisor:
         """The first fix of a help that proves to cure the finding: what it can't reach isn't run again for that, but for the
         last proof of one that is to be seen `whole`."""
         known: set[tuple[tuple[str, str], ...]] = set()
-        home = diagnostic.primary.span.source
+        home, part = diagnostic.primary.span.source, None
         for fix in self._candidates(diagnostic, help):
             if len(known) > TRIES:
                 break
@@ -100,11 +101,12 @@ class Advisor:
             trial = self._checked(fix, diagnostic, outcome, before, left_out)
             if trial is not None and whole and left_out:
                 trial = self._checked(fix, diagnostic, outcome, self._seen, frozenset())
-            if trial is not None:
+            if trial is not None and not trial.partly:
                 return trial
-        if known:
+            part = part or trial
+        if known and part is None:
             self._refused.add(help)
-        return None
+        return part
 
     def _before(self, diagnostic: Diagnostic, left_out: frozenset[Definition]) -> tuple[Seen, frozenset[Definition]]:
         """What is seen before a fix where some of it is left out; all, where the finding is not to be seen so."""
@@ -130,9 +132,12 @@ class Advisor:
         source = changed.pop(source.name, source)
         found = self._look(source, tuple(changed.values()), left_out)
         self._left -= max(found.steps, before.steps) if found is not None else before.steps
-        if found is None or not cures(fix, diagnostic, before, found):
+        if found is None:
             return None
-        return Trial(fix, found, tuple(changed.values()))
+        for partly in (False, True):
+            if cures(fix, diagnostic, before, found, partly=partly):
+                return Trial(fix, found, tuple(changed.values()), partly)
+        return None
 
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:
         """What could be done, in the order in which a good engineer would try it."""

@@ -50,8 +50,9 @@ Edits: TypeAlias = dict[str, tuple[Edit, ...]]
 """The edits of each file, by its name."""
 
 
-def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
-    """Whether `after`, what is seen once `fix` was applied, proves that it cures the finding and harms nothing."""
+def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly: bool = False) -> bool:
+    """Whether `after`, what is seen once `fix` was applied, proves that it cures the finding and harms nothing; or `partly`
+    so, where the same graph is still reached by another way."""
     lost = len(before.backward_passes) - len(after.backward_passes)
     if lost > fix.merges or (lost > 0 and fix.applicability is Applicability.SAFE):
         return False
@@ -69,20 +70,20 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
         return False  # nobody knows which of them are to be trained
     edits = {source.name: made for source, made in fix.by_source(diagnostic.primary.span.source).items()}
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
-    left = [each for each in after.diagnostics if not _is_behind(edits, diagnostic, each)]
+    left = [each for each in after.diagnostics if _cause_behind(edits, diagnostic, each, partly=partly) is None]
     return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left)
 
 
 def causes_behind(fix: Fix, diagnostic: Diagnostic, after: Seen) -> Iterator[Span]:
-    """What builds the graphs at which the program fails at the same place once the fix was applied, as it stands in the text
-    before that."""
+    """What leads to the graphs at which the program fails at the same place once the fix was applied, as it stands in the
+    text before that."""
     edits = {source.name: made for source, made in fix.by_source(diagnostic.primary.span.source).items()}
     texts = {each.span.source.name: each.span.source for each in diagnostic.labels}
     for each in after.diagnostics:
-        built = each.labels[0].span
-        if _is_behind(edits, diagnostic, each) and (source := texts.get(built.source.name)) is not None:
-            made = edits.get(built.source.name, ())
-            yield Span(source, origin(made, built.start), origin(made, built.end))
+        cause = _cause_behind(edits, diagnostic, each, partly=True)
+        if cause is not None and (source := texts.get(cause.source.name)) is not None:
+            made = edits.get(cause.source.name, ())
+            yield Span(source, origin(made, cause.start), origin(made, cause.end))
 
 
 def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
@@ -172,12 +173,24 @@ def _is_there(edits: Edits, diagnostic: Diagnostic, found: Iterable[Diagnostic])
     return any(each.code == diagnostic.code and _place(each.primary.span) == place for each in found)
 
 
-def _is_behind(edits: Edits, diagnostic: Diagnostic, other: Diagnostic) -> bool:
-    """Whether another graph fails at the place of a finding: its cause stood behind that of the finding."""
+def _cause_behind(edits: Edits, diagnostic: Diagnostic, other: Diagnostic, *, partly: bool) -> Span | None:
+    """What builds another graph that fails at the place of a finding: its cause stood behind that of the finding. Or,
+    `partly`, what else leads to the same graph."""
     one, two = diagnostic.labels[0], other.labels[0]
     at = _moved(edits, diagnostic.primary.span)
-    is_told = other.code == diagnostic.code and _place(other.primary.span) == at and not (one.primary or two.primary)
-    return is_told and _moved(edits, one.span) != _place(two.span) and _text(one.span) != _text(two.span)
+    if other.code != diagnostic.code or _place(other.primary.span) != at or one.primary or two.primary:
+        return None
+    if _moved(edits, one.span) != _place(two.span) and _text(one.span) != _text(two.span):
+        return two.span
+    known = {_moved(edits, each.span) for each in diagnostic.labels}
+    others = (each.span for each in other.labels if not each.primary and _place(each.span) not in known)
+    return next((each for each in others if partly and not _is_written(edits, each)), None)
+
+
+def _is_written(edits: Edits, span: Span) -> bool:
+    """Whether a place behind the edits is in what one of them has written."""
+    made = edits.get(span.source.name, ())
+    return moved(made, origin(made, span.start)) != span.start
 
 
 def _place(span: Span) -> tuple[str, int]:

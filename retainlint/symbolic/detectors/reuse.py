@@ -12,7 +12,7 @@ from retainlint.symbolic.models.unknown import weights
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
-from retainlint.symbolic.state.state import MIXED, BackwardRecord, Change, State
+from retainlint.symbolic.state.state import MIXED, BackwardRecord, Change, GradientEvent, State
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
     GUESS,
@@ -281,13 +281,18 @@ def _foreign(graphs: Graphs, state: State, node: Node, first: BackwardRecord, se
 
 def _stepped(state: State, first: BackwardRecord) -> bool:
     """Whether weights that a backward pass gave gradients have moved since: by a step, or by hand."""
-    events = list(state.gradient_events)
-    walks = [at for at, event in enumerate(events) if event.moment == first.backward_pass.moment]
-    if walks and any(event.kind == "step" for event in events[walks[-1] :]):
+    if any(event.kind == "step" for event in _since(state, first)):
         return True
     since = {change.storage for change in state.changes if change.created >= first.created}
     tensors = (held for held in state.heap.values() if isinstance(held, TensorObj) and held.storage in since)
     return any(each.edge is not None and each.edge.node.is_leaf and each.edge.node in first.reach for each in tensors)
+
+
+def _since(state: State, first: BackwardRecord) -> tuple[GradientEvent, ...]:
+    """What was done with gradients since a backward pass."""
+    events = state.gradient_events
+    passes = [at for at, event in enumerate(events) if event.moment == first.backward_pass.moment]
+    return events[passes[-1] :] if passes else ()
 
 
 def _trained(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool | None:
@@ -310,12 +315,16 @@ def _trained(graphs: Graphs, state: State, node: Node, first: BackwardRecord, se
 
 
 def _is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:
-    """Whether what only the later backward pass reaches has an optimiser of its own, which owns nothing of the graph."""
+    """Whether what only the later backward pass reaches has an optimiser of its own, which owns nothing of the graph; as has one
+    that zeroes its gradients between the two."""
     shared = {each.variable for each in graphs.reach([Edge(node)]) if each.is_leaf}
     own = {each.variable for each in second.reach if each.is_leaf and each not in first.reach} - shared
     held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
     owned = [{leaf.variable for leaf in weights.leaves(state, each.params or ())} for each in held]
-    theirs = [each for each in owned if each & own]
+    zeroed = [
+        state.get(event.owner) for event in _since(state, first) if event.kind == "zero" and event.owner is not None
+    ]
+    theirs = [leaves for each, leaves in zip(held, owned, strict=True) if leaves & own or each in zeroed]
     return bool(theirs) and not any(each & shared for each in theirs) and any(each & shared for each in owned)
 
 
