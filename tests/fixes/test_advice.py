@@ -91,3 +91,26 @@ def test_a_cause_behind_the_first_is_told() -> None:
     name, behind = first if "style" in found.helps[0].words else second
     assert name in found.helps[0].words
     assert any("once that is cured" in note and behind in note for note in found.notes), found.notes
+
+
+TWO_WAYS = """\
+import torch
+trunk, head, judge = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD([*trunk.parameters(), *head.parameters()], 0.1)
+own = torch.optim.SGD(judge.parameters(), 0.1)
+a, b = trunk(torch.ones(2)).exp(), trunk(torch.zeros(2)).exp()
+optimizer.zero_grad()
+(head(a) + judge(b)).sum().backward()
+optimizer.step()
+own.zero_grad()
+(judge(a) - judge(b)).pow(2).sum().backward()
+own.step()
+"""
+
+
+def test_who_zeroes_between_two_backward_passes_trains_nothing_of_the_first() -> None:
+    (found,) = linter.check_source("m.py", TWO_WAYS.encode(), Settings()).diagnostics
+    assert found.helps[0].words.endswith(
+        ".detach()` for `(judge(a) - judge(b)).pow(2).sum()`: what made it is not trained through it"
+    )
+    assert any("once that is cured" in note for note in found.notes), found.notes

@@ -23,7 +23,7 @@ FIRST = {
     "init_cached_property": "compute `self.matrix` again in each iteration: what is cached keeps its graph",
     # Another network's output is detached, whichever walk comes first.
     "gan_dcgan_loop": "use `fake.detach()` for `errD_fake`: its optimiser doesn't train what made it",
-    "gan_generator_first": "use `fake.detach()` for `d_loss`, if it needs no gradient through it",
+    "gan_generator_first": "use `fake.detach()` for `d_loss`: what made it is not trained through it",
     "gan_wgan_critic_steps": "use `fake.detach()` for the loss: what made it is not trained through it",
     "mutual_learning_peers_not_detached": "detach what the loss takes from `m(x)`: what made it is not trained through it",
     "rl_ppo_advantage_outside_epochs": "use `advantage.detach()` for the loss: what made it is not trained through it",
