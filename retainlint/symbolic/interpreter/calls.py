@@ -99,7 +99,7 @@ def followed(
     if entered is not None:
         machine.entered.intersection_update(entered)  # what was left unseen covers nothing
     imports.told.add(code)
-    machine.gap(span, f"`{code.qualname}` was not followed: it takes more than {allowance} steps", spoils=False)
+    machine.gap(span, f"`{code.qualname}` was not followed: it takes too many steps", spoils=False)
     return leave(before)
 
 

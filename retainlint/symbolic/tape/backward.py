@@ -146,8 +146,8 @@ def _unseen_below(machine: Machine, request: Request, record: BackwardRecord) ->
     opaque = [node for node in record.reach if node.op == OPAQUE_CALL]
     text = machine.graphs.births[max(opaque, key=lambda node: node.order)].moment.span.text if opaque else request.text
     if " ".join(text.split()) == request.text:
-        return f"nobody sees what `{request.text}` is made of"
-    return f"the graph of `{request.text}` rests on `{' '.join(text.split())}`, which nobody sees"
+        return f"it is not known what `{request.text}` is made of"
+    return f"the graph of `{request.text}` rests on `{' '.join(text.split())}`, of which nothing is known"
 
 
 def _tell(machine: Machine, state: State, record: BackwardRecord, request: Request, *, failed: bool) -> None:

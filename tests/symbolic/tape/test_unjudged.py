@@ -14,9 +14,9 @@ from retainlint.text.source import Source
 @pytest.mark.parametrize(
     ("root", "reason"),
     [
-        ('engine.compute(x)["total"]', "nobody sees"),
-        ("self.reg", "nobody sees what `self.reg` is made of"),
-        ("helper(x).sum()", "rests on `helper(x)`, which nobody sees"),
+        ('engine.compute(x)["total"]', "it is not known what"),
+        ("self.reg", "it is not known what `self.reg` is made of"),
+        ("helper(x).sum()", "rests on `helper(x)`, of which nothing is known"),
     ],
 )
 def test_a_backward_pass_over_something_unseen_is_named(root: str, reason: str) -> None:
