@@ -26,6 +26,7 @@ class KeptRule(WarningRule[Kept]):
             self._message(incident),
             "keeps the graph of each iteration" if incident.alive else "keeps the nodes of each iteration's graph",
             *self._helps(incident),
+            *_unrecorded(incident),
             *self._labels(incident),
             notes=(_grade(incident),),
         )
@@ -58,7 +59,7 @@ class KeptRule(WarningRule[Kept]):
             return Help("hand it the number, with `.item()`", (number,)), Help("the tensor, with `.detach()`")
         text = incident.item.text
         if incident.inside:
-            return (Help("keep tensors that were detached, with `.detach()`, or their numbers, with `.item()`"),)
+            return (Help("keep detached tensors, with `.detach()`, or numbers, with `.item()`"),)
         cut = Detach(incident.item, name_of(text))
         item = short(text if re.fullmatch(r"[\w.]+(\([^()]*(\([^()]*\)[^()]*)*\))?", text) else f"({text})")
         if self.stored:
@@ -70,6 +71,12 @@ class KeptRule(WarningRule[Kept]):
             )
         slow = Help(f"add `{item}.detach()` where waiting for the device costs too much", (cut,))
         return Help(f"add the number, `{item}.item()`", (number,)), slow
+
+
+def _unrecorded(incident: Kept) -> tuple[Help, ...]:
+    """Graphs that no backward pass frees, as in an evaluation, need not be built."""
+    unused = incident.alive and not _is_retained(incident)
+    return (Help("compute it under `torch.no_grad()`, if nothing is trained by it"),) if unused else ()
 
 
 def _total(incident: Kept) -> str:

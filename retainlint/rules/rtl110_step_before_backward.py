@@ -55,7 +55,7 @@ class StepBeforeBackward(ModifiedRule):
         helps: tuple[Help, ...] = (replace(first, needs_proof=True), fresh)
         if iterations is None and is_made_between(backward_pass.root, change, backward_pass.moment.span):
             fresh = Help(f"compute {code(built.text)} again after {code(change.text)}", fresh.cures)
-            helps = fresh, Help("take that step after this backward", first.cures)
+            helps = fresh, Help("take that step after this backward, if it may use its gradients, too", first.cures)
         elif iterations is not None and iterations.built is None and iterations.picks(backward_pass.root):
             written = f": {code(f'sum({iterations.iterable}).backward()')}" if iterations.iterable else ""
             helps = (
