@@ -75,7 +75,7 @@ def test_the_figures_are_those_that_were_measured() -> None:
     )
     assert programs and recall and precision
     told = re.search(
-        r"On ([\d,]+) random training programs.* found ([\d.]+%) .*told\s+([\d.]+%) was so", README, re.DOTALL
+        r"On ([\d,]+) random training programs.* found ([\d.]+%) .*reported\s+([\d.]+%) was so", README, re.DOTALL
     )
     assert told is not None
     assert told.groups() == (programs[1], recall[1], precision[1])

@@ -149,7 +149,7 @@ def fix_options(function: Function) -> Function:
         setting(FIXES, "--unsafe-fixes/--no-unsafe-fixes", help=unsafe, default=None),
         flag(FIXES, "--diff", help="Show what would be written; exit with 1 if anything."),
         flag(FIXES, "--fix-only", usual=False, help="Write the fixes, and report nothing."),
-        flag(FIXES, "--show-fixes", usual=False, help="Tell which fixes there are, or were written."),
+        flag(FIXES, "--show-fixes", usual=False, help="Say which fixes there are, or were written."),
         flag(FIXES, "--exit-non-zero-on-fix", usual=False, help="Exit with 1 if anything was fixed."),
         setting(FIXES, "--fixable", help="Fix only these.", **several),
         setting(FIXES, "--unfixable", help="Don't fix these.", **several),

@@ -36,7 +36,7 @@ _MODIFIED = Misuse(
     ("RTL110", "RTL111"),
     "a tensor that the graph had saved was changed in place before the backward pass that needs it",
     (
-        "run it with `torch.autograd.set_detect_anomaly(True)`: then torch tells which operation had saved it, and"
+        "run it with `torch.autograd.set_detect_anomaly(True)`: then torch says which operation had saved it, and"
         " `retainlint why` reads that too",
         "look for `+=`, `x[...] = ...` and methods that end in `_` between that operation and the backward call, and write them"
         " out of place",

@@ -151,5 +151,5 @@ def found_base(environment: Mapping[str, str]) -> str:
         if environment.get(name):
             return f"origin/{environment[name].removeprefix('refs/heads/')}"
     raise CommandError(
-        "--diff-base auto: no build server tells what this is to be merged into; name a commit or a branch"
+        "--diff-base auto: no build server says what this is to be merged into; name a commit or a branch"
     )

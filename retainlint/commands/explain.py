@@ -97,7 +97,7 @@ def _text(rule: Rule) -> str:
     off = "" if rule.on_by_default else ", off unless selected"
     parts = [f"{rule.code} {rule.name} ({rule.severity.value}{off})\n\n{rule.explanation.strip()}\n"]
     if rule.bad:
-        parts.append("\nIn the examples, `-` and `+` are the cure, and `#~` tells what happens on its line.\n")
+        parts.append("\nIn the examples, `-` and `+` are the cure, and `#~` says what happens on its line.\n")
     for heading, examples in (("Fails", rule.bad), ("Fine", rule.good)):
         for example in examples:
             program = textwrap.indent(example.text, "    ")
@@ -131,7 +131,7 @@ def page(rule: Rule) -> str:
     off = "" if rule.on_by_default else f", off unless it is selected: `--extend-select {rule.code}`"
     parts = [f"# {rule.code} {rule.name}\n\n{rule.severity.value.capitalize()}{off}.\n\n{rule.explanation.strip()}\n"]
     if rule.bad:
-        parts.append("\n## What fails\n\n`-` and `+` are the cure; `#~` tells what happens on its line.\n")
+        parts.append("\n## What fails\n\n`-` and `+` are the cure; `#~` says what happens on its line.\n")
     parts += [_example_text(example) for example in rule.bad]
     for example in rule.bad[:1]:
         parts.append(f"\nOf the first of these, retainlint says:\n\n```text\n{_said(rule, example)}```\n")

@@ -185,7 +185,7 @@ def _lines(answer: Explanation, style: Style) -> Iterator[str]:
         yield from _unexplained(answer, style)
         return
     if not answer.exact:
-        yield "At that place itself nothing is known to fail. This is the nearest failure of that kind:"
+        yield "At that place itself nothing is known to fail. This is the nearest failure:"
         yield ""
     for piece in render("full", answer.findings, style):
         yield piece.rstrip("\n")
@@ -193,9 +193,9 @@ def _lines(answer: Explanation, style: Style) -> Iterator[str]:
     proven = next((d for d in answer.findings if d.witness is not None and d.witness.script.strip()), None)
     if proven is not None:
         place = safe(shlex.quote(str(proven.primary.span)))  # it is copied into a shell
-        yield f"`retainlint reproduce {place}` prints this as a short script that fails; `retainlint explain {proven.code}` tells more."
+        yield f"`retainlint reproduce {place}` prints this as a short script that fails; `retainlint explain {proven.code}` says more."
     else:
-        yield f"`retainlint explain {answer.findings[0].code}` tells more."
+        yield f"`retainlint explain {answer.findings[0].code}` says more."
 
 
 def _unexplained(answer: Explanation, style: Style) -> Iterator[str]:
@@ -205,10 +205,10 @@ def _unexplained(answer: Explanation, style: Style) -> Iterator[str]:
         yield (
             "None of the traceback's own files is here: run this where the program lies."
             if files
-            else ("There is no traceback before it, so nobody can tell where it was raised.")
+            else ("There is no traceback before it, so it isn't known where it was raised.")
         )
     else:
-        yield "Why can't be told: in what could be followed, nothing fails like this."
+        yield "The reason wasn't found: in what could be followed, nothing fails like this."
     for diagnostic in answer.not_checked:
         yield f"  {pointed(diagnostic.primary.span)}: {safe(diagnostic.message)}"
     if answer.gaps:

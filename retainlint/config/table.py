@@ -125,7 +125,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "select", SettingKind.WORDS, None,
         "The rules that are on: codes, prefixes of codes, names, or ALL. By default all rules but those that "
-        "`retainlint rules` lists as off; to select such a rule turns it on. RTL900, which tells of files that could not "
+        "`retainlint rules` lists as off; to select such a rule turns it on. RTL900, which names files that could not "
         "be checked, is on unless it is ignored.",
         'select = ["RTL1", "needless-retain-graph"]', rules=True,
     ),
@@ -232,7 +232,7 @@ def setting(key: str) -> Setting:
     if known in BY_KEY:
         raise ConfigError(f"unknown setting {shown(key)}; did you mean '{known}'?")
     raise ConfigError(
-        f"unknown setting {shown(key)}{meant(key, BY_KEY, '`retainlint config --list` tells what there is')}"
+        f"unknown setting {shown(key)}{meant(key, BY_KEY, '`retainlint config --list` shows what there is')}"
     )
 
 

@@ -48,7 +48,9 @@ class Revision(Disk):
         self._ignored = {self._place(path).rstrip(os.sep) for path in ignored}
 
     def _base(self, name: str) -> str:
-        found = _asked(self._directory, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}").strip()
+        found = _asked(
+            self._directory, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
+        ).strip()
         try:
             return _asked(self._directory, "merge-base", found, "HEAD").strip()
         except NoRevision:  # a shallow clone knows of no ancestor
@@ -113,5 +115,5 @@ def _run(directory: str, *words: str) -> bytes:
         raise NoRevision(f"git can't be run: {error.strerror or error}") from error
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise NoRevision(said.removeprefix("fatal: ") or f"git {words[0]} failed")
+        raise NoRevision(said.removeprefix("fatal: ") or "no such commit or branch")
     return done.stdout

@@ -42,7 +42,7 @@ class BackwardInLoop(FreedRule):
         if story.again.picks(incident.reused.root) or _lies_in(built, loop):
             return self._of_pieces(story)
         constant = incident.foreign or incident.trained is False
-        why = ": what made it is not trained through it" if constant else ", if it needs no gradient through it"
+        why = ": this loss doesn't train what made it" if constant else ", if it needs no gradient through it"
         cut = Help(story.cut("the loss") + why, (Detach(built, story.what, meant=constant),))
         total = Help(
             "add the losses up and call backward on the sum once, after the loop", (SumLosses((story.first,)),)

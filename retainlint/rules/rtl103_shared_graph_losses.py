@@ -34,7 +34,7 @@ class SharedGraphLosses(FreedRule):
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
         incident, (first, second) = story.incident, story.roots
         is_constant = incident.trained is False or incident.aside
-        why = ": what made it is not trained through it" if is_constant else ", if it needs no gradient through it"
+        why = ": this loss doesn't train what made it" if is_constant else ", if it needs no gradient through it"
         cut = Help(
             story.cut(f"`{second}`") + why,
             (Detach(story.second, story.what, meant=is_constant),),

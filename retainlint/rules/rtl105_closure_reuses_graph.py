@@ -33,7 +33,7 @@ class ClosureReusesGraph(FreedRule):
         if story.incident.same_root:
             return (anew,)
         why = (
-            ": what it is made of is not trained through it"
+            ": this loss doesn't train what it is made of"
             if story.incident.trained is False
             else ", if what it is made of is not trained here"
         )

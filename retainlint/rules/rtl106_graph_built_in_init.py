@@ -47,7 +47,7 @@ class GraphBuiltInInit(FreedRule):
             f"compute `{what}` {where}, so that each backward finds a new graph", (ComputeWhereUsed(built, what),)
         )
         why = (
-            ": what made it is not trained through it"
+            ": this loss doesn't train what made it"
             if story.incident.trained is False
             else ", if it is not to be trained"
         )

@@ -26,7 +26,7 @@ class MissingDetach(FreedRule):
 
     def message(self, story: FreedStory) -> str:
         graph = "the graph of" if story.name else "the graph behind"
-        return f"{story.backward_pass} needs {graph} `{story.what}`, which {story.first_backward} freed for want of a `detach()`"
+        return f"{story.backward_pass} needs {graph} `{story.what}`, which {story.first_backward} freed: a `detach()` is missing"
 
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
         first, second = story.roots

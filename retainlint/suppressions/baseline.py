@@ -100,7 +100,7 @@ def load(path: str, shown: str) -> Baseline:
     if not isinstance(raw, dict) or "retainlint-baseline" not in raw:
         raise BaselineError(f"{shown}: this is no baseline of retainlint's")
     if raw["retainlint-baseline"] != _VERSION:
-        raise BaselineError(f"{shown}: this baseline was written by another version of retainlint; write it anew")
+        raise BaselineError(f"{shown}: this baseline was written by another version of retainlint; write it again")
     known: Counter[BaselineEntry] = Counter()
     files = raw.get("findings")
     for file, rows in files.items() if isinstance(files, dict) else [("findings", None)]:

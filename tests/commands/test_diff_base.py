@@ -158,7 +158,7 @@ def test_a_base_that_is_not_there_is_an_error(repository: Repository, tmp_path: 
         assert done.returncode == 2 and done.stderr.startswith(f"error: --diff-base {name}: "), done.stderr
     assert not (tmp_path / "x").exists()
     done = repository.run("--diff-base", "auto")
-    assert done.returncode == 2 and "no build server tells" in done.stderr
+    assert done.returncode == 2 and "no build server says" in done.stderr
     assert repository.run("-", "--diff-base", "HEAD").returncode == 2
 
 

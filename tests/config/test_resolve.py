@@ -154,7 +154,7 @@ def test_a_file_and_none_contradict_each_other() -> None:
     [
         ('\nselct = ["RTL1"]', "2: unknown setting 'selct'; did you mean 'select'?"),
         ("per_file_ignores = 1", "1: unknown setting 'per_file_ignores'; did you mean 'per-file-ignores'?"),
-        ("zzz = 1", "1: unknown setting 'zzz'; `retainlint config --list` tells what there is"),
+        ("zzz = 1", "1: unknown setting 'zzz'; `retainlint config --list` shows what there is"),
         ('select = [\n"RTL1",\n"RTL10X"]', "3: unknown rule 'RTL10X'; did you mean 'RTL101'?"),
         ('[per-file-ignores]\na = ["RTL1"]\n"b/*" = [\n"RTL8"]', "4: unknown rule 'RTL8'; did you mean 'RTL101'?"),
         ('select = "RTL1"', """1: 'select' must be a list of strings, as in `select = ["RTL1", "needless-retain-graph"]`, not the string 'RTL1'"""),

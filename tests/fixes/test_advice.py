@@ -111,6 +111,6 @@ own.step()
 def test_who_zeroes_between_two_backward_passes_trains_nothing_of_the_first() -> None:
     (found,) = linter.check_source("m.py", TWO_WAYS.encode(), Settings()).diagnostics
     assert found.helps[0].words.endswith(
-        ".detach()` for `(judge(a) - judge(b)).pow(2).sum()`: what made it is not trained through it"
+        ".detach()` for `(judge(a) - judge(b)).pow(2).sum()`: this loss doesn't train what made it"
     )
     assert any("once that is cured" in note for note in found.notes), found.notes

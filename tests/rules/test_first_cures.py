@@ -23,11 +23,11 @@ FIRST = {
     "init_cached_property": "compute `self.matrix` again in each iteration: what is cached keeps its graph",
     # Another network's output is detached, whichever walk comes first.
     "gan_dcgan_loop": "use `fake.detach()` for `errD_fake`: its optimiser doesn't train what made it",
-    "gan_generator_first": "use `fake.detach()` for `d_loss`: what made it is not trained through it",
-    "gan_wgan_critic_steps": "use `fake.detach()` for the loss: what made it is not trained through it",
-    "mutual_learning_peers_not_detached": "detach what the loss takes from `m(x)`: what made it is not trained through it",
-    "rl_ppo_advantage_outside_epochs": "use `advantage.detach()` for the loss: what made it is not trained through it",
-    "closure_style_transfer_targets": "use `t.detach()` for the loss: what it is made of is not trained through it",
+    "gan_generator_first": "use `fake.detach()` for `d_loss`: this loss doesn't train what made it",
+    "gan_wgan_critic_steps": "use `fake.detach()` for the loss: this loss doesn't train what made it",
+    "mutual_learning_peers_not_detached": "detach what the loss takes from `m(x)`: this loss doesn't train what made it",
+    "rl_ppo_advantage_outside_epochs": "use `advantage.detach()` for the loss: this loss doesn't train what made it",
+    "closure_style_transfer_targets": "use `t.detach()` for the loss: this loss doesn't train what it is made of",
     # Losses of one forward pass are added up.
     "seed_two_losses": "call backward once, on the sum: `(loss1 + loss2).backward()`",
     "long_multitask_trainer": 'call backward once, on the sum: `(losses["age"] + losses["gender"]).backward()`',
@@ -157,7 +157,7 @@ for x in torch.randn(3, 4, 3):
     optimizer.zero_grad()
     ((x @ new).pow(2).mean() + (new - old).pow(2).sum()).backward()
     optimizer.step()
-""": "use `old.detach()` for the loss: what made it is not trained through it",
+""": "use `old.detach()` for the loss: this loss doesn't train what made it",
 }
 
 

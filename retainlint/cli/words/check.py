@@ -28,7 +28,7 @@ from retainlint.cli.screen import progress, standard_input, wants_colour, width
 
 STDIN = "Check standard input (-) as this file."
 OUTPUT_FILE = "Write the findings there."
-DIFF_BASE = "Tell only what was brought since this commit or branch; auto: since what a pull request is merged into."
+DIFF_BASE = "Report only what was brought since this commit or branch; auto: since what a pull request is merged into."
 FORMAT_VARIABLE = "RETAINLINT_OUTPUT_FORMAT"
 FAIL_ON = "Exit with 1 from this level on: error or warning."
 
@@ -42,16 +42,16 @@ FAIL_ON = "Exit with 1 from this level on: error or warning."
 @flag(FILES, "--show-files", usual=False, help="List the files, and check nothing.")
 @shared.fix_options
 @shared.configuration_options
-@shared.baseline_option("Don't tell of the findings in this file.")
-@flag(CONFIGURATION, "--no-baseline", usual=False, help="Tell of known findings too.")
+@shared.baseline_option("Don't report the findings in this file.")
+@flag(CONFIGURATION, "--no-baseline", usual=False, help="Report known findings too.")
 @option(CONFIGURATION, "--diff-base", usual=False, metavar="REF", help=DIFF_BASE)
 @flag(CONFIGURATION, "--show-settings", usual=False, help="Show what holds, and check nothing.")
 @setting(OUTPUT, "--output-format", cls=FormatOption, metavar="FORMAT", type=FormatParam(), envvar=FORMAT_VARIABLE)
 @option(OUTPUT, "-o", "--output-file", usual=False, metavar="FILE", type=PathParam(), default="", help=OUTPUT_FILE)
 @shared.work_options
 @flag(OUTPUT, "--statistics", help="Count the findings of each rule.")
-@flag(OUTPUT, "--show-unknown", usual=False, help="Tell what wasn't followed.")
-@flag(OUTPUT, "-v", "--verbose", usual=False, help="Tell what was looked at, and where the time went.")
+@flag(OUTPUT, "--show-unknown", usual=False, help="Say what wasn't followed.")
+@flag(OUTPUT, "-v", "--verbose", usual=False, help="Say what was looked at, and where the time went.")
 @flag(OUTPUT, "-q", "--quiet", help="Findings only: no summary, no progress.")
 @flag(OUTPUT, "-s", "--silent", usual=False, help="Nothing but the exit code; a file of -o is written.")
 @shared.colour_option

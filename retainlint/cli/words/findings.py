@@ -111,7 +111,7 @@ class _Running(Command):
 @click.command(cls=_Running, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("script", type=PathParam())
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-@flag("", "--trace", help="Tell what is built and freed, and which nodes each backward pass runs, as it happens.")
+@flag("", "--trace", help="Print what is built and freed, and which nodes each backward pass runs, as it happens.")
 @option("", "--graph", type=PathParam(), help="Draw all graphs there, as SVG.")
 def run(script: str, args: tuple[str, ...], trace: bool, graph: str | None) -> int:
     """Run a torch script on the reference core, without torch.

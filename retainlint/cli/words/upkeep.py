@@ -25,7 +25,7 @@ from retainlint.cli.screen import progress, width
 @flag(OUTPUT, "-q", "--quiet", usual=False, help="No progress bar.")
 @click.pass_context
 def baseline(ctx: click.Context, /, paths: tuple[str, ...], show: bool, prune: bool, quiet: bool, **given: Any) -> int:
-    """Write down today's findings, to be told of new ones only.
+    """Write down today's findings, so that only new ones are reported.
 
     `check` leaves out what is in the file that the setting `baseline` or the option --baseline names. A finding is
     known by its text, not its line: edits above it, and moving it, don't make it new.
@@ -40,7 +40,7 @@ def baseline(ctx: click.Context, /, paths: tuple[str, ...], show: bool, prune: b
 
 @click.command(cls=Command)
 @click.argument("path", default=".", type=PathParam())
-@flag("", "--list", "every", help="Tell what settings there are.")
+@flag("", "--list", "every", help="List the settings there are.")
 @flag("", "--schema", help="Print the JSON schema of the settings.")
 @format_option("text", "json", "markdown", help="text, json, or markdown (of --list).")
 @shared.configuration_options
