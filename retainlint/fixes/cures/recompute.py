@@ -62,7 +62,8 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
         return
     behind = _behind_what_spoils(again, block.upto(built, anchor))
     place = behind[0] if behind else backward_pass  # what stands there is computed anew as it is, once the rest is
-    again = [each for each in again if each not in behind]
+    stands = {ast.dump(each) for each in behind}  # the original of what an earlier fix has copied there, too
+    again = [each for each in again if ast.dump(each) not in stands]
     if not again:
         return
     names = ", ".join(sorted(name for name in set().union(*map(writes, again)) if not name.endswith(".*")))
