@@ -54,7 +54,8 @@ class StepBeforeBackward(ModifiedRule):
         fresh = Help(f"compute {root} again after {where}", (ComputeAnew(anew, built),))
         helps: tuple[Help, ...] = (replace(first, needs_proof=True), fresh)
         if iterations is None and is_made_between(backward_pass.root, change, backward_pass.moment.span):
-            fresh = Help(f"compute {code(built.text)} again after {code(change.text)}", fresh.cures)
+            words = f"compute {code(built.text)}, and what is made of it, again after {code(change.text)}"
+            fresh = Help(words, fresh.cures)
             helps = fresh, Help("take that step after this backward, if it may use its gradients, too", first.cures)
         elif iterations is not None and iterations.built is None and iterations.picks(backward_pass.root):
             written = f": {code(f'sum({iterations.iterable}).backward()')}" if iterations.iterable else ""

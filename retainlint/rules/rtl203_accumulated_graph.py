@@ -16,8 +16,8 @@ class AccumulatedGraph(KeptRule):
     A moving average (`average = 0.9 * average + 0.1 * loss`), totals in a dict and outputs that are joined in each
     iteration (`outputs = torch.cat([outputs, output])`) are such totals too.
 
-    Where a loop says itself that it has six iterations or fewer (`range(5)`, a list of a few items), nothing is told;
-    where its length is an option, a parameter or that of a loader, it may be long.
+    Where a loop says itself that it has six iterations or fewer (`range(5)`, a list of a few items), nothing is
+    reported; where its length is an option, a parameter or that of a loader, it may be long.
 
     Add up `loss.item()`, or `loss.detach()`, which doesn't wait for the device. A total that backward is called on
     later is none of this rule's business.
