@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from retainlint.incident import Moment
 from retainlint.startup.records import record
-from retainlint.text.source import Source, Span
+from retainlint.text.source import Source, Span, spelt
 
 LONGEST = 400
 """Characters of a row that are read."""
@@ -70,12 +70,12 @@ def carried_name(span: Span) -> str:
 
 def is_list(name: str, source: Source) -> bool:
     """Whether the program appends to what has this name."""
-    return re.search(rf"(?<![\w.]){re.escape(name)}\.(?:append|appendleft|extend)\(", source.text) is not None
+    return re.search(rf"{spelt(name)}\.(?:append|appendleft|extend)\(", source.text) is not None
 
 
 def is_bounded(name: str, source: Source) -> bool:
     """Whether the program makes it a `deque`, or drops its oldest items: it forgets by itself, and isn't to be emptied."""
-    own = rf"(?<![\w.]){re.escape(name)}"
+    own = spelt(name)
     made = rf"{own}\b[^=\n]*= *(?:\w+\.)?deque\("
     dropped = rf"{own}\.(?:pop\(0\)|popleft\(\))|del +{own}\[(?:0\]|:)|{own} *= *{own}\[-"
     return re.search(f"{made}|{dropped}", source.text) is not None

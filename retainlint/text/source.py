@@ -215,3 +215,10 @@ class Span:
             return f"{self.source.name}:{self.row}"
         cell, row, _ = self.source.place_in_cell(self.start)
         return f"{self.source.name}:cell {cell}:{row}"
+
+
+def spelt(name: str) -> str:
+    """A pattern for a name wherever a text has it; the attribute of another object is one of `self` in that object's methods."""
+    owner, _, last = name.rpartition(".")
+    anyhow = re.escape(name) if owner in ("", "self") else rf"(?:\w+\.)+{re.escape(last)}"
+    return rf"(?<![\w.]){anyhow}"

@@ -13,7 +13,39 @@ from retainlint.text.source import Source
 
 HEAD = "import torch\n\nw = torch.ones(3, requires_grad=True)\n"
 
+BANK = """\
+class Bank:
+    def __init__(self):
+        self.kept = []
+
+    def add(self, item):
+        self.kept.append(item)
+        if len(self.kept) > 2:
+            self.kept.pop(0)
+
+
+class Trainer:
+    def __init__(self):
+        self.net, self.bank = torch.nn.Linear(3, 1), None
+        self.bank = Bank()
+
+    def step(self, x):
+{}        y = self.net(x).exp()
+        self.bank.add(y)
+        loss = sum(self.bank.kept).sum()
+        loss.backward()
+
+
+trainer = Trainer()
+for _ in range(3):
+    trainer.step(torch.randn(2, 3))
+"""
+
 PAIRS = {
+    "kept in a list of another object": (
+        BANK.format(""),
+        BANK.format("        self.bank.kept = [t.detach() for t in self.bank.kept]\n"),
+    ),
     "computed ahead, and handed on with what it is made of": (
         "net, s = torch.nn.Linear(3, 1), torch.ones(3)\nv = net(s)\nfor _ in range(3):\n    t = s + 1\n    u = net(t)\n"
         "    (u - v).pow(2).sum().backward()\n    s, v = t, u\n",

@@ -13,7 +13,7 @@ from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditab
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import after, before, detached, first, reads, torch_name
 from retainlint.startup.records import replace
-from retainlint.text.source import Span
+from retainlint.text.source import Span, spelt
 
 
 def is_function(node: ast.AST) -> bool:
@@ -40,7 +40,7 @@ def carried_names(code: EditableCode, body: LoopNode | FunctionNode, names: list
 
 def is_container(code: EditableCode, name: str) -> bool:
     """Whether the text puts things into it."""
-    return re.search(rf"(?<![\w.]){re.escape(name)}(\.append\(|\.extend\(| \+?= \[)", code.text) is not None
+    return re.search(rf"{spelt(name)}(\.append\(|\.extend\(| \+?= \[)", code.text) is not None
 
 
 ROWS = 3
@@ -103,7 +103,7 @@ class Carried:
         run refuses what it isn't."""
         name = self.name
         if is_container(self.code, name):
-            is_list = re.search(rf"(?<![\w.]){re.escape(name)} = \[", self.code.text) is not None
+            is_list = re.search(rf"{spelt(name)} = \[", self.code.text) is not None
             last = f"{name}[-1] = {name}[-1].detach()"
             return (f"{name} = [t.detach() for t in {name}]", last) if is_list else (last,)
         rows = [f"{name} = {name}.detach()", *(_rebuilt(name, each) for each in records(self.code))]
@@ -183,7 +183,10 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     names = _names(code, cure, diagnostic)
     if cure.iteration is not None:
         for name, body in _over_iterations(code, cure, diagnostic, names):
-            yield from _all(Carried(code, name, body, diagnostic.primary.span).fixes())
+            there = _seen_from(code, body, name)
+            if there.startswith("self.") and not any(isinstance(up, ast.ClassDef) for up in code.above(body)):
+                continue
+            yield from _all(Carried(code, there, body, diagnostic.primary.span).fixes())
     for name in names:
         yield from _all(_uses(code, name, cure, diagnostic, _twins(code, names)))
     yield from _all(_derived(code, cure, names))
@@ -242,6 +245,25 @@ def _over_iterations(
             if (code.writes(body, name) or is_container(code, name)) and (name, body) not in found:
                 found.append((name, body))
     return sorted(found, key=lambda each: not entering(code, each[1], each[0]))
+
+
+def _seen_from(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> str:
+    """An attribute of `self` as it is called where that is another object, which has made the one that holds it:
+    `self.bank.keys`."""
+    classes = [node for node in code.below(code.tree) if isinstance(node, ast.ClassDef)]
+    makers = [each for each in classes if name.startswith("self.") and code.writes(each, name)]
+    own = next((up for up in code.above(body) if isinstance(up, ast.ClassDef)), None)
+    if not makers or own in makers or (own is not None and own.bases):
+        return name
+    made = {each.name for each in makers}
+    for around in (own, code.tree) if own is not None else (code.scope(body), code.tree):
+        for node in code.below(around):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and len(node.targets) == 1:
+                target, maker = node.targets[0], node.value.func
+                is_local = isinstance(target, ast.Name) or (own is not None and around is own)
+                if isinstance(maker, ast.Name) and maker.id in made and is_local:
+                    return f"{ast.unparse(target)}{name.removeprefix('self')}"
+    return name
 
 
 def _twins(code: EditableCode, names: list[str]) -> set[str]:
