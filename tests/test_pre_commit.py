@@ -136,10 +136,10 @@ def test_other_files_are_none_of_its_business(git: Git) -> None:
     assert "Skipped" in out
 
 
-def test_the_other_hook_fixes(git: Git) -> None:
-    config = git.place / ".pre-commit-config.yaml"
-    text = config.read_text(encoding="utf-8").replace("id: retainlint\n", "id: retainlint-fix\n")
-    config.write_text(text, encoding="utf-8")
+def test_a_hook_from_a_repository_fixes(git: Git) -> None:
+    tool = Git(git.place.parent / "tool", git.env)
+    source = f"  - repo: {tool.place}\n    rev: {tool.must('git', 'rev-parse', 'HEAD')}\n    hooks:\n      - id: retainlint-fix\n"
+    (git.place / ".pre-commit-config.yaml").write_text(f"repos:\n{source}", encoding="utf-8")
     code, out = git.commit("waste.py", WASTES)
     assert code == 1 and "files were modified by this hook" in out, out
     mended = (git.place / "waste.py").read_text(encoding="utf-8")

@@ -293,7 +293,7 @@ def test_a_file_that_kills_twice_is_told_of(
 @pytest.mark.usefixtures("forked")
 def test_a_file_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     large(tmp_path)
-    monkeypatch.setattr(watched, "FILE_SECONDS", 0.5)
+    monkeypatch.setattr(watched, "FILE_SECONDS", 2.0)
     monkeypatch.setattr(watched, "BEAT", 0.1)
 
     def spin() -> None:

@@ -297,6 +297,7 @@ def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects:
         state = next((each for each in begun if each.flow is None), state)
         made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
     objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
+    machine.presumed.update(choice.condition.span for s in objects[owner][0] for choice in s.choices)
 
 
 def prepare(machine: Interpreter, start: State, owner: ir.Code, objects: Objects) -> None:

@@ -99,10 +99,11 @@ def told(machine: Interpreter) -> Exploration:
     """What an exploration comes to."""
     machine.graphs.effort.end(machine.steps)
     likely = [one for one in _likely(machine) if not _is_unlikely(machine, one)]
-    incidents = tuple(one for one in likely if len(_asked(one)) <= limits.CONDITIONS_TOLD)
-    for one in likely:
-        if len(_asked(one)) > limits.CONDITIONS_TOLD:
-            machine.leave_unjudged(one.primary, f"a failure there takes {len(_asked(one))} conditions at once")
+    asked = [len({each.span for each in one.conditions} - machine.presumed) for one in likely]
+    incidents = tuple(one for one, count in zip(likely, asked, strict=True) if count <= limits.CONDITIONS_TOLD)
+    for one, count in zip(likely, asked, strict=True):
+        if count > limits.CONDITIONS_TOLD:  # nobody knows whether they can hold together
+            machine.leave_unjudged(one.primary, f"a failure there takes {count} conditions at once")
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     project = machine.imports.project
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
@@ -115,11 +116,6 @@ def told(machine: Interpreter) -> Exploration:
     conduct, gaps, entries = _conduct(machine), tuple(machine.gaps), tuple(machine.entries)
     steps = sum(each.steps for each in entries) + machine.imports.wasted
     return Exploration(verdict, incidents, gaps, steps, waste, conduct, unjudged, effort, entries)
-
-
-def _asked(incident: Incident) -> set[Span]:
-    """The conditions that an incident takes; nobody knows whether several of them can hold together."""
-    return {each.span for each in incident.conditions}
 
 
 def _unjudged(machine: Interpreter, found: Iterable[Incident]) -> tuple[Gap, ...]:

@@ -76,6 +76,9 @@ class Interpreter:
         self.missing_reads: set[Span] = set()
         self.entered: set[ir.Code] = set()
         self.reached: set[ir.Code] = set()
+        self.presumed: set[Span] = (
+            set()
+        )  # conditions on the way along which an object was made, of which no other is run
         self.entries: list[Entry] = []
         self.running = program.module  # the entry
         self.unset: dict[int, Ref] = {}
