@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Uncut
@@ -38,6 +39,10 @@ _CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "leaf": ("requires no gradient", ("let what is to be trained require a gradient: `requires_grad=True`",)),
 }
 """How a graph gets lost: what is said of the place, and what to do about it."""
+
+
+_DRAWN = re.compile(r"\b(multinomial|bernoulli|binomial)\(|\.sample(?:_n)?\([^()]*\)$")
+"""What draws at random, by the names that torch has for it: nothing flows back through a choice."""
 
 
 class BackwardWithoutGraph(IncidentRule[NoGraph]):
@@ -122,6 +127,14 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         yield Help(words, (Uncut(wrapped, "wrapped"),))
         return
     if cut is not None and _is_cut_by_itself(incident):
+        if (drawn := _DRAWN.search(cut.span.text)) is not None:
+            yield Help(
+                "train by the log-probability of what is drawn, as in `-(dist.log_prob(action) * reward).mean()`: the draw itself"
+                " has no gradient"
+            )
+            if drawn[1] is None:
+                yield Help("draw with `rsample()`, if the distribution has it and what is drawn is a number, no choice")
+            return
         yield Help(f"call backward on a loss of what goes into {code(cut.span.text)}", (Uncut(cut.span, "detach"),))
         return
     if (off := _switch(incident)) is not None:

@@ -17,6 +17,7 @@ CONDITIONS = 6
 """Conditions that a note can carry."""
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
+_CLOSERS = {opener: closer for closer, opener in _PAIRS.items()}
 _BRANCHES = {
     "for": ("runs", "runs no iteration"),
     "while": ("runs", "runs no iteration"),
@@ -139,6 +140,7 @@ def _condition_text(outcomes: dict[bool, Condition], home: Source) -> str:
 def _emptied(line: str, width: int) -> str:
     """The line without the insides of its longest brackets, as many as make it short enough."""
     holes: list[tuple[int, int]] = []
+    closings: dict[int, str] = {}
     left = len(line)
     for start, end in sorted(_brackets(line), key=lambda pair: (pair[0] - pair[1], -pair[1])):
         if left <= width:
@@ -147,11 +149,26 @@ def _emptied(line: str, width: int) -> str:
         if at and holes[at - 1][1] >= end:
             continue  # it lies in one that is emptied
         kept = max(width - (left - (end - start)) - 1, 0) if start == 1 else 0  # nothing stands before it
-        begun = len(line[: start + kept].rstrip())
+        lengths = (n for n in range(kept, 0, -1) if n + len(_closing(line[start : start + n])) <= kept)
+        begun = len(line[: start + next(lengths, 0)].rstrip())
+        closing = _closing(line[start:begun])
+        closings[begun] = closing
         holes.insert(at, (begun, end))
-        left -= end - begun - 1
+        left -= end - begun - 1 - len(closing)
     ends = [0, *(end for _, end in holes)]
-    return "…".join(line[end:start] for end, start in zip(ends, [*(start for start, _ in holes), len(line)]))
+    parts = [line[end:start] + f"…{closings[start]}" for end, (start, _) in zip(ends, holes)]
+    return "".join(parts) + line[ends[-1] :]
+
+
+def _closing(part: str) -> str:
+    """What closes the brackets that a part of a line leaves open."""
+    opened: list[str] = []
+    for character in part:
+        if character in _CLOSERS:
+            opened.append(_CLOSERS[character])
+        elif opened and character == opened[-1]:
+            opened.pop()
+    return "".join(reversed(opened))
 
 
 def _brackets(line: str) -> Iterator[tuple[int, int]]:

@@ -23,8 +23,9 @@ from retainlint.text.source import Source, Span
         ("torch.autograd.grad(outputs=y, inputs=x, grad_outputs=v)", "torch.autograd.grad(…)"),
         (
             "((prediction - target_value) ** 2 + penalty).mean().backward()",
-            "((prediction - target_va…).mean().backward()",
+            "((prediction - target_v…)).mean().backward()",
         ),
+        ("(a.float() * torch.rand(5)).mean().backward()", "(a.float() * torch.rand…).mean().backward()"),
         ("a['\x1b[31m']", "a['\\x1b[31m']"),
         ("f([one, two, three, four, five, six, seven, '\x1b[31m'])", "f(…)"),
         ("", ""),
