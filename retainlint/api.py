@@ -11,7 +11,8 @@ from retainlint import report
 from retainlint.checking import linter
 from retainlint.checking.scheduler import Running
 from retainlint.commands import CommandError
-from retainlint.commands.configuring import about_us, command_errors, configured, requested
+from retainlint.commands.about import about_us
+from retainlint.commands.configuring import command_errors, configured, requested
 from retainlint.commands.known import Knowing
 from retainlint.config import Configs
 from retainlint.diagnostic import Diagnostic, Label, Severity

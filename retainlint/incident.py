@@ -161,10 +161,11 @@ class NoGraph(AtBackward):
     """A walk starts at a tensor without a graph. `cut` is where the graph was lost, `reason` how: "detach", "no_grad",
     "data", "item", "create_graph" where a gradient was computed without it, "constant" where a gradient is a function of
     nothing that requires grad, "checkpoint" where what one is given requires none, or "leaf" where nothing that went in
-    does."""
+    does. `switched` is the call that had turned gradients off, if that was no block's."""
 
     cut: Moment | None
     reason: str
+    switched: Span | None = None
 
 
 @record

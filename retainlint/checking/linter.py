@@ -46,7 +46,7 @@ class FileResult(NamedTuple):
     `beyond` are findings whose place lies in a module that the file imports, neither selected nor suppressed so far.
     `unjudged` counts the backward passes of the file among the `gaps`, which are only kept where they are asked for.
     `lookups` is all that was asked of other files, by their absolute paths: None for what wasn't there. `entries` are what
-    was run of it, with the steps that took; `seconds` is set by who takes the time, and `came` where it wasn't checked.
+    was run of it, with the steps that took; `seconds` is what its check took, and `came` how it came without one.
     """
 
     name: str
@@ -195,9 +195,8 @@ class Given:
         if configs.force_exclude and configs.of_file(name).excludes_anywhere(os.path.abspath(name)):
             return Result()
         result = Result((name,))
-        begun = time.perf_counter()
         own = check_source(name, data, configs.settings(name), Disk() if self._is_own else self._files, early)
-        result.note(own._replace(seconds=time.perf_counter() - begun, came="" if may_matter(name, data) else SKIPPED))
+        result.note(own if may_matter(name, data) else own._replace(came=SKIPPED))
         self.lookups.update(own.lookups)
         result.add(own)
         is_known = (Disk() if self._is_own else self._files).read(os.path.abspath(name)) == data
@@ -257,7 +256,8 @@ def check_source(
     The modules that the file imports are read through `files`, and nothing else is; without, they stay unknown. `early` is
     given what was found before its helps are tried, which takes most of the time where there are any.
     """
-    return _check(name, data, settings, files, early=early)
+    begun = time.perf_counter()
+    return _check(name, data, settings, files, early=early)._replace(seconds=time.perf_counter() - begun)
 
 
 def _check(

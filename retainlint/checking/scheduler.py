@@ -239,9 +239,7 @@ class Running:
         data = read(name)
         if data is None:
             return linter.check_file(name, settings, files)
-        begun = time.perf_counter()
         result = linter.check_source(name, data, settings, files, self.early)
-        result = result._replace(seconds=time.perf_counter() - begun)
         self._keep(result, settings, data)
         return result if self.gaps else result._replace(gaps=())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +18,7 @@ from retainlint.text.files import THERE, Disk
 if TYPE_CHECKING:
     from retainlint.cache.result_store import Texts
     from retainlint.project.remote_files import Shipped
-    from retainlint.text.files import Files, ModuleStore
+    from retainlint.text.files import ModuleStore
 
 CHUNK = 60_000
 """At most so many bytes of files are handed to another process at a time, but for one file larger than that."""
@@ -64,12 +63,7 @@ def checked(task: Task) -> Iterator[Answer | None]:
     files = Disk(task.ir_store)
     for name, settings in task.files:
         data = files.read(os.path.abspath(name))
-        yield None if data is None else answer_of(_timed(name, data, settings, files), data, "")
-
-
-def _timed(name: str, data: bytes, settings: Settings, files: Files) -> FileResult:
-    begun = time.perf_counter()
-    return linter.check_source(name, data, settings, files)._replace(seconds=time.perf_counter() - begun)
+        yield None if data is None else answer_of(linter.check_source(name, data, settings, files), data, "")
 
 
 _one_at_a_time = threading.Lock()
@@ -87,7 +81,7 @@ def work(task: Task) -> Answers:
             if task.parcel is not None:
                 task.parcel.asked.clear()
             data = files.read(os.path.abspath(os.path.join(files.here, name)))
-            result = None if data is None else _timed(name, data, settings, files)
+            result = None if data is None else linter.check_source(name, data, settings, files)
             if task.parcel is not None and task.parcel.asked:
                 every |= task.parcel.asked
                 answers.append(None)

@@ -12,7 +12,8 @@ from retainlint import report
 from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands import fix as fixes
-from retainlint.commands.configuring import about_us, command_errors, configured, output_format
+from retainlint.commands.about import about_us
+from retainlint.commands.configuring import command_errors, configured, output_format
 from retainlint.commands.known import Knowing
 from retainlint.commands.working import working
 from retainlint.report import render, statistics

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from retainlint import report
 from retainlint.catalogue import CATALOGUE, NOT_CHECKED
@@ -13,10 +12,6 @@ from retainlint.config import ConfigError, Configs, KnownRules, Requested, meant
 from retainlint.config.table import setting
 from retainlint.project.discovery import MissingPath
 from retainlint.startup.version import __version__
-
-if TYPE_CHECKING:
-    from retainlint.report.graph_life import Life
-    from retainlint.report.run import Run
 
 
 def requested(
@@ -69,18 +64,3 @@ def command_errors() -> Iterator[None]:
         yield
     except (ConfigError, MissingPath) as error:
         raise CommandError(str(error)) from error
-
-
-def about_us() -> Run:
-    """What a report may say of this tool: the rest is the run's that found what is reported."""
-    from retainlint.report.run import RuleText, Run
-    from retainlint.rules import RULES
-
-    rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation) for rule in RULES)
-    return Run(__version__, rules, replay=_replay)
-
-
-def _replay(script: str, failing: str) -> Life | None:
-    from retainlint.commands.lives import life_of
-
-    return life_of(script, failing)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 from retainlint import rules as table
 from retainlint.checking import linter
 from retainlint.commands import CommandError
-from retainlint.commands.configuring import about_us
+from retainlint.commands.about import about_us
 from retainlint.config import Settings, nearest, shown
 from retainlint.report import render
 from retainlint.report.terminal import Style

@@ -13,13 +13,11 @@ from retainlint.fixes.proof import Look, Seen, causes_behind, cures
 from retainlint.fixes.scope import beyond_reach
 from retainlint.incident import Definition
 from retainlint.startup.records import replace
+from retainlint.text.quoting import code
 from retainlint.text.source import Source, Span
 
 TRIES = 32
 """How many edits are tried for one help; each costs a check of the text."""
-
-WIDTH = 40
-"""How many characters of a place are told in a note."""
 
 STEPS = 120_000
 """How many steps all checks of one text may take together, its own and those of its edits; beyond, its other helps are told
@@ -46,7 +44,7 @@ class Advisor:
     ) -> None:
         self._seen, self._look, self._may_edit, self._changed = seen, look, may_edit, tuple(changed)
         self._left = STEPS - seen.steps
-        self._parts: dict[frozenset[Definition], Seen] = {}
+        self._parts: dict[frozenset[Definition], Seen | None] = {}
         self._codes: dict[Source, EditableCode | None] = {}
         self._refused: set[Help] = set()
 
@@ -59,19 +57,17 @@ class Advisor:
         if not diagnostic.cures:
             return diagnostic
         trials = [(each, self._try(diagnostic, each)) for each in diagnostic.helps]
-        proven = [(help, trial.fix) for help, trial in trials if trial is not None]
-        diagnostic = replace(diagnostic, notes=(*diagnostic.notes, *_behind(diagnostic, trials)))
-        if any(
-            isinstance(cure, ComputeInEach) for help, _ in proven for cure in help.cures
-        ):  # what trains more is to be had
-            proven = [(help, fix) for help, fix in proven if not fix.cuts and not _cuts(help)]
+        proven = [(help, trial) for help, trial in trials if trial is not None]
+        if any(isinstance(cure, ComputeInEach) for help, _ in proven for cure in help.cures):
+            proven = [(help, trial) for help, trial in proven if not _cuts(help)]  # what trains more is to be had
         if all(_keeps(help) and help is not diagnostic.helps[0] for help, _ in proven):
             likely = tuple(help for help in diagnostic.helps if not help.needs_proof) or diagnostic.helps
             bearable = tuple(help for help in likely if help not in self._refused)
             return replace(diagnostic, helps=bearable or likely)
-        helps = tuple(_told(help, fix) for help, fix in proven)
-        kept = [fix for help, fix in proven if not _keeps(help) or help is diagnostic.helps[0]]
-        return replace(diagnostic, helps=helps, fix=next(iter(kept), None))
+        helps = tuple(_told(help, trial.fix) for help, trial in proven)
+        kept = [trial.fix for help, trial in proven if not _keeps(help) or help is diagnostic.helps[0]]
+        notes = (*diagnostic.notes, *_behind(diagnostic, proven[0][1]))
+        return replace(diagnostic, notes=notes, helps=helps, fix=next(iter(kept), None))
 
     def fix(self, diagnostic: Diagnostic) -> Trial | None:
         """The fix that `advised` would give, with what is seen in the text that it makes."""
@@ -111,13 +107,12 @@ class Advisor:
     def _before(self, diagnostic: Diagnostic, left_out: frozenset[Definition]) -> tuple[Seen, frozenset[Definition]]:
         """What is seen before a fix where some of it is left out; all, where the finding is not to be seen so."""
         if left_out and left_out not in self._parts:
-            part = self._look(self._seen.source, self._changed, left_out) or self._seen
-            self._left -= part.steps
-            self._parts[left_out] = part
-        part = self._parts.get(left_out, self._seen)
-        if diagnostic.place in part.places:
-            return part, left_out
-        return self._seen, frozenset()
+            self._parts[left_out] = self._look(self._seen.source, self._changed, left_out)
+            self._left -= 0 if (part := self._parts[left_out]) is None else part.steps
+        part = self._parts.get(left_out)
+        if part is None or diagnostic.place not in part.places:
+            return self._seen, frozenset()
+        return part, left_out
 
     def _checked(
         self,
@@ -191,13 +186,12 @@ def _told(help: Help, fix: Fix) -> Help:
     return replace(help, words=fix.message) if is_carried or is_other else help
 
 
-def _behind(diagnostic: Diagnostic, trials: Sequence[tuple[Help, Trial | None]]) -> Iterator[str]:
+def _behind(diagnostic: Diagnostic, first: Trial) -> Iterator[str]:
     """That the program fails at the same place again, once the first help is followed."""
-    trial = next((trial for _, trial in trials if trial is not None), None)
-    for cause in causes_behind(trial.fix, diagnostic, trial.after) if trial is not None else ():
-        text = " ".join(cause.text.split())
-        text = text if len(text) <= WIDTH else f"{text[:WIDTH]}..."
-        yield f"note: once that is cured, it fails at the graph of `{text}` (line {cause.row}), which needs the same"
+    home = diagnostic.primary.span.source
+    for cause in causes_behind(first.fix, diagnostic, first.after):
+        place = cause.line if cause.source is home else str(cause)
+        yield f"note: with that cured, the same call fails at the graph of {code(cause.text)} ({place}): cure that, too"
 
 
 def _cuts(help: Help) -> bool:

@@ -104,11 +104,8 @@ def _is_thinner(before: Seen, after: Seen, *, cuts: bool) -> bool:
     was, now = _by_order(before), _by_order(after)
     kept, were = _texts(after.backward_passes), _texts(before.backward_passes)
     trained = {(_text(leaf), was[place]) for leaf, place in before.trained}
-    fresh, failed, ways = (
-        _ways(before.fresh, was),
-        {was[place] for _, place, _ in before.fresh},
-        _ways(after.arrivals, now),
-    )
+    fresh, ways = _ways(before.fresh, was), _ways(after.arrivals, now)
+    failed = {place for _, place in fresh}
     for pair, count in _ways(before.arrivals, was).items():
         if pair[1] in failed:
             count = min(count, fresh[pair])

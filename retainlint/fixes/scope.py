@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from retainlint.diagnostic import Edit, Fix
 from retainlint.fixes.code import EditableCode
@@ -30,15 +30,11 @@ def beyond_reach(
     for start, entries in groups.items():
         reached = {start, *(_outermost(each) for entry in entries for each in entry.reached)}
         (beyond if edited.isdisjoint(reached) else within).extend(entries)
-    if steps_of(beyond) * WORTH < seen.steps:
+    if sum(entry.steps for entry in beyond) * WORTH < seen.steps:
         return frozenset()
     return frozenset(each for entry in beyond for each in (entry.start, *entry.reached)) - {
         each.start for each in within
     }
-
-
-def steps_of(entries: Iterable[Entry]) -> int:
-    return sum(entry.steps for entry in entries)
 
 
 def _outermost(definition: Definition) -> Definition:
@@ -52,7 +48,7 @@ def _unit(code: EditableCode | None, edit: Edit) -> Definition | None:
     for node in code.tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and code.start(node) <= edit.start:
             end = code.end(node)
-            if edit.text[:1].isspace():  # a row of its body may be added behind its last
+            if not edit.text.strip() or edit.text[:1].isspace():  # its last row, or one that is added behind it
                 end = code.text.find("\n", end) + 1 or len(code.text)
             if edit.end <= end:
                 return code.source.name, node.name

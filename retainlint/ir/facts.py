@@ -101,18 +101,20 @@ def packages(source: Source) -> frozenset[str]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=4096)
-def alternatives(source: Source) -> list[frozenset[str]]:
-    """The tests of each `if` with its `elif`s, and without an `else`, that ask one value which of some texts it is."""
+@lru_cache(maxsize=256)
+def alternatives(source: Source) -> list[frozenset[int]]:
+    """The rows of the tests of each `if` with its `elif`s, and without an `else`, that ask one value which of some texts it
+    is."""
     tree = _parsed(source.text)
-    found: list[frozenset[str]] = []
+    found: list[frozenset[int]] = []
     for node in ast.walk(tree) if tree is not None else ():
         tests, rest = [], [node]
         while len(rest) == 1 and isinstance(asked := rest[0], ast.If):
             tests.append(asked.test)
             rest = list(asked.orelse)
-        if len(tests) > 1 and not rest and len({_asked_for_text(test) for test in tests} | {""}) == 2:
-            found.append(frozenset(map(ast.unparse, tests)))
+        asked_for = {_asked_for_text(test) for test in tests}
+        if len(tests) > 1 and not rest and len(asked_for) == 1 and "" not in asked_for:
+            found.append(frozenset(test.lineno for test in tests))
     return found
 
 
@@ -124,6 +126,7 @@ def _asked_for_text(test: ast.expr) -> str:
     return ""
 
 
+@lru_cache(maxsize=4096)
 def of_text(text: str) -> Facts:
     """The facts of an expression."""
     tree = _parsed(f"({text}\n)") or _parsed(text)

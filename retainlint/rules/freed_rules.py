@@ -9,7 +9,8 @@ from retainlint.diagnostic import ComputeAnew, Cure, Diagnostic, Help, KeepGraph
 from retainlint.incident import Freed, Moment
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.story import FreedStory, outer_call
-from retainlint.rules.wording import code, core_note, keeps
+from retainlint.rules.wording import core_note, keeps
+from retainlint.text.quoting import code
 
 SENTENCE = "Trying to backward through the graph a second time"
 

@@ -8,7 +8,8 @@ from retainlint.diagnostic import AsNumber, Detach, Diagnostic, Help, Label
 from retainlint.incident import Kept
 from retainlint.rules.source_hints import carried_name
 from retainlint.rules.warning_rule import WarningRule, loop_at, name_of
-from retainlint.rules.wording import code, place, short
+from retainlint.rules.wording import place
+from retainlint.text.quoting import code, short
 
 
 class KeptRule(WarningRule[Kept]):

@@ -9,7 +9,8 @@ from retainlint.incident import Modified
 from retainlint.rules.freed_rules import through
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.story import again
-from retainlint.rules.wording import code, core_note, keeps, named, place
+from retainlint.rules.wording import core_note, keeps, named, place
+from retainlint.text.quoting import code
 from retainlint.text.source import Span
 
 SENTENCE = "one of the variables needed for gradient computation has been modified by an inplace operation"

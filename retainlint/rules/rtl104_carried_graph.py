@@ -8,7 +8,7 @@ from retainlint.diagnostic import Clear, ComputeInEach, Cure, Detach, Help, SumL
 from retainlint.rules.freed_rules import FreedRule
 from retainlint.rules.source_hints import is_added_to, is_bounded, is_cached, is_list
 from retainlint.rules.story import FreedStory
-from retainlint.rules.wording import short
+from retainlint.text.quoting import short
 
 
 class CarriedGraph(FreedRule):
@@ -46,7 +46,7 @@ class CarriedGraph(FreedRule):
         cut: tuple[Cure, ...] = (Detach(where, what, story.again.loop),)
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
-        if is_list(what, story.incident.built.span.source) or _is_list_of_an_object(story, what):
+        if is_list(what, story.incident.built.span.source):
             clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what),))
             bounded = is_bounded(what, story.incident.built.span.source)
             if bounded:
@@ -136,12 +136,6 @@ class CarriedGraph(FreedRule):
 def _is_total(story: FreedStory) -> bool:
     """Backward is called on a sum over the iterations itself, not on what each computes of a state: `h.sum()`."""
     return story.root_is_named and is_added_to(story.name, story.incident.built.span.source)
-
-
-def _is_list_of_an_object(story: FreedStory, what: str) -> bool:
-    """Whether the file that builds the graph appends to an attribute of this name, which another file reaches from outside."""
-    name, built = what.rpartition(".")[2], story.incident.built.span.source
-    return built is not story.second.source and name != what and is_list(f"self.{name}", built)
 
 
 def _detached(story: FreedStory) -> str:

@@ -6,7 +6,7 @@ from retainlint.diagnostic import ComputeWhereUsed, Detach, Help
 from retainlint.rules.freed_rules import FreedRule
 from retainlint.rules.source_hints import assigned
 from retainlint.rules.story import FreedStory, enclosing_function
-from retainlint.rules.wording import short
+from retainlint.text.quoting import short
 
 
 class GraphBuiltInInit(FreedRule):

@@ -16,8 +16,9 @@ from retainlint.incident import Modified
 from retainlint.rules.modified_rules import ModifiedRule
 from retainlint.rules.source_hints import is_made_between
 from retainlint.rules.story import again, outer_call
-from retainlint.rules.wording import code, place
+from retainlint.rules.wording import place
 from retainlint.startup.records import replace
+from retainlint.text.quoting import code
 
 
 class StepBeforeBackward(ModifiedRule):
@@ -78,7 +79,7 @@ class StepBeforeBackward(ModifiedRule):
                     f"detach what is kept from {iterations.noun} to {iterations.noun}",
                     (Detach(built, incident.name, iterations.loop),),
                 ),
-                Help(f"compute {code(built.text)} again behind that step, if gradients are to flow through it"),
+                Help(f"compute {code(built.text)} again after that step, if gradients are to flow through it"),
             )
         message = f"{code(backward_pass.moment.span.text)} needs {name} as it was before {code(step.text)}"
         return self.modified(incident, message, *helps)

@@ -9,7 +9,8 @@ from retainlint.incident import Modified
 from retainlint.rules.modified_rules import ModifiedRule, base, rewritten
 from retainlint.rules.source_hints import detached_as, is_made_between, statement
 from retainlint.rules.story import outer_call
-from retainlint.rules.wording import code, named, place
+from retainlint.rules.wording import named, place
+from retainlint.text.quoting import code
 
 
 class SavedTensorModified(ModifiedRule):

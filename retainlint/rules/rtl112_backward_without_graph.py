@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Uncut
 from retainlint.incident import Moment, NoGraph
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import switched_off, unrecorded_in, wrapped_above
-from retainlint.rules.wording import code, core_note, place
+from retainlint.rules.source_hints import unrecorded_in, wrapped_above
+from retainlint.rules.wording import core_note, place
+from retainlint.text.quoting import code
 from retainlint.text.source import Span
 
 SENTENCE = "element 0 of tensors does not require grad and does not have a grad_fn"
@@ -133,7 +134,7 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
                 " has no gradient"
             )
             if drawn[1] is None:
-                yield Help("draw with `rsample()`, if the distribution has it and what is drawn is a number, no choice")
+                yield Help("draw with `rsample()`, if the distribution has it, as those of real numbers do")
             return
         yield Help(f"call backward on a loss of what goes into {code(cut.span.text)}", (Uncut(cut.span, "detach"),))
         return
@@ -141,7 +142,7 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         switch = off.text.partition("set_grad_enabled")[0]
         yield Help(
             f"`with {switch}no_grad():` around what needs no gradient, in place of {code(off.text)} on "
-            f"{place(off, incident.primary.source)}: as a statement that outlives its function"
+            f"{place(off, incident.primary.source)}, which holds until gradients are switched on again"
         )
         return
     first, *others = _CUTS[incident.reason][1]
@@ -151,9 +152,7 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
 
 def _switch(incident: NoGraph) -> Span | None:
     """The statement that switched gradients off, where no block or decorator did."""
-    if incident.reason != "no_grad" or incident.cut is None or unrecorded_in(incident.cut) is not None:
-        return None
-    return switched_off(incident.cut)
+    return incident.switched if incident.cut is not None and unrecorded_in(incident.cut) is None else None
 
 
 def _is_cut_by_itself(incident: NoGraph) -> bool:

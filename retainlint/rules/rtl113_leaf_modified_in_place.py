@@ -7,7 +7,8 @@ from retainlint.incident import LeafModified
 from retainlint.rules.modified_rules import base
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import statement
-from retainlint.rules.wording import code, core_note, named
+from retainlint.rules.wording import core_note, named
+from retainlint.text.quoting import code
 
 
 class LeafModifiedInPlace(IncidentRule[LeafModified]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Diagnostic, DropRetain, Help
 from retainlint.incident import Retained
 from retainlint.rules.warning_rule import WarningRule, backward_text
-from retainlint.rules.wording import code
+from retainlint.text.quoting import code
 
 
 class NeedlessRetainGraph(WarningRule[Retained]):

@@ -8,7 +8,8 @@ from retainlint.diagnostic import Diagnostic, Help, Label, UnderNoGrad
 from retainlint.incident import NeverBackpropagated
 from retainlint.rules.source_hints import backward_around, body
 from retainlint.rules.warning_rule import WarningRule, loop_at
-from retainlint.rules.wording import code, place, short
+from retainlint.rules.wording import place
+from retainlint.text.quoting import code, short
 
 
 class GraphNeverBackpropagated(WarningRule[NeverBackpropagated]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Cure, Diagnostic, DropAssignment, Help, Label
 from retainlint.incident import ResultUsed
 from retainlint.rules.warning_rule import WarningRule, backward_text
-from retainlint.rules.wording import code
+from retainlint.text.quoting import code
 from retainlint.text.source import Span
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Cure, Diagnostic, Help, Label, RenameArgument, Severity
 from retainlint.incident import UnknownArgument
 from retainlint.rules.warning_rule import WarningRule
-from retainlint.rules.wording import code, short
+from retainlint.text.quoting import code, short
 
 _NEW = {
     "retain_variables": "retain_graph", "keep_graph": "retain_graph", "retain": "retain_graph",

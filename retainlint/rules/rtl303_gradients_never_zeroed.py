@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Diagnostic, Help, Label, ZeroFirst
 from retainlint.incident import NeverZeroed
 from retainlint.rules.warning_rule import WarningRule, loop_at
-from retainlint.rules.wording import code
+from retainlint.text.quoting import code
 
 
 class GradientsNeverZeroed(WarningRule[NeverZeroed]):

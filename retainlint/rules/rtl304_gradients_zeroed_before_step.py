@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Diagnostic, Help, Label, SwapZeroAndStep
 from retainlint.incident import ThrownAway
 from retainlint.rules.warning_rule import WarningRule
-from retainlint.rules.wording import code
+from retainlint.text.quoting import code
 
 
 class GradientsZeroedBeforeStep(WarningRule[ThrownAway]):

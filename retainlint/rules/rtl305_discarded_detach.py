@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import AssignDetach, Diagnostic, Help
 from retainlint.incident import Discarded
 from retainlint.rules.warning_rule import WarningRule, name_of
-from retainlint.rules.wording import code
+from retainlint.text.quoting import code
 
 
 class DiscardedDetach(WarningRule[Discarded]):

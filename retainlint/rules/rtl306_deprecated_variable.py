@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import Cure, Diagnostic, Help, RemoveVariable
 from retainlint.incident import OldVariable
 from retainlint.rules.warning_rule import WarningRule
-from retainlint.rules.wording import code
+from retainlint.text.quoting import code
 
 
 class DeprecatedVariable(WarningRule[OldVariable]):

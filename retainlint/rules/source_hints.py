@@ -129,17 +129,6 @@ def unrecorded_in(moment: Moment) -> Span | None:
     return None
 
 
-def switched_off(moment: Moment) -> Span | None:
-    """The statement that switches gradients off for all that follows, in a file that a moment leads through."""
-    for source in dict.fromkeys(span.source for span in (moment.span, *moment.frames)):
-        for row in range(1, len(source.row_starts) + 1):
-            text = _row(source, row)
-            if found := re.match(r"\s*((?:[\w.]+\.)?set_grad_enabled\(False\))\s*(?:#|$)", text):
-                start = source.offset(row, indent(text) + 1)
-                return Span(source, start, start + len(found[1]))
-    return None
-
-
 def _headers(rows: Source, row: int) -> Iterator[tuple[int, str]]:
     """The headers of the blocks around a row, the innermost first, and the decorators of a function among them."""
     margin = indent(_row(rows, row))

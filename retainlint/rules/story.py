@@ -7,8 +7,9 @@ from functools import cached_property
 
 from retainlint.incident import Freed, Moment
 from retainlint.rules.source_hints import carried_name, indent, kept_in, sole_name
-from retainlint.rules.wording import code, place, short
+from retainlint.rules.wording import place
 from retainlint.startup.records import record
+from retainlint.text.quoting import code, short
 from retainlint.text.source import Source, Span
 
 

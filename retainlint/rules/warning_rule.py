@@ -7,7 +7,8 @@ import re
 from retainlint.diagnostic import Diagnostic, Help, Label, Severity
 from retainlint.incident import BackwardPass
 from retainlint.rules.rule import IncidentRule, Kind
-from retainlint.rules.wording import code, place
+from retainlint.rules.wording import place
+from retainlint.text.quoting import code
 from retainlint.text.source import Source, Span
 
 

@@ -90,7 +90,7 @@ def test_a_cause_behind_the_first_is_told() -> None:
     first, second = ("style", "`net(x + 1)` (line 6)"), ("content", "`net(x)` (line 5)")
     name, behind = first if "style" in found.helps[0].words else second
     assert name in found.helps[0].words
-    assert any("once that is cured" in note and behind in note for note in found.notes), found.notes
+    assert any("with that cured" in note and behind in note for note in found.notes), found.notes
 
 
 TWO_WAYS = """\
@@ -113,4 +113,72 @@ def test_who_zeroes_between_two_backward_passes_trains_nothing_of_the_first() ->
     assert found.helps[0].words.endswith(
         ".detach()` for `(judge(a) - judge(b)).pow(2).sum()`: this loss doesn't train what made it"
     )
-    assert any("once that is cured" in note for note in found.notes), found.notes
+    assert any("with that cured" in note for note in found.notes), found.notes
+
+
+APART = """\
+import torch
+layer = torch.nn.Linear(2, 1)
+
+def first(x):
+    loss = layer(x).exp().sum()
+    loss.backward()
+    loss.backward()
+"""
+OTHER = """
+def other_{}(x, epochs):
+    for epoch in range(epochs):
+        if epoch % 4:
+            x = x + 1
+        for each in x:
+            layer(each).sin().sum().backward()
+"""
+APART += "".join(map(OTHER.format, range(4)))
+
+
+def test_what_an_edit_cannot_reach_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[tuple[bool, int]] = []
+    look = pipeline.look
+
+    def counted(
+        source: Source,
+        changed: Sequence[Source],
+        settings: Settings,
+        files: Files | None,
+        left_out: Container[Definition],
+    ) -> Seen | None:
+        seen = look(source, changed, settings, files, left_out)
+        looked.append((("m.py", "other_0") in left_out, len(seen.backward_passes) if seen is not None else 0))
+        return seen
+
+    monkeypatch.setattr(pipeline, "look", counted)
+    (found,) = linter.check_source("m.py", APART.encode(), Settings()).diagnostics
+    assert found.code == "RTL102" and found.fix is not None
+    assert looked and all(is_left and passes <= 2 for is_left, passes in looked)
+
+
+def test_what_every_function_calls_is_tried_with_all_of_them() -> None:
+    text = APART.replace("layer(x)", "ready(x)") + "\ndef ready(x):\n    return layer(x)\n"
+    (found,) = linter.check_source("m.py", text.encode(), Settings()).diagnostics
+    assert found.code == "RTL102" and found.fix is not None
+
+
+def test_what_is_drawn_is_trained_by_its_log_probability() -> None:
+    text = (
+        "import torch\nlogits = torch.nn.Linear(2, 3)(torch.ones(4, 2))\n"
+        "action = torch.distributions.Categorical(logits=logits).sample()\n(action.float() * 2).sum().backward()\n"
+    )
+    (found,) = linter.check_source("m.py", text.encode(), Settings()).diagnostics
+    assert found.code == "RTL112"
+    assert "log_prob" in found.helps[0].words and "rsample" in found.helps[1].words
+
+
+def test_only_a_switch_that_was_run_is_named() -> None:
+    text = (
+        "import torch\nw = torch.ones(2, requires_grad=True)\n\ndef evaluate():\n    torch.set_grad_enabled(False)\n\n"
+    )
+    text += "{}loss = (w * w).sum()\nloss.backward()\n"
+    run, idle = (
+        linter.check_source("m.py", text.format(each).encode(), Settings()).diagnostics for each in ("evaluate()\n", "")
+    )
+    assert [label.text for label in run[0].labels][:1] == ["no graph is recorded from here on"] and not idle

@@ -133,7 +133,7 @@ for state in torch.randn(3, 3):
     (1 + ahead.detach() - value).pow(2).sum().backward()
     optimizer.step()
     value = ahead
-""": "compute `critic(state)` again behind that step, if gradients are to flow through it",
+""": "compute `critic(state)` again after that step, if gradients are to flow through it",
     # A memory is written behind the backward pass that has saved it.
     """
 net, bank = torch.nn.Linear(3, 4), torch.randn(5, 4)

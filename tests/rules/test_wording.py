@@ -10,7 +10,8 @@ from retainlint.diagnostic import Severity
 from retainlint.incident import Condition
 from retainlint.rules.modified_rules import rewritten
 from retainlint.rules.story import enclosing_function
-from retainlint.rules.wording import WIDTH, circumstances, graded, keeps, listed, named, place, short
+from retainlint.rules.wording import circumstances, graded, keeps, listed, named, place
+from retainlint.text.quoting import WIDTH, short
 from retainlint.text.source import Source, Span
 
 

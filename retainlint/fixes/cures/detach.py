@@ -13,6 +13,7 @@ from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditab
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import after, before, detached, first, reads, torch_name
 from retainlint.startup.records import replace
+from retainlint.text.quoting import short
 from retainlint.text.source import Span, spelt
 
 
@@ -192,7 +193,7 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     yield from _all(_derived(code, cure, names))
     for label in diagnostic.labels:
         if not label.primary and (found := code.expression(label.span)):
-            yield unsafe(f"Detach `{_short(code.of(found))}`", detached(code, found))
+            yield unsafe(f"Detach `{short(code.of(found))}`", detached(code, found))
 
 
 def _all(fixes: Iterator[Callable[[], Fix]]) -> Iterator[Fix]:
@@ -325,8 +326,3 @@ def _is_value(code: EditableCode, read: ast.expr) -> bool:
     up = code.parents[read]
     is_owner = isinstance(up, ast.Attribute) and isinstance(code.parents[up], ast.Call)
     return not (is_owner and isinstance(up, ast.Attribute) and up.attr in ("backward", "detach", "append", "item"))
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 40 else line[:39] + "…"

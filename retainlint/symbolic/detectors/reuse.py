@@ -165,7 +165,8 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
 
 def without_graph(machine: Machine, state: State, backward_pass: BackwardPass, cut: Moment | None, reason: str) -> None:
     """Report a backward pass from a tensor that has no graph."""
-    incident = NoGraph(backward_pass, cut, reason, conditions=_conditions(state))
+    switched = state.switched if reason == "no_grad" else None
+    incident = NoGraph(backward_pass, cut, reason, switched, conditions=_conditions(state))
     machine.report(incident, lambda: witness.of_no_graph(incident))
 
 

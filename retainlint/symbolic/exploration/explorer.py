@@ -79,7 +79,7 @@ def _explore(machine: Interpreter, left_out: Container[Definition]) -> Explorati
         machine.chooser.breadth = path_choice.BEYOND
     claims_of(machine).spoilt.clear()  # what can't be expressed spoils the entries that come there
     start, left = _module(machine)
-    machine.entries.append(_begun(machine, program.module))
+    machine.entries.append(_noted(machine, program.module))
     objects: Objects = {}
     backpropagating: set[ir.Code | None] = set()
 
@@ -112,7 +112,7 @@ def _explore(machine: Interpreter, left_out: Container[Definition]) -> Explorati
         machine.begin_entry()
         imports.begin()
         start, left = _module(machine, whole=True)
-        machine.entries.append(_begun(machine, program.module))
+        machine.entries.append(_noted(machine, program.module))
     _callers(machine, start, objects, left or None, patience, left_out)
     return findings.told(machine)
 
@@ -243,10 +243,10 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
         _again(machine, lambda: enter(machine, start, code, owner, objects))
     finally:
         machine.gpu_open = machine.forced = False
-        machine.entries.append(_begun(machine, code))
+        machine.entries.append(_noted(machine, code))
 
 
-def _begun(machine: Interpreter, code: ir.Code) -> Entry:
+def _noted(machine: Interpreter, code: ir.Code) -> Entry:
     """What was run for itself just now."""
     reached = frozenset(map(_definition, machine.reached))
     machine.reached.clear()

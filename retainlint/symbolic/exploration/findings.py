@@ -99,11 +99,7 @@ def told(machine: Interpreter) -> Exploration:
     """What an exploration comes to."""
     machine.graphs.effort.end(machine.steps)
     likely = [one for one in _likely(machine) if not _is_unlikely(machine, one)]
-    asked = [len({each.span for each in one.conditions} - machine.presumed) for one in likely]
-    incidents = tuple(one for one, count in zip(likely, asked, strict=True) if count <= limits.CONDITIONS_TOLD)
-    for one, count in zip(likely, asked, strict=True):
-        if count > limits.CONDITIONS_TOLD:  # nobody knows whether they can hold together
-            machine.leave_unjudged(one.primary, f"a failure there takes {count} conditions at once")
+    incidents = tuple(one for one in likely if not _takes_too_much(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     project = machine.imports.project
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
@@ -116,6 +112,14 @@ def told(machine: Interpreter) -> Exploration:
     conduct, gaps, entries = _conduct(machine), tuple(machine.gaps), tuple(machine.entries)
     steps = sum(each.steps for each in entries) + machine.imports.wasted
     return Exploration(verdict, incidents, gaps, steps, waste, conduct, unjudged, effort, entries)
+
+
+def _takes_too_much(machine: Interpreter, incident: Incident) -> bool:
+    """Whether a failure takes so many conditions that nobody knows whether they can hold together; then it isn't judged."""
+    count = len({each.span for each in incident.conditions} - machine.presumed)
+    if count > limits.CONDITIONS_TOLD:
+        machine.leave_unjudged(incident.primary, f"a failure there takes {count} conditions at once")
+    return count > limits.CONDITIONS_TOLD
 
 
 def _unjudged(machine: Interpreter, found: Iterable[Incident]) -> tuple[Gap, ...]:
@@ -229,12 +233,12 @@ def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
 def _takes_no_option(asked: Sequence[Condition]) -> bool:
     """Whether an option would have to be none of the texts that the program asks it for, one after the other, and has
     nothing to do for any other."""
-    denied: dict[Source, set[str]] = {}
+    denied: dict[Source, set[int]] = {}
     for each in asked:
-        if not each.taken and "==" in each.span.text:
-            denied.setdefault(each.span.source, set()).add(" ".join(each.span.text.replace('"', "'").split()))
+        if not each.taken:
+            denied.setdefault(each.span.source, set()).add(each.span.row)
     return any(
-        tests <= found for source, found in denied.items() if len(found) > 1 for tests in facts.alternatives(source)
+        tests <= rows for source, rows in denied.items() if len(rows) > 1 for tests in facts.alternatives(source)
     )
 
 

@@ -50,6 +50,8 @@ def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
 def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -> list[State]:
     before = state.grad if mode.restores is None else mode.restores
     state.grad = before if mode.guards else mode.enabled
+    if mode.restores is not None:
+        state.switched = None  # it is this block's
     state.guards += mode.guards
     state.expects += mode.expects
     state.write(instr.dst, mode, instr.span)

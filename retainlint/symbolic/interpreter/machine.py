@@ -76,9 +76,7 @@ class Interpreter:
         self.missing_reads: set[Span] = set()
         self.entered: set[ir.Code] = set()
         self.reached: set[ir.Code] = set()
-        self.presumed: set[Span] = (
-            set()
-        )  # conditions on the way along which an object was made, of which no other is run
+        self.presumed: set[Span] = set()  # conditions of the one way in which an object was made
         self.entries: list[Entry] = []
         self.running = program.module  # the entry
         self.unset: dict[int, Ref] = {}

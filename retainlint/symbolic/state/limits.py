@@ -378,7 +378,8 @@ CONDITION_SETS_COMPARED = 200_000
 """How often two of them are compared; beyond, the same."""
 
 CONDITIONS_TOLD = 8
-"""Conditions that a failure may take at once; one that takes more is not reported: its backward pass isn't judged."""
+"""Conditions that a failure may take at once, beside those of the one way in which an object was made; one that takes more is
+not reported: its backward pass isn't judged."""
 
 UNLIKELY_CONDITIONS = 3
 """A backward pass over what has no graph is not reported if it takes more conditions than these."""

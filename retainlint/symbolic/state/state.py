@@ -211,6 +211,7 @@ class State:
         "stack",
         "steps",
         "suspended",
+        "switched",
         "truths",
         "unless",
         "written",
@@ -239,6 +240,7 @@ class State:
         self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
         self.grad = True
+        self.switched: Span | None = None  # where `set_grad_enabled(False)` was called last, and not its contrary since
         self.guards = 0
         self.expects = 0  # contexts in which a failure isn't only caught, but asserted
         self.backward_passes: tuple[BackwardRecord, ...] = ()
@@ -264,6 +266,7 @@ class State:
         other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
         other.suspended, other.cache, other.hooks = self.suspended, self.cache, self.hooks
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
+        other.switched = self.switched
         other.backward_passes, other.changes, other.steps, other.reported = (
             self.backward_passes,
             self.changes,

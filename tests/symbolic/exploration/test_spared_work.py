@@ -137,3 +137,17 @@ def test_few_ways_are_followed_for_a_while() -> None:
     assert chooser.breadth is OWN
     chooser.crowd()
     assert chooser.room(0) == 1
+
+
+def test_a_loop_that_logs_numbers_comes_to_rest(machine: Machine) -> None:
+    """A number read from a tensor holds no graph: nothing tells the third iteration from the second."""
+    loop = """
+net, history, opt = nn.Linear(2, 1), [], None
+for epoch in range(100):
+    if epoch > 5:
+        opt = net
+    loss = net(torch.randn(4, 2)).pow(2).mean()
+    loss.backward()
+"""
+    logged = machine(HEAD + loop + "    history.append(loss.item())\n")
+    assert logged.steps < 1.3 * machine(HEAD + loop + "    history.append(0.0)\n").steps

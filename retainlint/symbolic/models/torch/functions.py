@@ -150,7 +150,7 @@ def _set_mode(machine: Machine, state: State, args: Args, span: Span) -> Results
     found: Results = []
     for each, enabled in machine.branch(state, args.get(0, "mode", TRUE), span):
         before = each.grad
-        each.grad = enabled
+        each.grad, each.switched = enabled, None if enabled else span
         found.append((each, GradMode(enabled, restores=before)))
     return found
 

@@ -1,0 +1,26 @@
+"""What a report may say of this tool whatever was found: its version, its rules, and how a witness is replayed for a drawing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from retainlint.startup.version import __version__
+
+if TYPE_CHECKING:
+    from retainlint.report.graph_life import Life
+    from retainlint.report.run import Run
+
+
+def about_us() -> Run:
+    """All but what a run adds."""
+    from retainlint.report.run import RuleText, Run
+    from retainlint.rules import RULES
+
+    rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation) for rule in RULES)
+    return Run(__version__, rules, replay=_replay)
+
+
+def _replay(script: str, failing: str) -> Life | None:
+    from retainlint.commands.lives import life_of
+
+    return life_of(script, failing)
