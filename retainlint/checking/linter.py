@@ -46,7 +46,7 @@ class FileResult(NamedTuple):
     `beyond` are findings whose place lies in a module that the file imports, neither selected nor suppressed so far.
     `unjudged` counts the backward passes of the file among the `gaps`, which are only kept where they are asked for.
     `lookups` is all that was asked of other files, by their absolute paths: None for what wasn't there. `entries` are what
-    was run of it, with the steps that took; `seconds` is what its check took, and `came` how it came without one.
+    was run of it, with the steps that took; `seconds` is what its check took where that was timed, and `came` how it came without one.
     """
 
     name: str
@@ -195,7 +195,7 @@ class Given:
         if configs.force_exclude and configs.of_file(name).excludes_anywhere(os.path.abspath(name)):
             return Result()
         result = Result((name,))
-        own = check_source(name, data, configs.settings(name), Disk() if self._is_own else self._files, early)
+        own = check_timed(name, data, configs.settings(name), Disk() if self._is_own else self._files, early)
         result.note(own if may_matter(name, data) else own._replace(came=SKIPPED))
         self.lookups.update(own.lookups)
         result.add(own)
@@ -256,8 +256,15 @@ def check_source(
     The modules that the file imports are read through `files`, and nothing else is; without, they stay unknown. `early` is
     given what was found before its helps are tried, which takes most of the time where there are any.
     """
+    return _check(name, data, settings, files, early=early)
+
+
+def check_timed(
+    name: str, data: bytes, settings: Settings, files: Files | None = None, early: Early | None = None
+) -> FileResult:
+    """What `check_source` gives, which depends on nothing else, and the `seconds` that this took, which do."""
     begun = time.perf_counter()
-    return _check(name, data, settings, files, early=early)._replace(seconds=time.perf_counter() - begun)
+    return check_source(name, data, settings, files, early)._replace(seconds=time.perf_counter() - begun)
 
 
 def _check(
@@ -334,6 +341,7 @@ __all__ = [
     "check",
     "check_file",
     "check_source",
+    "check_timed",
     "glance",
     "may_matter",
     "prepare",

@@ -239,7 +239,7 @@ class Running:
         data = read(name)
         if data is None:
             return linter.check_file(name, settings, files)
-        result = linter.check_source(name, data, settings, files, self.early)
+        result = linter.check_timed(name, data, settings, files, self.early)
         self._keep(result, settings, data)
         return result if self.gaps else result._replace(gaps=())
 

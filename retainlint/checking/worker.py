@@ -63,7 +63,7 @@ def checked(task: Task) -> Iterator[Answer | None]:
     files = Disk(task.ir_store)
     for name, settings in task.files:
         data = files.read(os.path.abspath(name))
-        yield None if data is None else answer_of(linter.check_source(name, data, settings, files), data, "")
+        yield None if data is None else answer_of(linter.check_timed(name, data, settings, files), data, "")
 
 
 _one_at_a_time = threading.Lock()
@@ -81,7 +81,7 @@ def work(task: Task) -> Answers:
             if task.parcel is not None:
                 task.parcel.asked.clear()
             data = files.read(os.path.abspath(os.path.join(files.here, name)))
-            result = None if data is None else linter.check_source(name, data, settings, files)
+            result = None if data is None else linter.check_timed(name, data, settings, files)
             if task.parcel is not None and task.parcel.asked:
                 every |= task.parcel.asked
                 answers.append(None)
