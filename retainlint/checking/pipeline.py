@@ -132,7 +132,7 @@ def look(
     if files is not None and changed:
         files = Changed(files, changed)
     modules = Modules(source.name, files) if files is not None else None
-    return _seen(_examine(source, _index(source, modules), left_out=left_out), settings)
+    return _seen(_examine(source, _index(source, modules), left_out=left_out, proves=False), settings)
 
 
 def _seen(found: Found, settings: Settings) -> Seen | None:
@@ -201,6 +201,7 @@ def _examine(
     hasty: bool = False,
     tells_caught: bool | None = None,
     left_out: Container[Definition] = (),
+    proves: bool = True,
 ) -> Found:
     """What is found in a program; `index` is that of its text, and `data` is what the file holds, if that is all of it."""
     if not (index.spells_backward or thorough or index.starts_backward):
@@ -219,7 +220,7 @@ def _examine(
 
     project = Project(index, _imported) if index.modules is not None else None
     tells_caught = thorough if tells_caught is None else tells_caught
-    explored = explore(program, project=project, tells_caught=tells_caught, left_out=left_out)
+    explored = explore(program, project=project, tells_caught=tells_caught, left_out=left_out, proves=proves)
     once: dict[tuple[str, int, int, str], Diagnostic] = {}
     if explored.incidents or explored.waste:
         from retainlint.rules import diagnose

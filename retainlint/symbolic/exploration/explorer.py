@@ -31,15 +31,17 @@ def explore(
     *,
     tells_caught: bool = False,
     left_out: Container[Definition] = (),
+    proves: bool = True,
 ) -> Exploration:
     """Run a module and every function in it that may walk and wasn't reached from elsewhere.
 
     `project` is asked for the modules that it imports; what it doesn't know, and all without it, stays unknown.
-    With `tells_caught`, a failure that a `try` catches is one. What is `left_out` isn't run for itself.
+    With `tells_caught`, a failure that a `try` catches is one. What is `left_out` isn't run for itself. Witnesses are
+    written if it `proves`: who only asks whether something fails needs none.
     """
     with _room_to_recurse():
         machine = Interpreter(program, budget, project, tells_caught=tells_caught, listeners=Detectors)
-        return _explore(machine, left_out)
+        return _explore(machine, left_out, proves)
 
 
 EXHAUSTED = (OutOfSteps, RecursionError)
@@ -67,7 +69,7 @@ def _depth() -> int:
     return depth
 
 
-def _explore(machine: Interpreter, left_out: Container[Definition]) -> Exploration:
+def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool) -> Exploration:
     program = machine.program
     for gap in program.gaps:
         machine.gap(gap.span, gap.reason)
@@ -114,7 +116,7 @@ def _explore(machine: Interpreter, left_out: Container[Definition]) -> Explorati
         start, left = _module(machine, whole=True)
         machine.entries.append(_noted(machine, program.module))
     _callers(machine, start, objects, left or None, patience, left_out)
-    return findings.told(machine)
+    return findings.told(machine, proves)
 
 
 def _callers(

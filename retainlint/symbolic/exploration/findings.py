@@ -95,15 +95,17 @@ def _occasion(condition: Condition, failed: Moment | None) -> Occasion | None:
     return condition.span, tuple((a.loop, b.number - a.number) for a, b in pairs)
 
 
-def told(machine: Interpreter) -> Exploration:
-    """What an exploration comes to."""
+def told(machine: Interpreter, proves: bool) -> Exploration:
+    """What an exploration comes to, with a witness of each failure if it `proves`."""
+    if not proves:
+        machine.reports[:] = [replace(each, proof=None) for each in machine.reports]
     machine.graphs.effort.end(machine.steps)
     likely = [one for one in _likely(machine) if not _is_unlikely(machine, one)]
     incidents = tuple(one for one in likely if not _takes_too_much(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     project = machine.imports.project
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
-    wasted = _distinct(Report(incident, _proof(incident)) for incident in found)
+    wasted = _distinct(Report(incident, _proof(incident) if proves else None) for incident in found)
     waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
     scripts = sum(len(one.witness.script) for one in (*incidents, *waste) if one.witness is not None)
     machine.graphs.effort.add(scripts * limits.WITNESS_EFFORT)
