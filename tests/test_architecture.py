@@ -36,6 +36,7 @@ FLOORS: dict[str, str] = {
     "commands": "checking cache project rules fixes report suppressions numeric diagnostic incident config catalogue text startup",
     "flake8": "checking report suppressions diagnostic config catalogue text startup",
     "api": "commands checking report diagnostic incident config text",
+    "live": "commands checking report diagnostic config text",
     "": "api commands diagnostic incident text startup",
     "cli": "commands config startup",
     "__main__": "cli",
@@ -66,9 +67,12 @@ LIBRARIES: dict[str, set[str]] = {
     "watchfiles": {"commands"},
     "pygls": {"commands.server"},
     "lsprotocol": {"commands.server"},
+    "torch": {"live"},
+    "pytest": {"live.pytest_plugin"},
     "typing_extensions": {"startup.records"},  # for a type checker's eyes only
 }
-"""Third-party library to the modules and rooms that may know it. There are no others, and torch is nowhere."""
+"""Third-party library to the modules and rooms that may know it. There are no others, and torch is known only where a
+program of the user's is recorded."""
 
 DRAWERS = {"utils", "util", "common", "helpers", "helper", "types", "core", "misc", "base", "tools"}
 """Names under which anything could be put."""

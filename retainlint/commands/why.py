@@ -6,9 +6,11 @@ import json
 import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, TextIO
+from typing import IO, TextIO
 
 from retainlint.catalogue import NOT_CHECKED
 from retainlint.checking import linter
@@ -99,7 +101,7 @@ def text_of(path: str) -> str:
         raise CommandError(f"{path}: {error.reason}") from error
 
 
-def overheard(stream: BinaryIO, echo: BinaryIO | None) -> str:
+def overheard(stream: IO[bytes], echo: IO[bytes] | None) -> str:
     """The end of what comes through a stream, which is passed on as it comes."""
     kept = bytearray()
     read = getattr(stream, "read1", stream.read)
@@ -111,6 +113,29 @@ def overheard(stream: BinaryIO, echo: BinaryIO | None) -> str:
         if len(kept) > 2 * KEPT:
             del kept[:-KEPT]
     return kept[-KEPT:].decode("utf-8", "replace")
+
+
+def ran(command: Sequence[str]) -> tuple[str, int]:
+    """Run a command; its streams stay what they are. What it wrote to standard error, and its exit code, 128 and the
+    number where a signal ended it. Raises CommandError if it can't be started."""
+    try:
+        process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    except OSError as error:
+        raise CommandError(f"{command[0]}: {error.strerror or error}") from error
+    assert process.stderr is not None
+    pieces: list[str] = []
+    try:
+        while process.poll() is None or not pieces:
+            try:
+                pieces.append(overheard(process.stderr, sys.stderr.buffer))
+                process.wait()
+            except KeyboardInterrupt:  # it was told, too, and ends as it likes
+                continue
+    finally:
+        if process.poll() is None:  # we are asked to end
+            process.terminate()
+    code = process.returncode
+    return "".join(pieces), 128 - code if code < 0 else code
 
 
 # -- finding out ---------------------------------------------------------------------------------------------------

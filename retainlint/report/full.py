@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def render(diagnostics: Iterable[Diagnostic], style: Style, run: Run) -> Iterator[str]:
     """One finding after the other, a blank line behind each."""
     for diagnostic in diagnostics:
-        yield "\n".join([header(diagnostic, style), *_body(diagnostic, style)]) + "\n\n"
+        notes = [*diagnostic.notes, *_helps(diagnostic)]
+        drawn = body(diagnostic.labels, notes, style, diagnostic.severity.value)
+        yield "\n".join([header(diagnostic, style), *drawn]) + "\n\n"
 
 
 def header(diagnostic: Diagnostic, style: Style) -> str:
@@ -28,25 +30,25 @@ def header(diagnostic: Diagnostic, style: Style) -> str:
     return f"{place} {style.paint(f'{severity}[{diagnostic.code}]', severity)} {style.paint(diagnostic.name, 'strong')}: {safe(diagnostic.message)}"
 
 
-def _body(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
-    """The drawing of each file or cell, the finding's own first, and the notes."""
-    shown = [label for label in diagnostic.labels if label.span.source.text]
+def body(labels: Iterable[Label], notes: Iterable[str], style: Style, severity: str) -> Iterator[str]:
+    """The drawing of each file or cell, that of the primary label first, and the notes."""
+    labels, notes = tuple(labels), tuple(notes)
+    shown = [label for label in labels if label.span.source.text]
     gutter = max((len(str(label.span.place.end_row)) for label in shown), default=1)
     bar = style.paint(f"{'':{gutter}} |", "gutter")
-    home = _sheet(diagnostic.primary)
+    home = _sheet(next(label for label in labels if label.primary))
     sheets: dict[tuple[str, int | None], list[Label]] = {home: []} if shown else {}
     for label in shown:
         sheets.setdefault(_sheet(label), []).append(label)
-    for sheet, labels in sheets.items():
+    for sheet, marked in sheets.items():
         if len(sheets) > 1:
             if sheet != home:
                 yield bar
-            first = min(labels, key=lambda label: (not label.primary, label.span.start)).span
+            first = min(marked, key=lambda label: (not label.primary, label.span.start)).span
             arrow = style.paint(f"{'':{gutter}}{'-->' if sheet == home else ':::'}", "gutter")
             yield f"{arrow} {pointed(first)}"
         yield bar
-        yield from Drawing(labels[0].span.source, labels, gutter, style, diagnostic.severity.value).lines()
-    notes = [*diagnostic.notes, *_helps(diagnostic)]
+        yield from Drawing(marked[0].span.source, marked, gutter, style, severity).lines()
     if shown and notes:
         yield bar
     for note in notes:

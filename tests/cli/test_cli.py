@@ -383,3 +383,18 @@ def test_the_bar_tells_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     bar.at(["b.py"])
     assert bar.line(now, 200).endswith("findings, about 2 min left")
     bar.close()
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "told"),
+    [
+        (("why", "--"), 2, "Give a command behind `--`"),
+        (("why", "train.log", "--", "python"), 2, "Give train.log, or a command behind `--`, not both."),
+        (("why", "--", sys.executable, "-c", "raise SystemExit(7)"), 7, "nothing to explain"),
+        (("why", "--", sys.executable, "-c", ""), 0, ""),
+    ],
+)
+def test_a_command_behind_dashes(run: Run, asked: tuple[str, ...], code: int, told: str) -> None:
+    ended, out, err = run(*asked)
+    assert (ended, out) == (code, "")
+    assert told in err

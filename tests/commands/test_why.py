@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from command_line import write
 from retainlint.autograd import errors
 from retainlint.commands import CommandError
 from retainlint.commands.reproduce import reproduce
-from retainlint.commands.why import AnswerStyle, overheard, text_of, why, why_here
+from retainlint.commands.why import AnswerStyle, overheard, ran, text_of, why, why_here
 
 TOLD = str(errors.FreedError())
 HEAD = "import torch\nw = torch.ones(3, requires_grad=True)\n"
@@ -174,3 +175,21 @@ def test_a_pipe_is_passed_on_and_its_end_is_kept(monkeypatch: pytest.MonkeyPatch
 def test_escapes_in_a_traceback_are_not_passed_to_the_terminal() -> None:
     out = answer(trace(("/home/\x07ann/\x1b]0;x\x07a.py", 1, "x")))[1]
     assert out.replace("\n", "").isprintable()
+
+
+def test_a_command_is_run_and_explained(room: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write("train.py", TWICE)
+    write(
+        "fails.py",
+        f"import sys\nprint('epoch 1')\nsys.stderr.write({trace(('train.py', 5, 'loss.backward()'))!r})\nsys.exit(3)\n",
+    )
+    text, code = ran([sys.executable, "fails.py"])
+    assert code == 3
+    assert answer(text)[0] == 0
+    out, err = capfd.readouterr()
+    assert out == "epoch 1\n"
+    assert err == text
+    with pytest.raises(CommandError, match="nosuch: No such file"):
+        ran(["nosuch"])
+    if os.name == "posix":
+        assert ran(["sh", "-c", "kill -9 $$"]) == ("", 137)

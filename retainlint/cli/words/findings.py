@@ -38,12 +38,24 @@ def rules(output_format: str) -> int:
     return run_rules(sys.stdout, as_json=output_format == "json", markdown=output_format == "markdown")
 
 
-@click.command(cls=Command, short_help="Explain a traceback: the story behind it, and the cure.")
+class _Why(Command):
+    """A command to be run stands behind `--`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        ctx.obj = args[at + 1 :]
+        if at == len(args) - 1:
+            raise click.UsageError("Give a command behind `--`, as in `retainlint why -- python train.py`.", ctx)
+        return super().parse_args(ctx, args[:at])
+
+
+@click.command(cls=_Why, short_help="Explain a traceback: the story behind it, and the cure.")
 @click.argument("output", metavar="[OUTPUT|FILE:LINE]", default="-")
 @format_option("text", "json", help="text or json.")
 @flag("", "-q", "--quiet", help="Don't pass on what comes through a pipe.")
 @shared.colour_option
-def why(output: str, output_format: str, quiet: bool, color: str) -> int:
+@click.pass_obj
+def why(program: list[str], /, output: str, output_format: str, quiet: bool, color: str) -> int:
     """Explain a traceback: what was built, freed and needed again, and the cure.
 
     \b
@@ -51,6 +63,7 @@ def why(output: str, output_format: str, quiet: bool, color: str) -> int:
       retainlint why slurm-1234.out              a file that holds the traceback
       retainlint why train.ipynb                 the last error in its outputs
       retainlint why train.py:14                 the line that raised
+      retainlint why -- python train.py          run it; the exit code is its own
 
     Exit codes: 0 explained, 1 not explained, 2 it could not be done.
     """
@@ -58,6 +71,14 @@ def why(output: str, output_format: str, quiet: bool, color: str) -> int:
 
     as_json = output_format == "json"
     style = command.AnswerStyle(as_json, wants_colour(color), width())
+    if program:
+        if output != "-":
+            raise click.UsageError(f"Give {output}, or a command behind `--`, not both.")
+        text, code = command.ran(program)
+        if code:
+            click.echo(err=True)
+            command.why(text, sys.stderr, style)
+        return code
     if output == "-":
         stream = standard_input()
         if stream.isatty():

@@ -1,0 +1,1 @@
+"""Recording running programs: whether the stories are right, and what it costs."""
