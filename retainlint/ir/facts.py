@@ -120,10 +120,25 @@ def alternatives(source: Source) -> list[frozenset[int]]:
 
 def _asked_for_text(test: ast.expr) -> str:
     """What is compared with a text; "" for any other test."""
+    return _compared(test)[0]
+
+
+def _compared(test: ast.expr) -> tuple[str, str]:
     match test:
-        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str())]):
-            return ast.unparse(left)
-    return ""
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str(text))]):
+            return ast.unparse(left), text
+    return "", ""
+
+
+@lru_cache(maxsize=4096)
+def option_of(test: str) -> tuple[str, str]:
+    """Which part of something a test compares with a text, and this text; blank for any other, and for a plain name, which may
+    be another's from row to row."""
+    tree = _parsed(f"({test}\n)")
+    match tree.body if tree is not None else ():
+        case [ast.Expr(ast.Compare(left=ast.Attribute() | ast.Subscript()) as asked)]:
+            return _compared(asked)
+    return "", ""
 
 
 @lru_cache(maxsize=4096)

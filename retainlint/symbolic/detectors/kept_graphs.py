@@ -188,6 +188,7 @@ def _claim(
         and graphs.births[node].moment.iterations[: len(around)] == around
         for node, level in reached.items()
     )
+    spent = spent or any(_frees_unseen(record, roots) for record in state.backward_passes)
     kept = () if spent else tuple(saving(graphs, roots))
     alive = bool(kept)
     if not alive and not spent:
@@ -198,6 +199,13 @@ def _claim(
     assumed = assumptions(graphs, reached) if alive else ()
     told = replace(incident, alive=alive, backward_pass=backward_pass, assumptions=assumed)
     claims.claim(told, (*nodes, *kept), nodes, settled=not alive, since=since if alive else None, container=container)
+
+
+def _frees_unseen(record: BackwardRecord, roots: tuple[Edge, ...]) -> bool:
+    """Whether a backward pass to some inputs only has freed of what lies above them nobody knows how much."""
+    if record.targets is None or record.freed or record.backward_pass.retained:
+        return False
+    return any(edge in record.roots for edge in roots)
 
 
 def _backward_over(state: State, reached: dict[Node, int]) -> BackwardPass | None:

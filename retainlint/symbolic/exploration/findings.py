@@ -16,6 +16,7 @@ from retainlint.incident import (
     Freed,
     Gap,
     Incident,
+    Iteration,
     LeafModified,
     Modified,
     Moment,
@@ -199,12 +200,13 @@ def _likely(machine: Interpreter) -> list[Incident]:
 
 
 def _with_options(machine: Interpreter, found: list[Incident]) -> list[Incident]:
-    """The same, but for failures for which an option would have to be none of those that the program knows: in their
-    place stands what fails with one of these, if anything does."""
-    odd = {_told_at(each) for each in found if _takes_no_option(each.conditions)}
+    """The same, but for failures for which an option would have to be none of those that the program knows, or two at once: in
+    their place stands what fails with one of these, if anything does."""
+    odd = {_told_at(each) for each in found if _takes_no_option(each.conditions) or _takes_two_options(each.conditions)}
     if not odd:
         return found
-    others = (one for one in machine.reports if not _takes_no_option(one.incident.conditions))
+    asked = ((one, one.incident.conditions) for one in machine.reports)
+    others = (one for one, each in asked if not (_takes_no_option(each) or _takes_two_options(each)))
     kept = [each for each in found if _told_at(each) not in odd]
     return kept + _distinct(one for one in others if _told_at(one.incident) in odd)
 
@@ -242,6 +244,16 @@ def _takes_no_option(asked: Sequence[Condition]) -> bool:
     return any(
         tests <= rows for source, rows in denied.items() if len(rows) > 1 for tests in facts.alternatives(source)
     )
+
+
+def _takes_two_options(asked: Sequence[Condition]) -> bool:
+    """Whether one function would have to find two different texts where it reads one option twice in an iteration."""
+    known: dict[tuple[Source, int, tuple[Iteration, ...], str], str] = {}
+    for each in asked:
+        option, text = facts.option_of(each.span.text) if each.taken else ("", "")
+        if option and known.setdefault((each.span.source, each.depth, each.iterations, option), text) != text:
+            return True
+    return False
 
 
 def _is_backpropagated(machine: Interpreter, place: Span) -> bool:

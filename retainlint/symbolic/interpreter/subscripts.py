@@ -40,6 +40,8 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
+_BACKWARDS = Slice((NONE, NONE, Const(-1)))
+"""`[::-1]`."""
 _MODULES = External("sys.modules")
 """A module that is asked for by its name is anything."""
 
@@ -81,6 +83,10 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             return [(state, _from_sequence(state, children, index, span))]
         case TensorObj():
             return [(state, operations.index(machine, state, obj, index, span))]
+        case IteratorObj(kind="range") if index == _BACKWARDS:
+            return [(state, state.new(IteratorObj("reversed", (obj,))))]
+        case IteratorObj(kind="range") if (numbers := iteration.known_items(machine, state, obj, span)) is not None:
+            return [(state, _from_sequence(state, tuple(numbers), index, span))]
         case IteratorObj(kind=data.TENSORS | data.SUBSET):
             return data.sample(machine, state, obj, index, span)
         case ClassObj() if classes.is_enum(state, obj):
@@ -112,7 +118,17 @@ def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index:
         return iteration.index_choices(state, index, iteration.numbered(items))
     if isinstance(index, Term):  # any of them may be read, beside the one that is
         machine.events.emit(events.Escaped(objects.edges_in(machine, state, items)))
+    if not isinstance(index, Const | Slice):
+        _fillable(state, items)
     return [(state, _from_sequence(state, items, index, span))]
+
+
+def _fillable(state: State, items: tuple[Value, ...]) -> None:
+    """Whatever is put into one of several lists, nobody knows which: none of them is surely empty from now on."""
+    for each in items:
+        held = state.get(each)
+        if isinstance(each, Ref) and isinstance(held, ListObj) and not held.items:
+            state.set(each, replace(held, open=True))
 
 
 def _from_instance(machine: Machine, state: State, obj: Value, index: Value, span: Span) -> Results | None:

@@ -166,6 +166,8 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             op, left, right = "==", signs[0] or left, signs[1] or right
     if op in ("is", "==") and (one := is_same_class(state, left, right)) is not None:
         return Const(one)
+    if op == "==" and held and _is_no_constant(state, left, right):
+        return Const(False)
     if op == "is":
         same = _identical(state, left, right)
         return Const(same) if same is not None else _spelled(state, "is", left, right)
@@ -286,6 +288,13 @@ def negate(value: Value) -> Value:
     if isinstance(value, Term) and value.op == "not":
         return value.args[0]
     return Term("not", (value,))
+
+
+def _is_no_constant(state: State, left: Value, right: Value) -> bool:
+    """Whether an object of the program is compared with a constant, by a class that says nothing of being equal."""
+    one, other = (left, right) if type(left) is Ref else (right, left)
+    cls = classes.class_of(state, one) if isinstance(other, Const) else None
+    return cls is not None and not classes.is_open(state, cls) and classes.find(state, cls, "__eq__") is None
 
 
 def _identical(state: State, left: Value, right: Value) -> bool | None:

@@ -208,6 +208,76 @@ def fisher(net, x):
 }
 
 
+OWN_TRAIN = """
+import torch
+
+def learn(path, batch):
+    learner, loss = torch.load(path), torch.zeros(1)
+    optimizer = torch.optim.Adam(learner.policy.parameters())
+    for i in range(7):
+        loss += learner.train({given})
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("given", ["batch", "batch.to('cpu'), 3"])
+def test_a_train_that_is_given_data_is_not_that_of_a_module(machine: Machine, given: str) -> None:
+    assert machine(OWN_TRAIN.format(given=given)).lines == []
+
+
+KEPT = """
+import torch
+
+class Rollout:
+    def __init__(self):
+        self.probs, self.more = [], []
+    def joined(self):
+        return map(torch.stack, {chosen})
+
+def learn(policy, states, n):
+    optimizer = torch.optim.Adam(policy.parameters())
+    for _ in range(n):
+        rollout = Rollout()
+        for state in states:
+            rollout.probs += [policy(state)]
+        probs, *_ = rollout.joined()
+        optimizer.zero_grad()
+        probs.mean().backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("chosen", ["filter(len, [self.probs, self.more])", "[self.probs]"])
+def test_a_walk_frees_what_a_filter_lets_through(machine: Machine, chosen: str) -> None:
+    assert machine(KEPT.format(chosen=chosen)).warnings == []
+
+
+PARTLY = """
+import torch
+
+def evaluate(model, criterion, tasks):
+    total = 0.0
+    for x, y in tasks:
+        loss = criterion(model.adapted(x), y)
+        {walk}
+        total += loss
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("walk", "alive"),
+    [
+        ("g = torch.autograd.grad(loss, list(model.parameters()))", False),
+        ("g = torch.autograd.grad(loss, list(model.parameters()), retain_graph=True)", True),
+    ],
+)
+def test_gradients_of_some_inputs_free_what_nobody_sees(machine: Machine, walk: str, alive: bool) -> None:
+    (kept,) = (one for one in machine(PARTLY.format(walk=walk)).warnings if one.code == "RTL203")
+    assert ("stays alive" in kept.message) is alive
+
+
 @pytest.mark.parametrize("name", SILENT)
 def test_nothing_is_told_of_working_code(machine: Machine, name: str) -> None:
     assert machine(SILENT[name]).incidents == ()

@@ -104,3 +104,18 @@ def train(keys):
 
 def test_what_was_gathered_under_a_key_that_nobody_knows_is_there_for_another(machine: Machine) -> None:
     assert machine(GATHERED).lines == [13]
+
+
+SORTED = "kept = [[] for _ in range(10)]\nfor x, label in make('rows'):\n    kept[label].append(x)\n"
+
+
+def test_what_was_put_into_one_of_some_lists_may_be_in_any(machine: Machine) -> None:
+    text = f"{SORTED}for i in range(10):\n    kept[i] = torch.cat(kept[i])\nx = kept\n{TWICE.format('')}"
+    assert machine(HEAD + text).lines == [12]
+
+
+@pytest.mark.parametrize("numbers", ["range(3)[::-1]", "range(5)[1:4]", "[range(3)[-1], 0, 1]"])
+def test_what_is_made_for_numbers_that_are_taken_out_of_a_range(machine: Machine, numbers: str) -> None:
+    text = f"import torch\nws = {{i: torch.ones(3, requires_grad=True) for i in {numbers}}}\n"
+    text += "loss = sum(w.exp().sum() for w in ws.values())\nloss.backward()\nloss.backward()\n"
+    assert machine(text).lines == [5]

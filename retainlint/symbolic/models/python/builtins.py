@@ -13,7 +13,7 @@ from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
-from retainlint.symbolic.state import classes, limits
+from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State
@@ -109,6 +109,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if path == "builtins.object.__new__":
         return [(state, made(state, args))]
     if name in _LAZY:
+        if name == "filter":  # who walks what is let through walks some of all that was given, nobody knows which
+            machine.events.emit(events.Escaped(objects.edges_in(machine, state, args.all)))
         return [(state, lazy(state, name, args, span))]
     if name in _COPIES:
         return [(state, _copied(machine, state, name, args, span))]
@@ -117,7 +119,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     match name:
         case "dict":
             return [(state, make_dict(machine, state, args, span))]
-        case "type" if (cls := _class(machine, state, args)) is not None:
+        case "type" if (cls := _class(machine, state, args, span)) is not None:
             return [(state, cls)]
         case "len":
             return [(state, iteration.length(machine, state, args.get(0, "obj"), span))]
@@ -232,13 +234,15 @@ def _rebound(state: State, span: Span) -> None:
             names[name] = objects.fresh(state, span, name=name, plain=True)
 
 
-def _class(machine: Machine, state: State, args: Args) -> Value | None:
-    """The class of an object, where it is known. That of which an entry is a method may be one of an heir."""
+def _class(machine: Machine, state: State, args: Args, span: Span) -> Value | None:
+    """The class of an object; where it isn't known, the same each time. That of which an entry is a method may be one of an heir."""
     if len(args.pos) != 1 or args.open:
         return None
     if machine.running is not machine.program.module and len(state.stack) > 1:
         if state.frames[state.stack[1]].receiver == args.pos[0]:
             return None
+    if isinstance(held := state.get(args.pos[0]), UnknownObj):
+        return objects.derived(machine, state, args.pos[0], "__class__", span) if held.edge is None else None
     return decisions.kind(state, args.pos[0])
 
 

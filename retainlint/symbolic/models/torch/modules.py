@@ -8,6 +8,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.torch.operations import bump
 from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
+from retainlint.symbolic.solver.terms import is_scalar
 from retainlint.symbolic.state import classes, gradient_events
 from retainlint.symbolic.state.classes import layer_of
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -319,6 +320,8 @@ def unknown_method(
             weights.require(machine, state, obj, args.get(0, "requires_grad", TRUE))
         if name == "requires_grad_" and args.get(0, "requires_grad", TRUE) != FALSE:
             objects.may_be_leaf(machine, state, obj)
+        if name == "train" and not all(map(is_scalar, args.all)):
+            return [(state, objects.fresh(state, span))]  # it may be given data, by a class of one's own
         return [(state, obj)]
     if name in ("forward", "__call__") and args.all and unseen_calls.is_network(held):
         return machine.call(state, obj, args, span)

@@ -69,6 +69,7 @@ FAILS: dict[str, tuple[str, str, int, list[tuple[str, bool]], tuple[str, ...]]] 
     ),
 }  # fmt: skip
 
+OPTIONS = tuple(f"class Options:\n    mode = {mode!r}\noptions = Options" for mode in "ab")
 RUNS = {
     "a flag and its opposite": (
         "from options import flag",
@@ -90,6 +91,18 @@ RUNS = {
         "    for i in range(4):\n        loss = loss_fn(model(x))\n        if i % every == 0:\n            loss.backward()"
         "\n        if i % every != 0:\n            loss.backward()",
         ("every = 2", "every = 3"),
+    ),
+    "an option that each call of a function finds anew": (
+        "from options import options",
+        "    if options().mode == 'a':\n        loss.backward()\n    if options().mode == 'b':\n        loss.backward()",
+        OPTIONS,
+    ),
+    "what an object of the program finds by the kind of what it holds": (
+        "from options import found\nclass Found:\n    def __init__(self, held):\n        self.held = held\n"
+        "    def __getattr__(self, name):\n        held = self.held[name]\n"
+        "        return Found(held) if type(held) == dict else held\noptions = Found(found)",
+        "    if options.part.mode == 'a':\n        loss.backward()\n    if options.part.mode == 'b':\n        loss.backward()",
+        ("found = {'part': {'mode': 'a'}}", "found = {'part': {'mode': 'b'}}"),
     ),
     "a graph that is kept where it is walked again": (
         "from options import flag",
