@@ -29,13 +29,15 @@ class Label:
 
 @record
 class Detach:
-    """Cut the graph off what is named `name`, at `span`; `iteration` is the loop, or the method, that carries it on.
-    `meant`: a backward pass isn't to train what it can't reach then, as the optimisers show."""
+    """Cut the graph off what is named `name`, at `span`; `iteration` is the loop, or the method, that carries it on, and
+    `rows` what detaches each of those that hold it there, where that was seen. `meant`: a backward pass isn't to train
+    what it can't reach then, as the optimisers show."""
 
     span: Span
     name: str
     iteration: Span | None = None
     meant: bool = False
+    rows: tuple[str, ...] = ()
 
 
 @record
@@ -104,6 +106,13 @@ class ComputeWhereUsed:
 
     span: Span
     name: str
+
+
+@record
+class Uncache:
+    """Compute what stands at `span` whenever it is asked for, not only where it isn't kept from before."""
+
+    span: Span
 
 
 @record
@@ -211,7 +220,7 @@ class RemoveSuppression:
 Cure: TypeAlias = (
     Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
-    | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | Uncut
+    | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | Uncache | Uncut
 )  # fmt: skip
 
 

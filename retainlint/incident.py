@@ -129,6 +129,9 @@ class Freed(IncidentBase):
         False  # what only the later walk trains has an optimiser of its own, which owns nothing of what is shared
     )
     trained: bool | None = None  # whether the shared graph is what an optimiser trains; None where that isn't known
+    cuts: tuple[
+        str, ...
+    ] = ()  # of a graph that is carried on: what detaches each of its holders, as the loop sees them
 
     @property
     def primary(self) -> Span:
@@ -154,6 +157,7 @@ class Modified(AtBackward):
     earlier: BackwardPass | None
     supposed: bool = False
     recorded: bool = True
+    cuts: tuple[str, ...] = ()  # as of a freed one
 
 
 @record

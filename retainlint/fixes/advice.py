@@ -58,8 +58,10 @@ class Advisor:
             return diagnostic
         trials = [(each, self._try(diagnostic, each)) for each in diagnostic.helps]
         proven = [(help, trial) for help, trial in trials if trial is not None]
-        if any(isinstance(cure, ComputeInEach) for help, _ in proven for cure in help.cures):
-            proven = [(help, trial) for help, trial in proven if not _cuts(help)]  # what trains more is to be had
+        if any(isinstance(cure, ComputeInEach | Clear) for help, _ in proven[:1] for cure in help.cures):
+            proven = [
+                (help, trial) for help, trial in proven if not _cuts(help)
+            ]  # what trains as is meant is to be had
         if all(_keeps(help) and help is not diagnostic.helps[0] for help, _ in proven):
             likely = tuple(help for help in diagnostic.helps if not help.needs_proof) or diagnostic.helps
             bearable = tuple(help for help in likely if help not in self._refused)
@@ -183,6 +185,7 @@ def _told(help: Help, fix: Fix) -> Help:
     cuts = [cure for cure in help.cures if isinstance(cure, Detach)]
     is_carried = any(cure.iteration is not None for cure in cuts) or any(isinstance(cure, Clear) for cure in help.cures)
     is_other = bool(cuts) and fix.message.endswith("where it is made") and f"`{cuts[0].name}`" not in fix.message
+    is_other = is_other or fix.message.startswith("Make a new list")
     return replace(help, words=fix.message) if is_carried or is_other else help
 
 

@@ -177,11 +177,16 @@ def _cause_behind(edits: Edits, diagnostic: Diagnostic, other: Diagnostic, *, pa
     at = _moved(edits, diagnostic.primary.span)
     if other.code != diagnostic.code or _place(other.primary.span) != at or one.primary or two.primary:
         return None
-    if _moved(edits, one.span) != _place(two.span) and _text(one.span) != _text(two.span):
-        return two.span
     known = {_moved(edits, each.span) for each in diagnostic.labels}
+    if _moved(edits, one.span) != _place(two.span) and _text(one.span) != _text(two.span):
+        ways = [each for each in other.labels if each.text.startswith(REACHED)]
+        return None if any(_place(each.span) in known for each in ways) else two.span
     others = (each.span for each in other.labels if not each.primary and _place(each.span) not in known)
     return next((each for each in others if partly and not _is_written(edits, each)), None)
+
+
+REACHED = "reached again"
+"""How the label begins at which a backward pass comes to a graph of before."""
 
 
 def _is_written(edits: Edits, span: Span) -> bool:

@@ -59,11 +59,10 @@ class BackwardInLoop(FreedRule):
         iterable = story.again.iterable
         written = f": `sum({iterable}).backward()`" if iterable else ", after the loop"
         total = Help(f"add the losses up and call backward on the sum once{written}", (SumLosses((story.first,)),))
-        anew = Help(f"compute `{story.fresh}` again for each of them")
         keep = keep_graph(story, "if each iteration's gradients are wanted by themselves")
         if story.incident.stepped:
-            return anew, total
-        return (keep, total, anew) if uses_gradients(story.again.loop) else (total, anew, keep)
+            return Help(f"compute `{story.fresh}` again for each of them"), total
+        return (keep, total) if uses_gradients(story.again.loop) else (total, keep)
 
     fails = {
         "a product above the loop": """

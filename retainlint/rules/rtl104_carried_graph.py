@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from retainlint.diagnostic import Clear, ComputeInEach, Cure, Detach, Help, SumLosses
+from retainlint.diagnostic import Clear, ComputeInEach, Cure, Detach, Help, SumLosses, Uncache
 from retainlint.rules.freed_rules import FreedRule
-from retainlint.rules.source_hints import is_added_to, is_bounded, is_cached, is_list
-from retainlint.rules.story import FreedStory
+from retainlint.rules.source_hints import fills_cache, is_added_to, is_bounded, is_cached, is_list
+from retainlint.rules.story import FreedStory, shared_frames
 from retainlint.text.quoting import short
 
 
@@ -43,9 +43,13 @@ class CarriedGraph(FreedRule):
         assert story.again is not None
         noun, what = story.again.noun, story.carried or story.what
         where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.maker)
-        cut: tuple[Cure, ...] = (Detach(where, what, story.again.loop),)
+        cut: tuple[Cure, ...] = (Detach(where, what, story.again.loop, rows=story.incident.cuts),)
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
+        calls = story.incident.built.frames[shared_frames(story.incident.built, story.incident.reused.moment) :]
+        if cached := next(filter(None, map(fills_cache, calls)), ""):
+            words = f"compute `{short(cached)}` again in each {noun}: what is cached keeps its graph"
+            return (Help(words, tuple(map(Uncache, calls))),)
         if is_list(what, story.incident.built.span.source):
             clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what),))
             bounded = is_bounded(what, story.incident.built.span.source)
@@ -54,7 +58,7 @@ class CarriedGraph(FreedRule):
                 clear = Help(f"keep in `{what}` what `{made}` is made of, and make it again in each {noun}")
             detached = Help(f"keep detached values in `{what}`", cut, needs_proof=bounded or story.root_is_named)
             whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
-            if story.incident.name == what and story.root_is_named is False and story.incident.stepped:
+            if story.incident.name in ("", what) and not story.root_is_named and story.incident.stepped:
                 return clear, detached
             return (detached, clear) if story.incident.stepped else (detached, clear, whole)
         if _is_total(story):
@@ -63,7 +67,8 @@ class CarriedGraph(FreedRule):
             return (alone,) if story.incident.stepped else (whole, alone)
         if is_cached(story.incident.built.span):
             made = what if what.replace(".", "").isidentifier() else short(story.incident.built.span.text)
-            anew = Help(f"compute `{made}` again in each {noun}: what is cached keeps its graph")
+            words = f"compute `{made}` again in each {noun}: what is cached keeps its graph"
+            anew = Help(words, (Uncache(story.incident.built.span),))
             if story.incident.trained is None:
                 return anew, Help(_detached(story), cut)
             return (anew if story.incident.trained else Help(_detached(story), cut),)

@@ -77,7 +77,7 @@ class StepBeforeBackward(ModifiedRule):
                 Help(words, (ComputeInEach(iterations.loop),), needs_proof=True),
                 Help(
                     f"detach what is kept from {iterations.noun} to {iterations.noun}",
-                    (Detach(built, incident.name, iterations.loop),),
+                    (Detach(built, incident.name, iterations.loop, rows=incident.cuts),),
                 ),
                 Help(f"compute {code(built.text)} again after that step, if gradients are to flow through it"),
             )

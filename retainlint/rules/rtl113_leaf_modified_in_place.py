@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace, UnderNoGrad
 from retainlint.incident import LeafModified
-from retainlint.rules.modified_rules import base
+from retainlint.rules.modified_rules import base, rewritten
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import statement
 from retainlint.rules.wording import core_note, named
@@ -33,11 +33,11 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
         helps: tuple[Help, ...] = (Help("do it under `with torch.no_grad():`", (UnderNoGrad(change),)),)
         if base(change):
             helps += (Help(f"change `{held}.clone()`, if gradients are to flow through the change"),)
-        if incident.taken and "+=" in text:
-            before, _, added = text.partition("+=")
-            new = code(f"{before.rstrip()} = {held} + {added.lstrip()}")
-            words = f"{new}, and no `requires_grad=True` for a total: it gets its graph from what is added"
-            helps = (Help(words, (OutOfPlace(change),)),)
+        if incident.taken and (new := rewritten(text)):
+            why = "a new tensor: what goes into it has a graph, which `no_grad` would drop"
+            if "+=" in text:
+                why = "and no `requires_grad=True` for a total: it gets its graph from what is added"
+            helps = (Help(f"{new}, {why}", (OutOfPlace(change),)),)
         return self.diagnostic(
             incident,
             f"{code(text)} changes {name} in place, {kind} that requires grad",

@@ -118,6 +118,16 @@ def is_cached(span: Span) -> bool:
     return any(re.match(r"\s*(?:@.*cache|if .*\b(?:is None|not in)\b)", text) for _, text in _headers(rows, span.row))
 
 
+def fills_cache(span: Span) -> str:
+    """What the statement of `span` binds, if just that is looked up before: `if key not in known: known[key] = f(key)`."""
+    row = _row(span.source, span.row).strip()
+    headers = (
+        re.match(r"\s*if (?:.* not in )?(\S+?)(?: is None)?:", text) for _, text in _headers(span.source, span.row)
+    )
+    is_cache = any(found is not None and row.startswith(found[1]) for found in headers)
+    return row.partition(" = ")[0] if is_cache else ""
+
+
 def unrecorded_in(moment: Moment) -> Span | None:
     """The decorator, or the header of the block, under which no graph is recorded at a moment: in the function that it
     stands in, or one of those that call it."""
@@ -174,10 +184,14 @@ def uses_gradients(loop: Span) -> bool:
 
 
 def is_used_between(names: tuple[str, ...], first: Span, second: Span) -> bool:
-    """Whether a gradient bound at `first` is computed with, not only looked at, before or at `second`."""
-    if first.source is not second.source:
+    """Whether a gradient bound at `first` is computed with, not only looked at, before or at `second`; behind it as well, if
+    that is itself a gradient to be trained through."""
+    source = first.source
+    if source is not second.source:
         return False
-    rows = "\n".join(_row(first.source, row) for row in range(first.row + 1, second.row + 1))
+    rows = "\n".join(_row(source, row) for row in range(first.row + 1, second.row + 1))
+    if "create_graph=True" in second.text:
+        rows += "\n" + "\n".join(_below(source, second.end_place[0], indent(_row(source, second.row)) - 1))
     return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!\.(?:sign|detach|data|item))", rows) for name in names)
 
 

@@ -44,7 +44,7 @@ for _ in range(3):
 PAIRS = {
     "kept in a list of another object": (
         BANK.format(""),
-        BANK.format("        self.bank.kept = [t.detach() for t in self.bank.kept]\n"),
+        BANK.format("").replace("item):\n", "item):\n        self.kept = [t.detach() for t in self.kept]\n"),
     ),
     "computed ahead, and handed on with what it is made of": (
         "net, s = torch.nn.Linear(3, 1), torch.ones(3)\nv = net(s)\nfor _ in range(3):\n    t = s + 1\n    u = net(t)\n"

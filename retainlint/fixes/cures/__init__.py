@@ -44,6 +44,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.RenameArgument: expressions.rename_argument,
         cures.SumLosses: sum_losses.sum_losses,
         cures.SwapZeroAndStep: backward_calls.swap_zero_and_step,
+        cures.Uncache: no_grad.uncache,
         cures.Uncut: no_grad.uncut,
         cures.UnderNoGrad: no_grad.under_no_grad,
         cures.BackwardFirst: backward_calls.backward_first,

@@ -97,14 +97,23 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     if not code.holds(cure.name):
         return
     appended = [each.func.value for each in calls([code.tree], _APPEND) if isinstance(each.func, ast.Attribute)]
+    appended += [each.target for each in code.below(code.tree) if isinstance(each, ast.AugAssign)]
     growing = {code.of(each).rpartition(".")[2] for each in appended}
-    beside = (each for each in reads(code.scope(backward_pass)) if each.rpartition(".")[2] in growing - {cure.name})
-    others = sorted(each for each in beside if each.startswith("self.") and each != cure.name)
-    grown = [name for name in others if len(code.writes(code.tree, name)) == 1 and f"{name}.clear(" not in code.text]
+    owner, _, own = cure.name.rpartition(".")
+    beside = sorted(f"{owner}.{name}" for name in growing - {own}) if owner else []
+    read = reads(code.scope(backward_pass))
+    grown = [name for name in beside if name in read and not _is_emptied(code, name)]
     for names in dict.fromkeys(((cure.name, *grown), (cure.name,))):
         said = " and ".join(f"`{name}`" for name in names)
         rows = "\n".join(f"{name}.clear()" for name in names)
         yield unsafe(f"Clear {said} after backward", after(code, backward_pass, rows))
+
+
+def _is_emptied(code: EditableCode, name: str) -> bool:
+    """Whether a list is emptied, or made anew, anywhere but where its object is made."""
+    written = (each for each in code.below(code.tree) if isinstance(each, ast.Assign) and code.writes(each, name))
+    made = (getattr(code.scope(each), "name", "") for each in written)
+    return f"{name}.clear(" in code.text or f"del {name}" in code.text or any(each != "__init__" for each in made)
 
 
 def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic) -> Iterator[Fix]:

@@ -25,6 +25,8 @@ def entering(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> li
     """Where the value of the turn before is read: up to the statement that binds the name anew."""
     writes = code.writes(body, name)
     binding = code.statement(code.start(writes[0])) if writes else None
+    if binding is body:  # it is what the loop runs over
+        return []
     end = code.end(binding) if binding is not None else len(code.text)
     return [read for read in code.reads(body, name) if code.start(read) < end]
 
@@ -74,6 +76,7 @@ class Carried:
     name: str
     body: LoopNode | FunctionNode
     backward_pass: Span
+    seen: tuple[str, ...] = ()  # what detaches it and all that is carried beside it, where that was seen
 
     def fixes(self) -> Iterator[Callable[[], Fix]]:
         """At the start of each turn if it has a value then, at its end, where it is kept."""
@@ -91,18 +94,22 @@ class Carried:
             yield partial(self._put, row, "after backward", self._after_backward)
         yield from self._kept()
         for row in known[:ROWS]:
-            yield partial(self._put, f"if {self.name} is not None:\n    {row}", start, self._at_start)
+            held = row.replace("\n", "\n    ")
+            yield partial(self._put, f"if {self.name} is not None:\n    {held}", start, self._at_start)
         if known and (torch := torch_name(self.code)):  # it may begin as a number
             yield partial(self._put, f"if {torch}.is_tensor({self.name}):\n    {known[0]}", start, self._at_start)
 
     def _put(self, row: str, where: str, edit: Callable[[str], Edit]) -> Fix:
-        return unsafe(f"`{row.rpartition('    ')[2]}` {where}", edit(row))
+        said = "; ".join(each.strip() for each in row.split("\n") if not each.endswith(":"))
+        return unsafe(f"`{said}` {where}", edit(row))
 
     @cached_property
     def _rows(self) -> tuple[str, ...]:
         """How a statement may detach it: as a tensor, a record of this text, a tuple, what is packed with it, or a list. The
         run refuses what it isn't."""
         name = self.name
+        if self.seen:
+            return ("\n".join(self.seen),)
         if is_container(self.code, name):
             is_list = re.search(rf"{spelt(name)} = \[", self.code.text) is not None
             last = f"{name}[-1] = {name}[-1].detach()"
@@ -182,6 +189,8 @@ def detach(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator
 
 def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
     names = _names(code, cure, diagnostic)
+    for each in _seen(code, cure, diagnostic):
+        yield from _all(each.fixes())
     if cure.iteration is not None:
         for name, body in _over_iterations(code, cure, diagnostic, names):
             there = _seen_from(code, body, name)
@@ -194,6 +203,40 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     for label in diagnostic.labels:
         if not label.primary and (found := code.expression(label.span)):
             yield unsafe(f"Detach `{short(code.of(found))}`", detached(code, found))
+
+
+def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Carried]:
+    """What the machine saw that an iteration hands on: by its names in the loop, and, before that if it belongs to another
+    object, by those that this one's methods have for it."""
+    loop = code.headed(cure.iteration) if cure.iteration is not None else None
+    rows = {row.partition(" = ")[0]: row for row in cure.rows}
+    own = {name: row for name, row in rows.items() if loop is not None and _outlives(code, loop, name)}
+    here = [Carried(code, next(iter(own)), loop, diagnostic.primary.span, tuple(own.values()))] if own and loop else []
+    if not any("." in name.removeprefix("self.") for name in own):
+        yield from here
+    owners: dict[str, list[str]] = {}
+    for name in rows:
+        owners.setdefault(name.rpartition(".")[0], []).append(name)
+    for owner, names in owners.items():
+        if owner in ("", "self"):
+            continue
+        parts = owner.split(".")
+        for prefix in (".".join(parts[:end]) for end in range(len(parts), 0, -1)):
+            theirs = {f"self{name.removeprefix(prefix)}": rows[name].replace(f"{prefix}.", "self.") for name in names}
+            for body in code.below(code.tree):
+                if isinstance(body, ast.FunctionDef) and body.name != "__init__":
+                    if any(code.writes(body, name) or code.reads(body, name) for name in theirs):
+                        yield Carried(code, next(iter(theirs)), body, diagnostic.primary.span, tuple(theirs.values()))
+    if any("." in name.removeprefix("self.") for name in own):
+        yield from here
+
+
+def _outlives(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> bool:
+    """Whether what a name holds at the end of an iteration is there in the next."""
+    root = name.partition(".")[0]
+    if is_function(body):
+        return root == "self"
+    return bool(entering(code, body, root)) if code.writes(body, root) else "." in name
 
 
 def _all(fixes: Iterator[Callable[[], Fix]]) -> Iterator[Fix]:

@@ -1,15 +1,16 @@
-"""A statement put under `torch.no_grad()`, or taken out; what cuts a graph taken away."""
+"""A statement put under `torch.no_grad()`, or taken out; what cuts a graph, or keeps an old one, taken away."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from itertools import chain
 
-from retainlint.diagnostic import Diagnostic, Edit, Fix, Uncut, UnderNoGrad
+from retainlint.diagnostic import Diagnostic, Edit, Fix, Uncache, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, called, torch_name
+from retainlint.fixes.statements import before, called, calls, torch_name
 
 
 def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -23,9 +24,20 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
     if cure.reason == "no_grad":
         for up in (statement, *code.above(statement)):
             if isinstance(up, ast.With) and len(up.items) == 1 and "no_grad" in code.of(up.items[0].context_expr):
-                yield _unwrapped(code, up)
+                yield _unwrapped(code, up, "Record the graph: don't compute it under `no_grad`")
             if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield from _undecorated(code, up)
+                yield from _undecorated(code, up, "no_grad")
+
+
+def uncache(code: EditableCode, cure: Uncache, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """What stands below `if self.x is None:` without it, and what is under `@cache` likewise."""
+    statement = code.statement_at(cure.span)
+    for up in (statement, *code.above(statement)):
+        if isinstance(up, ast.If) and not up.orelse and re.search(r"\bis None\b|\bnot in\b", code.of(up.test)):
+            yield _unwrapped(code, up, f"Compute it each time: without `if {code.of(up.test)}`")
+        if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _undecorated(code, up, "cache")
+            return
 
 
 def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
@@ -33,6 +45,11 @@ def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
     if called(call) not in ("tensor", "as_tensor") or len(call.args) != 1 or not isinstance(call.func, ast.Attribute):
         return
     at, numbers = code.end(call.func), [each for each in ast.walk(call.args[0]) if isinstance(each, ast.Call)]
+    listed = code.of(call.args[0]).rpartition(".")[2]
+    for each in calls([code.tree], re.compile("^append$")):  # the numbers may be put into the list elsewhere
+        owner = each.func.value if isinstance(each.func, ast.Attribute) else None
+        if owner is not None and code.of(owner).rpartition(".")[2] == listed:
+            numbers += [arg for arg in each.args if isinstance(arg, ast.Call)]
     items = [each for each in numbers if called(each) == "item" and isinstance(each.func, ast.Attribute)]
     bare = [
         Edit(code.end(each.func.value), code.end(each), "") for each in items if isinstance(each.func, ast.Attribute)
@@ -64,23 +81,27 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
         yield unsafe(f"Let `{name}` require a gradient", edit)
 
 
-def _unwrapped(code: EditableCode, node: ast.With) -> Fix:
+def _unwrapped(code: EditableCode, node: ast.With | ast.If, message: str) -> Fix:
     start, end = code.rows(node)
     indent = code.indent(node)
     body = "".join(code.lifted(each, indent) for each in node.body)
     inner = code.text[code.source.row_starts[code.row_of(code.start(node.body[0])) - 1] : end]
     if inner.count("#") > body.count("#"):  # comments between the statements would be lost
         body = _shifted(inner, code.indent(node.body[0]), indent)
-    return unsafe("Record the graph: don't compute it under `no_grad`", Edit(start, end, body))
+    return unsafe(message, Edit(start, end, body))
 
 
 def _shifted(text: str, old: str, new: str) -> str:
     return "".join(new + line[len(old) :] if line.startswith(old) else line for line in text.splitlines(keepends=True))
 
 
-def _undecorated(code: EditableCode, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Fix]:
+def _undecorated(code: EditableCode, node: ast.FunctionDef | ast.AsyncFunctionDef, word: str) -> Iterator[Fix]:
     for decorator in node.decorator_list:
-        if "no_grad" in code.of(decorator):
+        if word in code.of(decorator):
+            if code.of(decorator).endswith("cached_property"):
+                edit = Edit(code.start(decorator), code.end(decorator), "property")
+                yield unsafe(f"Use `@property` in place of `@{code.of(decorator)}`", edit)
+                continue
             row = code.row_of(code.start(decorator))
             starts = code.source.row_starts
             yield unsafe(f"Remove `@{code.of(decorator)}`", Edit(starts[row - 1], starts[row], ""))

@@ -9,6 +9,7 @@ from retainlint.diagnostic import Diagnostic, Edit, Fix, OutOfPlace
 from retainlint.fixes.code import EditableCode, bound, parameters
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before
+from retainlint.text.quoting import short
 
 _NO_TWIN = frozenset(
     """copy_ zero_ fill_ normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ set_
@@ -27,6 +28,7 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
     if _is_update(code, statement):
         return
     if isinstance(statement, ast.AugAssign):
+        yield from _listed(code, statement)
         yield from _augmented(code, statement)
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
         yield from _cloned(code, statement, statement.targets[0])
@@ -62,6 +64,24 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
         value = f"({value})"
     message = f"Write `{name} = {name} {operator} …` instead of `{name} {operator}= …`"
     yield unsafe(message, Edit(start, end, f" = {name} {operator} {value}"))
+
+
+def _listed(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
+    """`for w, g in zip(ws, gs): w -= g` to `ws = [w - g for w, g in zip(ws, gs)]`."""
+    loop, operator = code.parents[statement], _OPERATORS.get(type(statement.op))
+    if not isinstance(loop, ast.For) or loop.body != [statement] or loop.orelse or operator is None:
+        return
+    pairs = [(loop.target, loop.iter)]
+    if isinstance(loop.target, ast.Tuple) and isinstance(loop.iter, ast.Call) and code.of(loop.iter.func) == "zip":
+        pairs = list(zip(loop.target.elts, loop.iter.args))
+    for target, listed in pairs:
+        if ast.unparse(target) == ast.unparse(statement.target) and isinstance(listed, ast.Name):
+            value = code.of(statement.value)
+            value = value if _stands_alone(statement, value) else f"({value})"
+            start, end = code.rows(loop)
+            made = f"[{code.of(target)} {operator} {value} for {code.of(loop.target)} in {code.of(loop.iter)}]"
+            row = f"{code.indent(loop)}{listed.id} = {made}{code.newline(loop)}"
+            yield unsafe(f"Make a new list: `{listed.id} = {short(made)}`", Edit(start, end, row))
 
 
 def _stands_alone(statement: ast.AugAssign, value: str) -> bool:

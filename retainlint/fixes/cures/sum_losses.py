@@ -80,6 +80,8 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
     loop = block.owner
     if not isinstance(loop, ast.For | ast.AsyncFor | ast.While) or calls(loop.body, TUNES) or loop.orelse:
         return
+    if any(isinstance(each, ast.Attribute) and each.attr == "grad" for each in code.below(loop)):
+        return  # each iteration wants its own gradients
     if len(loop.body) == 1 and isinstance(loop, ast.For):
         source = code.of(loop.iter)
         each = ast.unparse(loop.target) == ast.unparse(root)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import BackwardPass, Condition, Freed, LeafModified, Modified, Moment, NoGraph
 from retainlint.startup.records import replace
-from retainlint.symbolic.detectors import witness
+from retainlint.symbolic.detectors import holders, witness
 from retainlint.symbolic.models.unknown import weights
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.graphs import Birth, Graphs
@@ -129,8 +129,20 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         stepped=_stepped(state, first),
         aside=_is_aside(machine.graphs, state, node, first, second),
         trained=_trained(machine.graphs, state, node, first, second),
+        cuts=holders.cuts(
+            state,
+            birth.moment,
+            first.backward_pass.moment,
+            second.backward_pass.moment,
+            lambda edge: not edge.node.is_leaf and (edge.node in first.reach or machine.graphs.leads(edge, node)),
+        ),
     )
-    machine.report(incident, lambda: witness.of_freed(machine.graphs, first, second, node))
+    leaves = (
+        frozenset(each for each in machine.graphs.reach([Edge(node)]) if each.is_leaf)
+        if incident.foreign
+        else frozenset()
+    )
+    machine.report(incident, lambda: witness.of_freed(machine.graphs, first, second, node), leaves)
 
 
 def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, backward_pass: BackwardRecord) -> None:
@@ -159,6 +171,13 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
         ),
         supposed=change.level == GUESS or bool(change.assumed),
         recorded=change.recorded,
+        cuts=holders.cuts(
+            state,
+            graphs.births[node].moment,
+            change.moment,
+            backward_pass.backward_pass.moment,
+            lambda edge: not edge.node.is_leaf and graphs.leads(edge, node),
+        ),
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 
@@ -310,7 +329,8 @@ def _trained(graphs: Graphs, state: State, node: Node, first: BackwardRecord, se
             for saved in each.saved
         )
         made = graphs.births[node].moment.span
-        is_again = any(graphs.births[each].moment.span == made for each in second.reach.keys() - first.reach.keys())
+        others = (graphs.births[each].moment.span for each in second.reach.keys() - first.reach.keys())
+        is_again = any(each.source is made.source and each.text == made.text for each in others)
         return not ((is_of_data or is_again) and below <= _reached_apart(first, second))
     return False if below and held and not any(each.params is None or each.open for each in held) else None
 

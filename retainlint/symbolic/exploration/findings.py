@@ -101,6 +101,7 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     if not proves:
         machine.reports[:] = [replace(each, proof=None) for each in machine.reports]
     machine.graphs.effort.end(machine.steps)
+    machine.reports[:] = map(partial(_owned, machine), machine.reports)
     likely = [one for one in _likely(machine) if not _is_unlikely(machine, one)]
     incidents = tuple(one for one in likely if not _takes_too_much(machine, one))
     verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
@@ -115,6 +116,15 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     conduct, gaps, entries = _conduct(machine), tuple(machine.gaps), tuple(machine.entries)
     steps = sum(each.steps for each in entries) + machine.imports.wasted
     return Exploration(verdict, incidents, gaps, steps, waste, conduct, unjudged, effort, entries)
+
+
+def _owned(machine: Interpreter, report: Report) -> Report:
+    """A graph is no other network's, if the gradients that its backward pass left there went into a step behind that."""
+    incident = report.incident
+    if isinstance(incident, Freed) and incident.foreign:
+        if any((leaf, incident.freed.moment) in machine.trained for leaf in report.leaves):
+            return replace(report, incident=replace(incident, foreign=False))
+    return report
 
 
 def _takes_too_much(machine: Interpreter, incident: Incident) -> bool:
@@ -142,7 +152,7 @@ def _proof(incident: Incident) -> Callable[[], Witness | None] | None:
 def _conduct(machine: Interpreter) -> Conduct:
     births = machine.graphs.births
     leaves = (births[node].moment.span for node in machine.passed if births[node].operation == "leaf")
-    trained = ((births[node].moment.span, place) for node, place in machine.trained)
+    trained = ((births[node].moment.span, moment.span) for node, moment in machine.trained)
 
     def counted(ways: Mapping[Span, Counter[Node]]) -> Iterator[tuple[Span, Span, int]]:
         return ((births[node].moment.span, at, count) for at, each in ways.items() for node, count in each.items())

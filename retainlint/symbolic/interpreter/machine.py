@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from retainlint import ir, program
 from retainlint.autograd.graph import Node
-from retainlint.incident import Entry, Gap, Incident, Witness
+from retainlint.incident import Entry, Gap, Incident, Moment, Witness
 from retainlint.startup.records import record
 from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions
 from retainlint.symbolic.interpreter.instructions import STEPS
@@ -32,10 +32,11 @@ BRANCHING = (ir.If, ir.For, ir.While, ir.With, ir.Try)
 
 @record
 class Report:
-    """An incident, and how to prove it."""
+    """An incident, and how to prove it; `leaves` are those of the graph that it is about."""
 
     incident: Incident
     proof: Callable[[], Witness | None] | None
+    leaves: frozenset[Node] = frozenset()
 
 
 def nobody(machine: Interpreter) -> Events:
@@ -71,7 +72,7 @@ class Interpreter:
         self.backpropagated: set[Span] = set()
         self.leading: set[ir.Code] = set()
         self.passed: set[Node] = set()
-        self.trained: set[tuple[Node, Span]] = set()
+        self.trained: set[tuple[Node, Moment]] = set()
         self.arrivals: dict[Span, Arrivals] = {}
         self.missing_reads: set[Span] = set()
         self.entered: set[ir.Code] = set()
@@ -116,9 +117,14 @@ class Interpreter:
         self.backpropagated.add(span)
         self.leading.update(state.frames[each].code for each in state.stack)
 
-    def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
+    def report(
+        self,
+        incident: Incident,
+        proof: Callable[[], Witness | None] | None = None,
+        leaves: frozenset[Node] = frozenset(),
+    ) -> None:
         if not self.imports.loading:
-            self.reports.append(Report(incident, proof))
+            self.reports.append(Report(incident, proof, leaves))
 
     @contextmanager
     def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:

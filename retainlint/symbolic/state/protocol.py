@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
-from retainlint.incident import Incident, Moment, Witness
+from retainlint.incident import Incident, Iteration, Moment, Witness
 from retainlint.program import Program
 from retainlint.startup.records import record
 from retainlint.symbolic.state.coverage import Sites
@@ -57,10 +57,11 @@ class Args:
 class Arrivals:
     """By how many ways backward passes of one place came to each leaf: the first; which leaves one of a
     later iteration came to by fewer, None if there was none; and by how many one that failed comes to them within its own
-    iteration."""
+    iteration. `rounds` are the iterations of loops within the first."""
 
     moment: Moment
     ways: Counter[Node]
+    rounds: frozenset[Iteration]
     later: frozenset[Node] | None = None
     fresh: Counter[Node] | None = None
 
@@ -91,7 +92,7 @@ class Machine(Protocol):
     tries: list[ir.Try]  # whose bodies are being run, the innermost last
     passed: set[Node]  # that a walk which leaves gradients has passed
     trained: set[
-        tuple[Node, Span]
+        tuple[Node, Moment]
     ]  # leaves that a step has changed, and the backward pass that gave it their gradients
     arrivals: dict[Span, Arrivals]  # how many ways led to each leaf, by the place of the backward pass
     missing_reads: set[Span]  # where something was taken that isn't there
@@ -140,8 +141,13 @@ class Machine(Protocol):
         """A backward pass was run, and rests on what nobody sees; it hinders nothing else."""
         ...
 
-    def report(self, incident: Incident, proof: Callable[[], Witness | None] | None = None) -> None:
-        """Tell what was seen; `proof` is asked only if this is how it will be told."""
+    def report(
+        self,
+        incident: Incident,
+        proof: Callable[[], Witness | None] | None = None,
+        leaves: frozenset[Node] = frozenset(),
+    ) -> None:
+        """Tell what was seen; `proof` is asked only if this is how it will be told. `leaves` are those of its graph."""
         ...
 
     def covered(self, state: State, span: Span) -> None:

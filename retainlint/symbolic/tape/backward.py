@@ -160,7 +160,9 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
     and what one that fails comes to by what its own iteration has made."""
     known = machine.arrivals.get(request.span)
     if known is None:
-        machine.arrivals[request.span] = Arrivals(watch.backward_pass.moment, _ways(watch.roots, watch.reach))
+        moment = watch.backward_pass.moment
+        rounds = _rounds(machine, moment, watch.reach)
+        machine.arrivals[request.span] = Arrivals(moment, _ways(watch.roots, watch.reach), rounds)
         return
     seen = known.fresh if watch.failed else known.later
     if seen is not None or (now := _next(known.moment, watch.backward_pass.moment)) is None:
@@ -170,6 +172,8 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
         own = {node for node in watch.reach if node.is_leaf or now in births[node].moment.iterations}
         machine.arrivals[request.span] = replace(known, fresh=_ways(watch.roots, own - watch.gone))
         return
+    if not known.rounds <= _rounds(machine, watch.backward_pass.moment, watch.reach):
+        return  # of a loop within it fewer iterations were run
     later = _ways(watch.roots, watch.reach)
     fewer = {node for node, count in known.ways.items() if later[node] < count and not _is_within(births[node], now)}
     if not all(later[node] for node in fewer):  # a state that is learnt may be left, a weight that is still used not
@@ -177,6 +181,13 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
         used = {edge.node for node in made for edge in node.next if edge is not None}
         fewer = {node for node in fewer if later[node] or node in used}
     machine.arrivals[request.span] = replace(known, later=frozenset(fewer))
+
+
+def _rounds(machine: Machine, moment: Moment, reach: Collection[Node]) -> frozenset[Iteration]:
+    """The iterations of loops within the one of a backward pass that have made what it came to."""
+    depth = len(moment.iterations)
+    made = {machine.graphs.births[node].moment.iterations for node in reach}
+    return frozenset(each for one in made if one[:depth] == moment.iterations for each in one[depth:])
 
 
 def _is_within(birth: Birth, iteration: Iteration) -> bool:

@@ -276,19 +276,24 @@ def step(machine: Machine, state: State, held: OptimizerObj, span: Span) -> None
 
 
 def _gradients_of(state: State, held: OptimizerObj) -> list[BackwardRecord]:
-    """The backward passes whose gradients its step is for: those since it zeroed them, or since a step before them."""
+    """The backward passes whose gradients its step is for: those since it zeroed them, or since a step before them. One that
+    steps behind others, without a backward pass of its own, takes what all have left."""
     since: set[Moment] = set()
-    for event in reversed(state.gradient_events):
-        is_zeroed = event.kind == "zero" and event.owner is not None and state.get(event.owner) is held
-        if is_zeroed or (event.kind == "step" and since):
+    before = state.gradient_events
+    if before and before[-1].kind == "step":
+        before = before[:-1]  # its own
+    last = next((event.kind for event in reversed(before) if event.kind in ("step", "walk")), "")
+    for event in reversed(before):
+        is_own = event.owner is not None and state.get(event.owner) is held
+        if (event.kind == "zero" and is_own) or (event.kind == "step" and since and (is_own or last == "walk")):
             break
         if event.kind == "walk":
             since.add(event.moment)
     return [record for record in state.backward_passes if record.accumulate and record.backward_pass.moment in since]
 
 
-def _trained(leaf: Node, used: list[BackwardRecord]) -> Iterator[tuple[Node, Span]]:
-    return ((leaf, record.backward_pass.moment.span) for record in used if leaf in record.reach)
+def _trained(leaf: Node, used: list[BackwardRecord]) -> Iterator[tuple[Node, Moment]]:
+    return ((leaf, record.backward_pass.moment) for record in used if leaf in record.reach)
 
 
 def _note(state: State, held: OptimizerObj) -> None:

@@ -1,0 +1,138 @@
+"""By which names what outlives an iteration holds the graph of an earlier one, and the statements that would cut it there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from retainlint.autograd.graph import Edge
+from retainlint.incident import Iteration, Moment
+from retainlint.symbolic.state.state import Frame, State
+from retainlint.symbolic.state.values import (
+    ClassObj,
+    DictObj,
+    External,
+    HeapObj,
+    Instance,
+    LayerObj,
+    ListObj,
+    Ref,
+    TensorObj,
+    Tuple,
+    Value,
+)
+
+DEPTH = 4
+"""How many attributes deep a holder is looked for."""
+
+
+def cuts(state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]) -> tuple[str, ...]:
+    """What detaches all that `holds` a graph built in an iteration before the last moment's, seen from the function of the
+    loop, or the method, that goes on; a statement for each holder."""
+    pairs = zip(spoilt.iterations, needed.iterations, strict=False)
+    later = next((b for a, b in pairs if a != b), None)
+    if later is None or not any(each.loop == later.loop and each.number < later.number for each in built.iterations):
+        return ()
+    frame = _frame(state, later)
+    if frame is None:
+        return ()
+    known: set[int] = set()
+    named: dict[str, Value] = {}
+    while True:  # its own names, then those around it
+        named = {**frame.names, **named}
+        if frame.parent is None:
+            break
+        frame = state.frames[frame.parent]
+    return tuple(row for name, value in named.items() for row in _rows(state, name, value, holds, known, DEPTH))
+
+
+def _frame(state: State, iteration: Iteration) -> Frame | None:
+    """The function that goes on to the next iteration."""
+    if iteration.is_call:
+        frames = (state.frames[id] for id in state.stack)
+        return next((each for each in frames if each.code.span == iteration.loop), None)
+    within = len(state.calls) - iteration.depth
+    return state.frames[state.stack[-1 - within]] if 0 <= within < len(state.stack) else None
+
+
+def _rows(
+    state: State, path: str, value: Value, holds: Callable[[Edge], bool], known: set[int], depth: int
+) -> Iterator[str]:
+    """The statements that detach what a name, or an attribute of what it names, holds."""
+    held = state.get(value)
+    if isinstance(held, Instance | LayerObj):
+        if isinstance(value, Ref) and value.id not in known and depth:
+            known.add(value.id)
+            cls = state.get(held.cls) if isinstance(held, Instance) else None
+            is_constant = isinstance(cls, ClassObj) and _is_constant(cls)
+            is_record = is_constant or (isinstance(cls, ClassObj) and cls.dataclass)
+            if is_record and any(_is_held(state, part, holds) for part in held.attrs.values()):
+                holds = _has_graph  # its other fields are of the same iteration
+            if is_constant:
+                yield from _replaced(state, path, held.attrs.items(), holds)
+            for name, part in held.attrs.items():
+                if name.isidentifier() and not is_constant and not _is_frozen(cls):
+                    yield from _rows(state, f"{path}.{name}", part, holds, known, depth - 1)
+    elif isinstance(value, Tuple) and value.names:
+        yield from _replaced(state, path, zip(value.names, value.items, strict=False), holds)
+    elif _is_held(state, value, holds) and (text := _detached(state, path, value)):
+        yield f"{path} = {text}"
+
+
+def _is_constant(cls: ClassObj) -> bool:
+    """Whether it is a named tuple, whose fields can't be set."""
+    return any(isinstance(base, External) and base.path.endswith("NamedTuple") for base in cls.bases)
+
+
+def _is_frozen(cls: HeapObj | None) -> bool:
+    """Whether it is a dataclass that says so in its decorator."""
+    if not isinstance(cls, ClassObj) or not cls.dataclass or cls.code.span.row < 2:
+        return False
+    return "frozen=True" in cls.code.span.source.row_text(cls.code.span.row - 1)
+
+
+def _replaced(
+    state: State, path: str, parts: Iterable[tuple[str, Value]], holds: Callable[[Edge], bool]
+) -> Iterator[str]:
+    fields = [f"{name}={path}.{name}.detach()" for name, part in parts if _is_tensor(state, part, holds)]
+    if fields:
+        yield f"{path} = {path}._replace({', '.join(fields)})"
+
+
+def _detached(state: State, text: str, value: Value, names: str = "tuv") -> str:
+    """An expression for what stands as `text`, detached; "" for what can't be told to be made of tensors alone."""
+    held = state.get(value)
+    if isinstance(held, TensorObj):
+        return f"{text}.detach()"
+    name, inner = names[:1], names[1:]
+    if isinstance(value, Tuple) or (isinstance(held, ListObj) and held.kind == "list"):
+        parts = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
+        made = {_detached(state, name, part, inner) for part in parts} if name else set()
+        each = f"{made.pop()} for {name} in {text}" if len(made) == 1 and all(made) else ""
+        return (f"tuple({each})" if isinstance(value, Tuple) else f"[{each}]") if each else ""
+    if isinstance(held, DictObj) and held.of is None and name:
+        made = {_detached(state, name, part, inner) for part in (*held.items.values(), *held.rest)}
+        return f"{{k: {made.pop()} for k, {name} in {text}.items()}}" if len(made) == 1 and all(made) else ""
+    return ""
+
+
+def _has_graph(edge: Edge) -> bool:
+    return not edge.node.is_leaf
+
+
+def _is_tensor(state: State, value: Value, holds: Callable[[Edge], bool]) -> bool:
+    return isinstance(held := state.get(value), TensorObj) and held.edge is not None and holds(held.edge)
+
+
+def _is_held(state: State, value: Value, holds: Callable[[Edge], bool], depth: int = 3) -> bool:
+    """Whether a tensor, or one of a container, holds such a graph."""
+    held = state.get(value)
+    parts: tuple[Value, ...] = ()
+    if isinstance(value, Tuple):
+        parts = value.items
+    elif isinstance(held, ListObj):
+        parts = held.items
+    elif isinstance(held, DictObj):
+        parts = (*held.items.values(), *held.rest)
+    if depth and parts:
+        return any(_is_held(state, part, holds, depth - 1) for part in parts)
+    return _is_tensor(state, value, holds)
