@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from retainlint.report.run import Run
 
 
-def about_us() -> Run:
-    """All but what a run adds."""
+def about_us(docs: str = "") -> Run:
+    """All but what a run adds. `docs` is the address of the documentation's site, without one "" """
     from retainlint.report.run import RuleText, Run
     from retainlint.rules import RULES
 
-    rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation) for rule in RULES)
+    site = docs.rstrip("/")
+    pages = {rule.code: f"{site}/rules/{rule.code}/" if site else "" for rule in RULES}
+    rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation, pages[rule.code]) for rule in RULES)
     return Run(__version__, rules, replay=_replay)
 
 

@@ -174,7 +174,7 @@ def _report(
     if options.statistics:
         pieces = statistics.render(shown, style, as_json=format == "json")
     elif shown or not report.FORMATS[format].for_people:
-        pieces = render(format, shown, style, _run(options, result))
+        pieces = render(format, shown, style, _run(options, configs, result))
     else:
         pieces = iter(())
     if options.output_file:
@@ -196,11 +196,12 @@ def _report(
             out.write(f"{line}\n" if line else "")
 
 
-def _run(options: CheckOptions, result: linter.Result) -> Run:
+def _run(options: CheckOptions, configs: Configs, result: linter.Result) -> Run:
     gaps = tuple(result.gaps) if options.show_unknown else ()
     crashes = {one.name: one.crash for one in result.crashes}
     root, browse = _served(os.environ)
-    return about_us()._replace(files=result.files, gaps=gaps, crashes=crashes, root=root, browse=browse)
+    about = about_us(configs.here.text("docs-url") or "")
+    return about._replace(files=result.files, gaps=gaps, crashes=crashes, root=root, browse=browse)
 
 
 def _served(environment: Mapping[str, str]) -> tuple[str, str]:

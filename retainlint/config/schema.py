@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from retainlint.config.selection import KnownRules
-from retainlint.config.table import SETTINGS, Setting, SettingKind, SettingValue
+from retainlint.config.table import ADDRESSES, SETTINGS, Setting, SettingKind, SettingValue
 
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 
@@ -40,6 +40,8 @@ def _property(setting: Setting, formats: tuple[str, ...]) -> dict[str, Json]:
     choices = formats if setting.key == "output-format" else setting.choices
     if choices:
         row["enum"] = list(choices)
+    if setting.address:
+        row["pattern"] = f"^({'|'.join(ADDRESSES)}|$)"
     if setting.default is not None:
         row["default"] = plain(setting.default, setting.kind is SettingKind.BY_PATTERN)
     return row

@@ -15,6 +15,10 @@ SettingValue: TypeAlias = "bool | str | tuple[str, ...] | tuple[tuple[str, tuple
 """A flag, a text, a list of words, or words by pattern; None is a text that nobody gave."""
 
 
+ADDRESSES = ("https://", "http://")
+"""What an address of the web begins with."""
+
+
 class SettingKind(Enum):
     """The form of a value, as one names it to people."""
 
@@ -28,7 +32,8 @@ class Setting:
     """One row. `adds` is true if what extended files and the command line say is added up, not replaced.
 
     `per_run` tells that it can't differ between the files of one run: the configuration of the working directory
-    decides. `rules` are texts that must name rules, `path` is a text that is a path relative to its file.
+    decides. `rules` are texts that must name rules, `path` is a text that is a path relative to its file, `address` one
+    of the web.
     """
 
     def __init__(
@@ -44,9 +49,11 @@ class Setting:
         per_run: bool = False,
         rules: bool = False,
         path: bool = False,
+        address: bool = False,
     ) -> None:
         self.key, self.kind, self.default, self.doc, self.example = key, kind, default, doc, example
         self.choices, self.adds, self.per_run, self.rules, self.path = choices, adds, per_run, rules, path
+        self.address = address
 
     def read(self, raw: object) -> SettingValue:
         """The value of this setting that a TOML value stands for. Raises WrongValue if it stands for none."""
@@ -68,6 +75,12 @@ class Setting:
     def _chosen(self, raw: str) -> str:
         if self.choices and raw not in self.choices:
             raise WrongValue(f"'{self.key}' must be {self._form()}, not {shown(raw)}{meant(raw, self.choices)}")
+        if (
+            self.address and raw and not raw.startswith(ADDRESSES)
+        ):  # it becomes a link, which could be made to run something
+            raise WrongValue(
+                f"'{self.key}' must begin with {' or '.join(ADDRESSES)}, as in `{self.example}`, not {shown(raw)}"
+            )
         return raw
 
     def _list(self, pattern: str, raw: object) -> tuple[str, ...]:
@@ -217,6 +230,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "output-format", SettingKind.TEXT, "full", "How findings are written; `retainlint check --help` lists the formats.",
         'output-format = "grouped"', per_run=True,
+    ),
+    Setting(
+        "docs-url", SettingKind.TEXT, "",
+        "Where the documentation's site lies. With it, findings lead to their rule's page: the `url` of JSON, SARIF's "
+        "`helpUri`, links of the HTML page.",
+        'docs-url = "https://docs.example.org/retainlint"', per_run=True, address=True,
     ),
 )  # fmt: skip
 

@@ -69,6 +69,18 @@ def test_the_format_may_be_configured(run: Run) -> None:
     assert run("check")[2] == "error: retainlint.toml:2: there is no output format 'jsn'; did you mean 'json'?\n"
 
 
+def test_findings_lead_to_the_documentations_site(run: Run) -> None:
+    write("a.py")
+    page = "https://docs.example.org/rtl/rules/RTL101/"
+    (plain,) = json.loads(run("check", "--output-format", "json")[1])
+    assert plain["url"] is None
+    write("retainlint.toml", 'docs-url = "https://docs.example.org/rtl/"\n')
+    (found,) = json.loads(run("check", "--output-format", "json")[1])
+    assert found["url"] == page
+    (told,) = json.loads(run("check", "--output-format", "sarif")[1])["runs"]
+    assert page in [rule.get("helpUri") for rule in told["tool"]["driver"]["rules"]]
+
+
 def test_severities_that_fail(run: Run) -> None:
     write("a.py", "ok.backward()  # noqa: RTL101\n")
     write("retainlint.toml", 'fail-on = "error"\n')

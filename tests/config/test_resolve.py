@@ -161,6 +161,7 @@ def test_a_file_and_none_contradict_each_other() -> None:
         ("\nignore = [\n'RTL1',\n3]", "4: 'ignore' must be a list of strings, as in `ignore = [\"RTL107\"]`: element 2 is the number 3"),
         ("force-exclude = 1", "1: 'force-exclude' must be true or false, as in `force-exclude = true`, not the number 1"),
         ('fail-on = "errors"', """1: 'fail-on' must be "error" or "warning", not 'errors'; did you mean 'error'?"""),
+        ("docs-url = 'javascript:a'", "1: 'docs-url' must begin with https:// or http://, as in `docs-url = \"https://docs.example.org/retainlint\"`, not 'javascript:a'"),
         ("[select]\na = 1", '1: \'select\' must be a list of strings, as in `select = ["RTL1", "needless-retain-graph"]`, not a table'),
         ('required-version = ">=99"', "1: this needs retainlint >=99, and here is 0.4.1"),
         ('required-version = "new"', "1: 'new' is no condition on a version; write one like '>=0.4,<1'"),
