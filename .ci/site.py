@@ -59,11 +59,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         there = os.path.normpath(os.path.join(os.path.dirname(real), target))
         shown = {"README.md": "index.md", "docs/README.md": "index.md"}.get(there, there.removeprefix("docs/"))
         if files.get_file_from_path(shown) is None:
-            return text
+            return text if (ROOT / there).exists() else found[0]
         return f"[{text}]({os.path.relpath(shown, os.path.dirname(own) or '.')}{heading})"
 
     drawn = (
-        "\n[Step through the graphs of these examples]({page.file.name}/graphs.html)\n"
+        f"\n[Step through the graphs of these examples]({page.file.name}/graphs.html)\n"
         if re.match(r"rules/RTL\d", own)
         else ""
     )
