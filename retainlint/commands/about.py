@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from retainlint.commands import has_core
 from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def about_us(docs: str = "") -> Run:
     site = docs.rstrip("/")
     pages = {rule.code: f"{site}/rules/{rule.code}/" if site else "" for rule in RULES}
     rules = tuple(RuleText(rule.code, rule.name, rule.severity, rule.explanation, pages[rule.code]) for rule in RULES)
-    return Run(__version__, rules, replay=_replay)
+    return Run(__version__, rules, replay=_replay if has_core() else None)
 
 
 def _replay(script: str, failing: str) -> Life | None:

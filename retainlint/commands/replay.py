@@ -11,7 +11,7 @@ from contextlib import redirect_stderr
 from types import ModuleType
 from typing import Any
 
-from retainlint.commands import CommandError
+from retainlint.commands import CommandError, need_core
 from retainlint.commands.run import execute
 from retainlint.report.terminal import safe_start
 
@@ -37,6 +37,7 @@ def replay(script: str) -> int:
 
     Raises CommandError for a text that is no witness: one with other statements, or that asks for more than witnesses do.
     """
+    need_core("running a witness")
     from retainlint.numeric.namespace import installed
     from retainlint.numeric.story import Places, watched
 

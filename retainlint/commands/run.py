@@ -12,6 +12,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
+from retainlint.commands import need_core
 from retainlint.report.terminal import safe
 from retainlint.text import is_notebook
 
@@ -27,6 +28,7 @@ def run(script: Path, args: Sequence[str], *, trace: bool = False, graph: Path |
     With `trace` the life of each graph is told on standard error as it happens; with `graph` all graphs are drawn
     there, as SVG, at the end, also of a run that failed.
     """
+    need_core("retainlint run")
     if is_notebook(str(script)):
         print(
             f"retainlint run: {safe(str(script))} is a notebook; `retainlint check` and `retainlint why` can read it",

@@ -148,6 +148,8 @@ def _finding(diagnostic: Diagnostic, number: int, is_open: bool, run: Run) -> It
     life = run.replay(witness.script, witness.node) if run.replay is not None and witness is not None else None
     if life is not None:
         yield from _timeline(life, number)
+    elif witness is not None and run.replay is None:
+        yield "<p>With numpy (<code>pip install 'retainlint[run]'</code>) the graph is drawn here.</p>\n"
     yield "</div>\n</details>\n"
 
 

@@ -22,7 +22,7 @@ from retainlint.cli.screen import Progress
 from retainlint.cli.words import WORDS
 from retainlint.report import FORMATS
 
-PACKAGE_PARENT = Path(cli.__file__).parent.parent
+PACKAGE_PARENT = Path(cli.__file__).parents[2]
 
 
 def test_findings_are_exit_code_1(run: Run) -> None:
@@ -398,3 +398,25 @@ def test_a_command_behind_dashes(run: Run, asked: tuple[str, ...], code: int, to
     ended, out, err = run(*asked)
     assert (ended, out) == (code, "")
     assert told in err
+
+
+def test_numpy_is_needed_only_to_compute(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import torch\ny = torch.ones(3, requires_grad=True).exp().sum()\ny.backward()\ny.backward()\n"
+    )
+    script = "import sys; sys.modules['numpy'] = None; from retainlint.cli import main; main()"
+
+    def without_numpy(*asked: str) -> tuple[int, str, str]:
+        words = [sys.executable, "-c", script, *asked]
+        done = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, err = without_numpy("check", "--no-cache", "--output-format", "html")
+    assert (code, err) == (1, "")
+    assert "RTL102" in out
+    assert "pip install 'retainlint[run]'" in out
+    for asked in (("run", "train.py"), ("reproduce", "--run", "train.py:4")):
+        code, out, err = without_numpy(*asked)
+        assert (code, out) == (2, "")
+        assert err.endswith("needs numpy: pip install 'retainlint[run]'\n")
+        assert err.startswith("error: ")
