@@ -19,9 +19,9 @@ from benchmarks.truth.judging import kind_of
 from benchmarks.truth.mutants import Mutant, mutants
 from retainlint.catalogue import NOT_CHECKED
 from retainlint.checking import linter
-from retainlint.config import Settings
+from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic
-from retainlint.text.files import Disk
+from retainlint.text.files import Disk, Edited
 
 WORDS = ("found", "elsewhere", "unknown", "missed")
 
@@ -74,13 +74,13 @@ def chosen(all_cases: Sequence[Case], count: int, seed: int) -> list[Case]:
     return [case for group in mixed for case in group]  # a file's mutants stay together: its imports are read once
 
 
-DISK = Disk()
+DISK, SETTINGS = Disk(), Settings(suppressions=False)
 
 
 @lru_cache(maxsize=4)
 def before(path: Path) -> Counter[str]:
     """The errors that the working file already has."""
-    found = linter.check_file(str(path), Settings(suppressions=False), DISK)
+    found = linter.check_file(str(path), SETTINGS, DISK)
     return Counter(_words(one) for one in found.diagnostics if one.severity.value == "error")
 
 
@@ -90,12 +90,12 @@ def _words(diagnostic: Diagnostic) -> str:
 
 
 def measured(case: Case) -> Outcome:
-    mutant = case.mutant
-    result = linter.check_source(str(case.path), mutant.text.encode(), Settings(suppressions=False), DISK)
+    mutant, data = case.mutant, case.mutant.text.encode()
+    result = linter.check_source(str(case.path), data, SETTINGS, DISK)
     if result.crash:
         return Outcome(case, "missed", f"crash: {result.crash.strip().splitlines()[-1]}")
     errors = [one for one in result.diagnostics if one.severity.value == "error" and one.code != NOT_CHECKED]
-    for one in result.diagnostics:
+    for one in result.diagnostics if errors else by_callers(case.path, data):
         if one.primary.span.row == mutant.row and one.code.startswith("RTL1"):
             witness = one.witness
             return Outcome(
@@ -108,6 +108,12 @@ def measured(case: Case) -> Outcome:
     if near:
         return Outcome(case, "unknown", re.sub(r"`[^`]*`|\d+", "_", near[0]))
     return Outcome(case, "missed", "no gap")
+
+
+def by_callers(path: Path, data: bytes) -> Sequence[Diagnostic]:
+    """What is told of a file with the programs of its project that lead to it."""
+    files = Edited({str(path.absolute()): data})
+    return linter.Given(Configs.alike(SETTINGS), files).check(str(path), data).diagnostics
 
 
 def torch_agrees(outcome: Outcome, folder: Path) -> bool:

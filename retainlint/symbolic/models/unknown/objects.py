@@ -464,10 +464,16 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
     elif isinstance(held, TensorObj) and isinstance(value, Ref) and level == GUESS and held.edge is None:
         if not (held.unsure or unseen_calls.keeps_nothing(state, func)):
             state.set(value, replace(held, unsure=True))  # it may be made to require gradients
-    elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and edges_in(machine, state, [value]):
+    elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and _holds_graphs(machine, state, value):
         state.set(value, UnknownObj(state.frame.code.span, name="items"))
     elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and level == GUESS and not held.items:
         state.set(value, replace(held, open=True))  # it is given to be filled
+
+
+def _holds_graphs(machine: Machine, state: State, value: Value) -> bool:
+    """Whether a container holds graphs; a list of data holds none that anything rests on, and few callees put others into it."""
+    level = GUESS if isinstance(state.get(value), ListObj) else GUESS + 1
+    return any(machine.graphs.exists(edge) < level for edge in edges_in(machine, state, [value]))
 
 
 def keep(state: State, made: Value, given: tuple[Value, ...]) -> None:

@@ -190,3 +190,27 @@ class Solver(BaseSolver):
 @pytest.mark.parametrize(("mode", "rows"), [("no_grad", []), ("enable_grad", [16])])
 def test_a_criterion_of_what_has_no_graph_builds_none(machine: Machine, mode: str, rows: list[int]) -> None:
     assert machine(JUDGED.format(mode=mode)).wasted == rows
+
+
+OF_AGENTS = """
+import torch
+
+def train(actor, critic, batch, args, k):
+    optimizer = torch.optim.Adam(actor.parameters())
+    actions = []
+    for agent in range(args.agents):
+        actions.append(batch[agent])
+    critic(actions)
+    {act}
+    loss = critic(actions).mean()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "act", ["actions[k] = actor(batch)", "actions.append(actor(batch))", "actions = [actor(batch)]"]
+)
+def test_a_list_of_data_stays_what_it_is_where_a_network_reads_it(machine: Machine, act: str) -> None:
+    assert machine(OF_AGENTS.format(act=act)).lines == [14]
