@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Misuse:
-    """One of torch's errors. `words` begin its message in every version of torch; `codes` are the rules that find it."""
+    """One of torch's errors. `words` begin its message in every version of torch, but for what it names first; `codes` are the rules that find it."""
 
     name: str
     words: str
@@ -92,6 +92,45 @@ _OTHERS = (
         "a tensor that was made under torch.inference_mode() came into a graph",
         ("use `torch.no_grad()` instead, or `clone()` the tensor outside",),
     ),
+    Misuse(
+        "view-of-several", "is a view and is being modified inplace. This view is the output of a function that returns", (),
+        "a piece that `unbind`, `split` or `chunk` gave was changed in place; torch can't follow a change of one of several views",
+        (
+            "write it out of place: `piece = piece + 1` instead of `piece += 1`",
+            "or take the piece by its index, `x[0]`, which may be changed in place",
+        ),
+    ),
+    Misuse(
+        "view-from-no-grad", "A view was created in no_grad mode", (),
+        "a view was made under `torch.no_grad()` and changed in place outside of it",
+        ("put both into the `torch.no_grad()` block, or both outside", "or copy it there: `clone()`"),
+    ),
+    Misuse(
+        "copy-of-graph", "Only Tensors created explicitly by the user (graph leaves) support the deepcopy", (),
+        "`copy.deepcopy` came to a tensor that has a graph: a module or an object keeps a computed tensor as an attribute",
+        (
+            "keep it detached: `self.h = h.detach()`",
+            "if it is a weight that a parametrization computes (weight norm), copy the `state_dict` into a module made anew",
+        ),
+    ),
+    Misuse(
+        "optimised-result", "can't optimize a non-leaf Tensor", (),
+        "an optimiser was given a tensor that was computed, so nobody would compute it again from what was learned",
+        (
+            "give it the tensor that the computation began with",
+            "make a leaf: `torch.randn(3, device=device, requires_grad=True)`, or `x.detach().requires_grad_()`; a `.to(device)`,"
+            " or a product behind `requires_grad=True` makes a result of it",
+        ),
+    ),
+    Misuse(
+        "not-a-number", "returned nan values in its", (),
+        "anomaly detection found that a backward pass computed something that is no number",
+        (
+            "look at the row that anomaly detection names: `sqrt`, `log`, a division, a norm or a power at 0, `atan2` at (0, 0)",
+            "keep the argument away from there before the operation, by `clamp(min=eps)` or `+ eps`; to mask the result behind it"
+            " doesn't help: nought times infinity is no number",
+        ),
+    ),
 )  # fmt: skip
 
 MISUSES = (_FREED, _MODIFIED, _NO_GRAPH, _LEAF_VIEW, _LEAF, *_OTHERS)
@@ -99,7 +138,7 @@ FAILURES = (*_FREED.codes, *_MODIFIED.codes, *_NO_GRAPH.codes, *_LEAF.codes)
 """The rules that tell of a program that raises."""
 
 _RAISED = re.compile(
-    r"(?:(?P<type>(?<![\w.])[A-Za-z_][\w.]*):\s{1,2}|^[\W\d]*)(?P<message>(?:element \d+ of \w+ )?(?:"
+    r"(?:(?P<type>(?<![\w.])[A-Za-z_][\w.]*):\s{1,2}|^[\W\d]*)(?P<message>(?:element \d+ of \w+ |Output \d+ of \w+ |Function '\w+' )?(?:"
     + "|".join(re.escape(misuse.words) for misuse in MISUSES)
     + r").*)"
 )

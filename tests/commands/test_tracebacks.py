@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import traceback
 from pathlib import Path
 
 import pytest
@@ -262,3 +263,28 @@ def test_files_that_the_user_didnt_write(path: str) -> None:
 def test_shuffled_rows_harm_nothing(rows: list[str]) -> None:
     raised = last_raised("\n".join(rows))
     assert raised is None or TOLD in raised.message
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("w.mul(2).unbind()[0].add_(1)", "view-of-several"),
+        ("for piece in w.mul(2).split(1):\n    piece += 1", "view-of-several"),
+        ("with torch.no_grad():\n    y = w[:2]\ny += 1", "view-from-no-grad"),
+        ("import copy\ncopy.deepcopy(w * 2)", "copy-of-graph"),
+        ("torch.optim.SGD([w * 2], lr=0.1)", "optimised-result"),
+        (
+            "with torch.autograd.set_detect_anomaly(True):\n    (w * 0).sqrt().mul(0).sum().backward()",
+            "not-a-number",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_torchs_other_errors_are_known_by_their_words(program: str, name: str) -> None:
+    pytest.importorskip("torch", reason="its own words are looked for")
+    try:
+        exec(f"import torch\nw = torch.ones(3, requires_grad=True)\n{program}\n", {})
+    except (RuntimeError, ValueError):
+        raised = last_raised(traceback.format_exc())
+    assert raised is not None and raised.misuse is not None
+    assert raised.misuse.name == name
