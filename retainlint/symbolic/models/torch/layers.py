@@ -8,7 +8,7 @@ from retainlint.autograd.operations import rows
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import modules, parametrizations
-from retainlint.symbolic.models.torch.operations import change, operate, pooled
+from retainlint.symbolic.models.torch.operations import RENORMED, change, operate, pooled, renorm
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -308,7 +308,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         if args.get(-1, "affine", TRUE) == FALSE or args.get(-1, "elementwise_affine", TRUE) == FALSE:
             attrs = dict.fromkeys(attrs, NONE)
         attrs |= {f"_{name}": value for name, value in args.named}
-        attrs |= {f"_{index}": value for index, value in enumerate(args.pos[:3])}
+        attrs |= {f"_{index}": value for index, value in enumerate(args.pos[:4])}
         return [(state, state.new(LayerObj(kind, attrs)))]
     if kind in KINDS:
         return [(state, made(machine, state, kind, args, span))]
@@ -397,6 +397,8 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
         return [(state, _changed(machine, state, row, args, span))]
     count = 3 if layer.kind in _OF_THREE else 2 if not weights or row == "bilinear" else 1
     operands = (*inputs[:count], *(weights.get(name, NONE) for name in rows()[row].inputs[count:]))
+    if row in RENORMED:
+        renorm(state, weights.get("weight", NONE), layer.attrs.get("_max_norm", layer.attrs.get("_3", NONE)), span)
     return [(state, _result(machine, state, layer, row, operands, span, args.spans[:count]))]
 
 

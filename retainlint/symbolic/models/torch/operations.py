@@ -375,6 +375,17 @@ def bump(
     state.changes += (change,)
 
 
+RENORMED = frozenset(("embedding", "embedding_bag"))
+"""Operations that shorten the looked up rows of a table in place, if they are given a `max_norm`."""
+
+
+def renorm(state: State, table: Value, most: Value, span: Span) -> None:
+    """Change a table before it is looked at, as torch does under `no_grad`, whether or not a row is too long."""
+    held = state.get(table)
+    if isinstance(held, TensorObj) and isinstance(most, Const) and most != NONE:
+        bump(state, held.storage, span, text=f"{span.text.partition('(')[0]}.weight", loads=True)
+
+
 def leaf_modified(
     machine: Machine, state: State, leaf: TensorObj, span: Span, *, view: bool, taken: bool, name: str = ""
 ) -> None:
@@ -457,6 +468,8 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
     if dict(args.named).get("inplace") == TRUE and values and isinstance(state.get(values[0]), TensorObj):
         change(machine, state, values[0], row.operation, (), span, spans=spans)
         return [(state, values[0])]
+    if row.operation in RENORMED:
+        renorm(state, args.get(1, "weight"), dict(args.named).get("max_norm", NONE), span)
     if name == "cross_entropy":
         values = (operate(machine, state, "log_softmax", values[:1], span, spans=spans), *values[1:])
     if ("indexed" in row.result and "reduced" not in row.result) or row.operation == "max_dim":
