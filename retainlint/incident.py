@@ -334,6 +334,10 @@ class Gap:
     backward: bool = False
 
 
+Leaf: TypeAlias = "tuple[Span, ...]"
+"""Where a leaf was made, and through which call."""
+
+
 @record
 class Conduct:
     """What a program did when it was run, to tell whether another text does the same.
@@ -346,12 +350,12 @@ class Conduct:
     """
 
     backward_passes: frozenset[Span] = frozenset()
-    leaves: frozenset[Span] = frozenset()
-    trained: frozenset[tuple[Span, Span]] = frozenset()
+    leaves: frozenset[Leaf] = frozenset()
+    trained: frozenset[tuple[Leaf, Span]] = frozenset()
     missing_reads: frozenset[Span] = frozenset()
-    arrivals: tuple[tuple[Span, Span, int], ...] = ()
-    fresh: tuple[tuple[Span, Span, int], ...] = ()
-    fading: frozenset[tuple[Span, Span]] = frozenset()
+    arrivals: tuple[tuple[Leaf, Span, int], ...] = ()
+    fresh: tuple[tuple[Leaf, Span, int], ...] = ()
+    fading: frozenset[tuple[Leaf, Span]] = frozenset()
 
 
 Definition: TypeAlias = "tuple[str, str]"

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix
 from retainlint.fixes.edits import moved, origin
-from retainlint.incident import Definition, Entry
+from retainlint.incident import Definition, Entry, Leaf
 from retainlint.text.source import Source, Span
 
 
@@ -26,15 +26,15 @@ class Seen:
     source: Source
     diagnostics: tuple[Diagnostic, ...]
     backward_passes: frozenset[Span] = frozenset()
-    leaves: frozenset[Span] = frozenset()
-    trained: frozenset[tuple[Span, Span]] = frozenset()
+    leaves: frozenset[Leaf] = frozenset()
+    trained: frozenset[tuple[Leaf, Span]] = frozenset()
     missing_reads: frozenset[Span] = frozenset()
     gaps: tuple[Span, ...] = ()
     steps: int = 0
-    arrivals: tuple[tuple[Span, Span, int], ...] = ()
+    arrivals: tuple[tuple[Leaf, Span, int], ...] = ()
     entries: tuple[Entry, ...] = ()
-    fresh: tuple[tuple[Span, Span, int], ...] = ()
-    fading: frozenset[tuple[Span, Span]] = frozenset()
+    fresh: tuple[tuple[Leaf, Span, int], ...] = ()
+    fading: frozenset[tuple[Leaf, Span]] = frozenset()
 
     @cached_property
     def places(self) -> frozenset[tuple[str, int, int, str]]:
@@ -133,14 +133,14 @@ def _by_order(seen: Seen) -> dict[Span, Place]:
     return found
 
 
-def _ways(arrivals: Iterable[tuple[Span, Span, int]], places: Mapping[Span, Place]) -> Counter[tuple[str, Place]]:
+def _ways(arrivals: Iterable[tuple[Leaf, Span, int]], places: Mapping[Span, Place]) -> Counter[tuple[str, Place]]:
     ways: Counter[tuple[str, Place]] = Counter()
     for leaf, place, count in arrivals:
         ways[_text(leaf), places[place]] += count
     return ways
 
 
-def _pairs(places: Iterable[tuple[Span, Span]]) -> set[tuple[str, str]]:
+def _pairs(places: Iterable[tuple[Leaf, Span]]) -> set[tuple[str, str]]:
     return {(_text(leaf), _text(place)) for leaf, place in places}
 
 
@@ -204,9 +204,10 @@ def _moved(edits: Edits, span: Span) -> tuple[str, int]:
     return span.source.name, moved(edits.get(span.source.name, ()), span.start)
 
 
-def _texts(spans: Iterable[Span]) -> Counter[str]:
+def _texts(spans: Iterable[Span | Leaf]) -> Counter[str]:
     return Counter(map(_text, set(spans)))
 
 
-def _text(span: Span) -> str:
-    return " ".join(span.text.split())
+def _text(place: Span | Leaf) -> str:
+    spans = (place,) if isinstance(place, Span) else place
+    return " ".join(word for span in spans for word in span.text.split())

@@ -10,6 +10,7 @@ from fake_pipeline import label
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Replacement, Severity
 from retainlint.fixes.edits import edited
 from retainlint.fixes.proof import Seen, cures
+from retainlint.incident import Leaf
 from retainlint.text.source import Source, Span
 
 BEFORE = Source("a.py", "net = make()\nloss.backward()\nother()\nloss.backward()\n")
@@ -20,13 +21,17 @@ def spans(source: Source, *texts: str) -> frozenset[Span]:
     return frozenset(Span(source, source.text.index(text), source.text.index(text) + len(text)) for text in texts)
 
 
+def leaves(source: Source, *texts: str) -> frozenset[Leaf]:
+    return frozenset((span,) for span in spans(source, *texts))
+
+
 def found(source: Source, text: str, code: str = "RTL101", nth: int = 0) -> Diagnostic:
     mark = label(source, text, nth=nth, primary=True)
     return Diagnostic(code, "name", Severity.ERROR, "message", (mark,))
 
 
 def seen(source: Source, *diagnostics: Diagnostic) -> Seen:
-    every = spans(source, "make()")
+    every = leaves(source, "make()")
     backward_passes = frozenset(label(source, "loss.backward()", nth=nth).span for nth in (0, 1))
     trained = frozenset((leaf, place) for leaf in every for place in backward_passes)
     return Seen(source, diagnostics, backward_passes, every, trained)
@@ -66,7 +71,7 @@ def test_a_cure_may_drop_the_walks_that_it_means_to() -> None:
 
 
 def test_gradients_that_nobody_steps_with_may_be_lost_but_not_by_a_safe_fix() -> None:
-    both = spans(BEFORE, "make()", "other()")
+    both = leaves(BEFORE, "make()", "other()")
     after = NEW
     assert cures(FIX, TARGET, replace(OLD, leaves=both), after)
     assert not cures(replace(FIX, applicability=Applicability.SAFE), TARGET, replace(OLD, leaves=both), after)
@@ -87,7 +92,7 @@ CUT = Fix(Applicability.UNSAFE, "", (Edit(0, 0, "import torch\n"),))
 
 def conduct(source: Source, *pairs: tuple[str, str], ways: int = 2) -> Seen:
     """Two backward passes over `make()`, of which those in `pairs` train it, by so many ways."""
-    (leaf,) = spans(source, "make()")
+    (leaf,) = leaves(source, "make()")
     places = spans(source, "a.backward()", "b.backward()")
     trained = frozenset((leaf, place) for _, text in pairs for place in spans(source, text))
     arrivals = tuple((leaf, place, ways) for place in places)
@@ -116,10 +121,10 @@ def test_a_cut_within_an_iteration_shows_in_the_ways_to_what_it_trains() -> None
 
 
 def test_a_meant_cut_leaves_what_the_iteration_that_failed_had_made_itself() -> None:
-    target, (leaf,), (place,) = found(TWO, "b.backward()"), spans(TWO, "make()"), spans(TWO, "b.backward()")
+    target, (leaf,), (place,) = found(TWO, "b.backward()"), leaves(TWO, "make()"), spans(TWO, "b.backward()")
     before = replace(conduct(TWO, *BOTH), diagnostics=(target,), fresh=((leaf, place, 1),))
     for ways, is_cured in ((1, True), (0, False)):
-        (made,), (first, second) = spans(CUT_TEXT, "make()"), spans(CUT_TEXT, "a.backward()", "b.backward()")
+        (made,), (first, second) = leaves(CUT_TEXT, "make()"), spans(CUT_TEXT, "a.backward()", "b.backward()")
         if CUT_TEXT.text[first.start] != "a":
             first, second = second, first
         after = replace(conduct(CUT_TEXT, *BOTH), arrivals=((made, first, 2), (made, second, ways)))
@@ -127,7 +132,7 @@ def test_a_meant_cut_leaves_what_the_iteration_that_failed_had_made_itself() -> 
 
 
 def test_later_iterations_train_as_much_as_the_first() -> None:
-    target, (leaf,), (place,) = found(TWO, "b.backward()"), spans(TWO, "make()"), spans(TWO, "b.backward()")
+    target, (leaf,), (place,) = found(TWO, "b.backward()"), leaves(TWO, "make()"), spans(TWO, "b.backward()")
     before, fading = replace(conduct(TWO, *BOTH), diagnostics=(target,)), frozenset({(leaf, place)})
     after = replace(conduct(CUT_TEXT, *BOTH), fading=fading)
     assert not cures(CUT, target, before, after)

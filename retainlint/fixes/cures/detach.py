@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix
-from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, normalized, parameters
+from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, bound, normalized, parameters
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import after, before, detached, first, reads, torch_name
 from retainlint.startup.records import replace
@@ -144,9 +144,12 @@ class Carried:
         return []
 
     def _is_known_before(self) -> bool:
-        """Whether the name has a value when the body is entered."""
+        """Whether the name has a value when the body is entered; an attribute has one if its object is made with it."""
         if not self.name.isidentifier():
-            return True
+            every, own = self.code.below(self.code.tree), self.name.removeprefix("self.")
+            made = any(self.code.writes(each, self.name) for each in every if getattr(each, "name", "") == "__init__")
+            of_class = (part for each in every if isinstance(each, ast.ClassDef) for part in each.body)
+            return own == self.name or made or any(own in bound(each) for each in of_class)
         if isinstance(self.body, ast.FunctionDef | ast.AsyncFunctionDef):
             return self.name in parameters(self.body.args)
         scope, start = self.code.scope(self.body), self.code.start(self.body)

@@ -30,6 +30,9 @@ _SPOILS = re.compile(r"backward|step|grad$")
 """What frees a graph, or changes what it needs."""
 
 
+_STEPS = re.compile(r"^step$")
+
+
 _ACTS = re.compile(r"backward|step|zero_grad")
 
 
@@ -66,9 +69,32 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
     again = [each for each in again if ast.dump(each) not in stands]
     if not again:
         return
+    between, behind = block.upto(built, anchor), block.statements[block.statements.index(anchor) :]
+    stepped, stepping = ({ast.unparse(each.func) for each in calls(part, _STEPS)} for part in (between, behind[:3]))
+    if stepping and not stepped & stepping:
+        yield from _above(code, place, again)
     names = ", ".join(sorted(name for name in set().union(*map(writes, again)) if not name.endswith(".*")))
     what = f"`{names}`" if names else f"`{code.of(built)}`"
     yield unsafe(f"Compute {what} again before this backward", copied_before(code, place, again))
+
+
+def _above(code: EditableCode, place: ast.stmt, chain: list[ast.stmt]) -> Iterator[Fix]:
+    """The last of the statements alone, from what those before it have made, detached: a later backward pass needn't train
+    what made that."""
+    for start in range(len(chain) - 1, 0, -1):
+        given = set().union(*map(bound, chain[:start]))
+        taken = [
+            each for one in chain[start:] for each in ast.walk(one) if isinstance(each, ast.Name) and each.id in given
+        ]
+        if len(chain) - start > 1 or not taken or any(not isinstance(each.ctx, ast.Load) for each in taken):
+            return
+        rows = code.of(chain[start])
+        first = code.start(chain[start])
+        for name in sorted(taken, key=code.start, reverse=True):
+            end = code.end(name) - first
+            rows = f"{rows[:end]}.detach(){rows[end:]}"
+        if "\n" not in rows:
+            yield unsafe(f"Compute it again before this backward: `{rows}`", before(code, place, rows))
 
 
 def _behind_what_spoils(chain: list[ast.stmt], between: list[ast.stmt]) -> list[ast.stmt]:

@@ -17,6 +17,7 @@ from retainlint.incident import (
     Gap,
     Incident,
     Iteration,
+    Leaf,
     LeafModified,
     Modified,
     Moment,
@@ -151,14 +152,18 @@ def _proof(incident: Incident) -> Callable[[], Witness | None] | None:
 
 def _conduct(machine: Interpreter) -> Conduct:
     births = machine.graphs.births
-    leaves = (births[node].moment.span for node in machine.passed if births[node].operation == "leaf")
-    trained = ((births[node].moment.span, moment.span) for node, moment in machine.trained)
 
-    def counted(ways: Mapping[Span, Counter[Node]]) -> Iterator[tuple[Span, Span, int]]:
-        return ((births[node].moment.span, at, count) for at, each in ways.items() for node, count in each.items())
+    def leaf(node: Node) -> Leaf:
+        made = births[node].moment
+        return made.span, *made.frames[-1:]
 
+    def counted(ways: Mapping[Span, Counter[Node]]) -> Iterator[tuple[Leaf, Span, int]]:
+        return ((leaf(node), at, count) for at, each in ways.items() for node, count in each.items())
+
+    leaves = (leaf(node) for node in machine.passed if births[node].operation == "leaf")
+    trained = ((leaf(node), moment.span) for node, moment in machine.trained)
     seen = machine.arrivals.items()
-    later = ((births[node].moment.span, place) for place, each in seen for node in each.later or ())
+    later = ((leaf(node), place) for place, each in seen for node in each.later or ())
     return Conduct(
         frozenset(machine.backpropagated),
         frozenset(leaves),
