@@ -33,7 +33,8 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
         helps: tuple[Help, ...] = (Help("do it under `with torch.no_grad():`", (UnderNoGrad(change),)),)
         if base(change):
             helps += (Help(f"change `{held}.clone()`, if gradients are to flow through the change"),)
-        if incident.taken and (new := rewritten(text)):
+        is_scaled = text.count(held) > 1  # by its own norm: an update, which nothing is trained through
+        if incident.taken and not is_scaled and (new := rewritten(text)):
             why = "a new tensor: what goes into it has a graph, which `no_grad` would drop"
             if "+=" in text:
                 why = "and no `requires_grad=True` for a total: it gets its graph from what is added"
