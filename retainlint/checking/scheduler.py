@@ -162,6 +162,8 @@ class Running:
     def _here(self, pending: list[tuple[str, int]], settings: Mapping[str, Settings]) -> Iterator[FileResult]:
         """One after the other, until it is seen that several processes would be done sooner."""
         files = Disk(self._ir_store() if pending else None, self._listings)
+        if process.ours:
+            process.bound_memory()
         if self.jobs != 1 and len(pending) > 1 and self._that_pay(_work(pending)) > 1:
             pending = yield from self._glanced(pending, settings, files)
             jobs = self._that_pay(_work(pending))

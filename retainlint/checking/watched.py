@@ -28,9 +28,6 @@ machine that isn't ten times as slow: this is for what nobody thought of, and th
 STALLED = 20
 """So many times as long by the clock, where the processor's time isn't told, or isn't spent."""
 
-FILE_MEMORY = 2 * 2**30
-"""Bytes that a process may take beyond what it began with; what needs more fails in the file that it is at."""
-
 BEAT = 1.0
 """Seconds between two looks at processes from which nothing is heard."""
 
@@ -191,24 +188,11 @@ def _serve(pipe: Connection) -> None:
     )  # Ctrl-C goes to every process of a terminal: the first stops the others
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what is half written is taken away
     end_with_parent()
-    bound_memory()
+    process.bound_memory()
     with contextlib.suppress(EOFError, OSError):
         while True:
             for answer in checked(pipe.recv()):
                 pipe.send(answer)
-
-
-def bound_memory() -> None:
-    """An allocation that would take the machine's memory raises MemoryError in the file that asks for it."""
-    with contextlib.suppress(ImportError, OSError, ValueError, IndexError):
-        import resource
-
-        with open("/proc/self/statm", "rb") as file:
-            now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = now + FILE_MEMORY
-        if soft == resource.RLIM_INFINITY or soft > wanted:
-            resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
 
 
 def _processor_time(pid: int | None) -> float | None:

@@ -308,9 +308,14 @@ def test_a_file_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.usefixtures("forked")
-def test_a_file_that_wants_all_memory_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("running", [many(), Running(jobs=1)])
+def test_a_file_that_wants_all_memory_is_told_of(
+    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By another process, or by that of the command line."""
     large(tmp_path)
-    monkeypatch.setattr(watched, "FILE_MEMORY", 300 * 2**20)
+    monkeypatch.setattr(process, "ours", True)
+    monkeypatch.setattr(process, "FILE_MEMORY", 300 * 2**20)
 
     def grow(*_: object, hasty: bool) -> None:
         if hasty:
@@ -318,7 +323,13 @@ def test_a_file_that_wants_all_memory_is_told_of(tmp_path: Path, monkeypatch: py
         bytearray(10**9)
 
     monkeypatch.setattr(pipeline, "diagnose", grow)
-    result = linter.check([str(tmp_path / "m1.py"), str(tmp_path / "m2.py")], CONFIGS, None, many())
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    try:
+        result = linter.check([str(tmp_path / "m1.py"), str(tmp_path / "m2.py")], CONFIGS, None, running)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
     assert [each.code for each in result.diagnostics] == ["RTL900"] * 2
     assert "MemoryError" in result.crashes[0].crash
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from retainlint.checking import linter
 from retainlint.checking.scheduler import Running
-from retainlint.checking.watched import bound_memory
 from retainlint.commands import CommandError
 from retainlint.commands import fix as fixes
 from retainlint.commands.configuring import configured
@@ -308,5 +307,5 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    bound_memory()
+    process.bound_memory()
     _Process(questions, answers).run()

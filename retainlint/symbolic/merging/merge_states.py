@@ -27,7 +27,7 @@ def merged(winner: State, other: State, its: dict[Value, bool]) -> tuple[Unbound
     """Which names the path that two go on as has only by some answers: who gives the others can't read them. `its` are
     the answers that only the other gave."""
     here, there = winner.frame, other.frame
-    missing = () if here is there else list(here.names.keys() - there.names.keys())
+    missing = () if here is there else sorted(here.names.keys() - there.names.keys())
     truths, against = winner.truths, other.truths
     otherwise = [term for term, truth in its.items() if truths.get(term, truth) is not truth]
     option = next(filter(finite_domains.asks, otherwise), None)  # which is asked again
@@ -51,7 +51,8 @@ def merged(winner: State, other: State, its: dict[Value, bool]) -> tuple[Unbound
                 found.append(each)
             elif apart is not None:
                 found.append(Unbound(each.frame, each.name, each.answers | {(apart, own[apart])}))
-    return tuple(dict.fromkeys(found))
+    told = dict.fromkeys(found)  # which may be twice as many as before at each join
+    return tuple(sorted(told, key=lambda each: len(each.answers))[: limits.MAYBE_UNBOUND])
 
 
 def _is_there(state: State, holder: int) -> bool:

@@ -233,6 +233,10 @@ MERGED_CONDITIONS = 6
 """Where two paths merge that have each chosen no more conditions, it is remembered that one or the other holds; of more,
 it is forgotten."""
 
+MAYBE_UNBOUND = 100
+"""Answers by which names and attributes are unbound on paths that went into a merged one, those told by the fewest first;
+of others it is forgotten."""
+
 DIFFERENCE_HINTS = 8
 """Places where states differed that are looked at first when others are compared; more only cost time."""
 

@@ -64,8 +64,9 @@ Leads: TypeAlias = tuple[frozenset[int], frozenset[int]]
 
 
 def _spread(values: Iterable[Any]) -> Leads:
-    """What some values lead to."""
+    """What some values lead to; what several of them hold is looked into once."""
     refs: set[int] = set()
+    seen: set[int] = set()
     frames: set[int] = set()
     stack = list(values)
     while stack:
@@ -73,7 +74,8 @@ def _spread(values: Iterable[Any]) -> Leads:
         kind = type(value)
         if kind is Ref:
             refs.add(value.id)
-        elif kind in _PARTS:
+        elif kind in _PARTS and id(value) not in seen:
+            seen.add(id(value))
             if kind is Closure:
                 frames.add(value.frame)
             stack.extend(_PARTS[kind](value))

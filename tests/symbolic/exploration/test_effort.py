@@ -68,6 +68,10 @@ GROWING = {
     "remainders without a common one": f"{HEAD}for i in range(n):\n"
     + "".join(f"    if i % {n} == {n - 1}: loss.backward(); loss = (w * w).sum()\n" for n in (64, 63, 61, 59))
     + TWICE,
+    "names that are bound under many conditions": HEAD
+    + "[{{3 for b in hash if id}} for (pow or 'l').r in slice if chr(max) if 'd' and property"
+    + " for *float, in max('l' ** hasattr, v)(eval, f) if len for range in -len if pow()"
+    + f" if 1(loss)(set if str else complex)]\n{TWICE}",
     "a `with` of many contexts": f"{HEAD}with {', '.join(f'c{n}()' for n in range(400))}:\n    loss.backward()\n{TWICE}",
 }
 

@@ -9,7 +9,7 @@ import pytest
 from retainlint.ir import Code
 from retainlint.symbolic.state.reachability import records, sweep
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import Closure, ListObj, Ref, Tuple, Value
+from retainlint.symbolic.state.values import Closure, ListObj, Ref, Term, Tuple, Value
 from retainlint.text.source import Source, Span
 
 HERE = Span(Source("here.py", ""), 0, 0)
@@ -70,3 +70,13 @@ def test_it_forgets_what_nothing_leads_to(seed: int) -> None:
             state = state.fork()
             sweep(state)
         state.writable().names["x"] = chance.choice(refs)
+
+
+def test_what_several_values_hold_is_looked_into_once() -> None:
+    state = State()
+    state.push(code(), None, None)
+    value: Value = state.new(ListObj(()))
+    for _ in range(60):
+        value = Term("+", (value, value))
+    state.writable().names["x"] = value
+    assert len(records(state)[0]) == 1
