@@ -7,8 +7,10 @@ newer than 3.12.
 from __future__ import annotations
 
 import ast
+import contextlib
 import random
 import re
+import textwrap
 import warnings
 from functools import cache
 from typing import Any, cast
@@ -36,37 +38,50 @@ _OFTEN = {
     "If": 3,
     "FunctionDef": 2,
     "AugAssign": 2,
+    "Yield": 0.3,
+    "YieldFrom": 0.1,
+    "Nonlocal": 0.1,
+    "Global": 0.3,
 }
 _NEVER = {"Interactive", "Expression", "FunctionType", "TypeIgnore", "Starred", "Slice", "FormattedValue", "Interpolation", "MatchStar", "AugLoad", "Param", "Suite", "Index", "ExtSlice", "Num", "Str", "Bytes", "NameConstant", "Ellipsis"}  # fmt: skip
 
 
+_NO_PROGRAM = (
+    SyntaxError, ValueError, TypeError, AttributeError, RecursionError, LookupError, AssertionError, OverflowError, MemoryError,
+)  # fmt: skip
+"""What Python says of a tree that is none."""
+
+
+_PLACES = (
+    "",
+    "def inner{}(self, x=x, loss=loss):\n",
+    "async def inner{}(self, x=x, loss=loss):\n    for _ in items:\n",
+)
+"""Where a statement may stand: the first of these in which Python takes it."""
+
+
 def program(dice: random.Random) -> str:
-    """A text that mostly is a program."""
+    """A text that mostly is a program: each of its statements is one, or some aren't."""
+    strict = dice.random() < 0.85
+    rows = [_statement(dice, number, strict=strict) for number in range(dice.randint(2, 10))]
+    return "\n".join((f"{PRELUDE}{rows[0]}", *rows[1:], "loss.backward()\nloss.backward()\n"))
+
+
+def _statement(dice: random.Random, number: int, *, strict: bool) -> str:
+    """Drawn again until it can be written down, and compiled if it has to be; not for ever."""
     for _ in range(20):
-        grown = _Grown(dice)
-        body = [grown.node("stmt", 0) for _ in range(dice.randint(2, 10))]
-        tree = ast.fix_missing_locations(ast.Module(cast("list[ast.stmt]", body), []))
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                text = ast.unparse(tree)
-                if dice.random() < 0.85:
-                    compile(text, "f", "exec", dont_inherit=True)
-        except (
-            SyntaxError,
-            ValueError,
-            TypeError,
-            AttributeError,
-            RecursionError,
-            KeyError,
-            IndexError,
-            AssertionError,
-            OverflowError,
-            MemoryError,
-        ):
-            continue
-        return f"{PRELUDE}{text}\nloss.backward()\nloss.backward()\n"
-    return PRELUDE
+        with warnings.catch_warnings(), contextlib.suppress(*_NO_PROGRAM):
+            warnings.simplefilter("ignore")
+            tree = ast.Module([cast("ast.stmt", _Grown(dice).node("stmt", 0))], [])
+            text = ast.unparse(ast.fix_missing_locations(tree))
+            for place in _PLACES if strict else ():
+                with contextlib.suppress(SyntaxError):
+                    placed = place.format(number) + textwrap.indent(text, "        " if place else "")
+                    compile(placed, "f", "exec", dont_inherit=True)
+                    return placed
+            if not strict:
+                return text
+    return "pass"
 
 
 class _Grown:
@@ -86,6 +101,7 @@ class _Grown:
         fields = {field: self.field(name, field, kind, many, depth) for kind, many, field in _fields(name)}
         node: ast.AST = getattr(ast, name)(**fields)
         self._mend(node, depth)
+        _agree(node)
         return node
 
     def field(self, owner: str, field: str, kind: str, many: str, depth: int) -> Any:
@@ -135,9 +151,6 @@ class _Grown:
                 node.values = [self.node("expr", depth + 1) for _ in node.keys]  # type: ignore[misc]
             case ast.Compare():
                 node.comparators = [self.node("expr", depth + 1) for _ in node.ops]  # type: ignore[misc]
-            case ast.arguments():
-                node.defaults = node.defaults[: len(node.args) + len(node.posonlyargs)]
-                node.kw_defaults = [None for _ in node.kwonlyargs]
             case ast.JoinedStr():
                 node.values = [ast.FormattedValue(self.node("expr", depth + 1), -1, None), ast.Constant("a")]  # type: ignore[arg-type]
             case ast.MatchMapping():
@@ -155,8 +168,6 @@ class _Grown:
             case ast.ImportFrom():
                 node.level = self.dice.choice((0, 0, 1, 2))
                 node.module = node.module or "torch"
-            case ast.Try() if not node.handlers and not node.finalbody:
-                node.finalbody = [ast.Pass()]
             case ast.Call() if self.dice.random() < 0.2:
                 node.args.append(ast.Starred(self.node("expr", depth + 1), ast.Load()))  # type: ignore[arg-type]
             case ast.Subscript() if self.dice.random() < 0.3:
@@ -178,6 +189,26 @@ class _Grown:
         if self.dice.random() < 0.4:
             parts[-1] = ast.Starred(parts[-1], ast.Store())
         return ast.Tuple(parts, ast.Store())
+
+
+def _agree(node: ast.AST) -> None:
+    """Parts of a node that allow or need each other."""
+    match node:
+        case ast.arguments():
+            node.defaults = node.defaults[: len(node.args) + len(node.posonlyargs)]
+            node.kw_defaults = [None for _ in node.kwonlyargs]
+            for number, each in enumerate(each for each in ast.walk(node) if isinstance(each, ast.arg)):
+                each.arg += str(number) if number else ""
+        case ast.Lambda():
+            for each in ast.walk(node.args):
+                if isinstance(each, ast.arg):
+                    each.annotation = None
+        case ast.ExceptHandler():
+            node.type = node.type or ast.Name("Exception", ast.Load())
+        case ast.Raise() if node.exc is None:
+            node.cause = None
+        case ast.Try() if not node.handlers and not node.finalbody:
+            node.finalbody = [ast.Pass()]
 
 
 def _parts(node: Any) -> list[Any]:

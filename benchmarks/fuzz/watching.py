@@ -17,6 +17,7 @@ from benchmarks.fuzz import patterns
 from benchmarks.fuzz.cases import Case
 from benchmarks.fuzz.judging import Failure, judged
 from retainlint.checking import linter
+from retainlint.checking.executor import end_with_parent
 
 KINDS = ("hang", "memory", "died")
 """Failures that only a watch sees, and that don't tell what caused them."""
@@ -115,7 +116,8 @@ def _work(
     others: Connection, out: Connection, numbers: Sequence[int], make: Callable[[int], Case], bounds: Bounds
 ) -> None:
     """In the process: what each text comes to."""
-    others.close()  # so that this ends with who listens
+    others.close()
+    end_with_parent()
     limit = bounds.memory * 4 * 2**20
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (max(limit, 3 * 2**30), resource.RLIM_INFINITY))
