@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from retainlint.project.discovery import MissingPath, discover, holds_projects
 from retainlint.text.files import LARGEST, Disk, Listings
@@ -13,6 +13,7 @@ from retainlint.text.prefilter import may_hold_backward, may_matter
 
 if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
     from retainlint.cache.ignore_cache import Answers
+    from retainlint.checking.recent import Recent
     from retainlint.config import Configs, Settings
     from retainlint.diagnostic import Diagnostic
     from retainlint.incident import Gap
@@ -68,8 +69,11 @@ SLOW = 1.0
 """Seconds after which a file is named by `--verbose`."""
 
 
-Early: TypeAlias = "Callable[[FileResult], None]"
-"""Who wants to know what was found in a file as soon as it is."""
+class Early(NamedTuple):
+    """Who wants to know what was found in a file as soon as it is; with `recent`, even before all of it was run."""
+
+    tell: Callable[[FileResult], None]
+    recent: Recent | None = None
 
 
 class Result:
@@ -284,10 +288,17 @@ def _check(
 
     modules = Modules(name, files) if files is not None else None
     try:
+        recent = early.recent if early is not None else None
+        if early is not None and recent is not None:
+            glimpsed = recent.glimpse(name, data, settings, files)
+            if glimpsed is not None:
+                early.tell(FileResult(name, _wanted(glimpsed, settings)))
         found = pipeline.diagnose(name, data, modules, settings.thorough, hasty=hasty)
+        if recent is not None:
+            recent.keep(name, found)
         wanted = [(each, _wanted(pipeline.told(each, settings), settings)) for each in found]
         if early is not None and any(diagnostic.cures for _, own in wanted for diagnostic in own):
-            early(FileResult(name, tuple(diagnostic for _, own in wanted for diagnostic in own)))
+            early.tell(FileResult(name, tuple(diagnostic for _, own in wanted for diagnostic in own)))
         told: list[Diagnostic] = []
         beyond: list[Diagnostic] = []
         for each, own in wanted:

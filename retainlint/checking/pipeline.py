@@ -104,14 +104,14 @@ def advised(
         return list(diagnostics)
     from retainlint.fixes.advice import Advisor
 
-    seen = _seen(found, settings)
-    if seen is None:
+    before = seen(found, settings)
+    if before is None:
         return list(diagnostics)
 
     def look_at(source: Source, changed: Sequence[Source], left_out: Container[Definition]) -> Seen | None:
         return look(source, changed, settings, files, left_out)
 
-    advisor = Advisor(seen, look_at, is_own)
+    advisor = Advisor(before, look_at, is_own)
     return [advisor.advised(each) for each in diagnostics]
 
 
@@ -132,10 +132,18 @@ def look(
     if files is not None and changed:
         files = Changed(files, changed)
     modules = Modules(source.name, files) if files is not None else None
-    return _seen(_examine(source, _index(source, modules), left_out=left_out, proves=False), settings)
+    return seen(_examine(source, _index(source, modules), left_out=left_out, proves=False), settings)
 
 
-def _seen(found: Found, settings: Settings) -> Seen | None:
+def examined(
+    source: Source, settings: Settings, files: Files | None, left_out: Container[Definition]
+) -> list[Diagnostic]:
+    """What is to be told of a text, where what is `left_out` isn't run for itself."""
+    modules = Modules(source.name, files) if files is not None else None
+    return told(replace(_examine(source, _index(source, modules), left_out=left_out), complete=False), settings)
+
+
+def seen(found: Found, settings: Settings) -> Seen | None:
     """What is found by all rules that are on or usually are; None of a text that can't be read."""
     every = (*told(found, settings), *found.beyond)
     if any(each.code == NOT_CHECKED for each in every):

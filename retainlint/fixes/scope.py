@@ -20,15 +20,15 @@ def beyond_reach(
 ) -> frozenset[Definition]:
     """What needn't be run for itself to try a fix: what came to none of the functions and classes that it edits, and what was
     reached from there. Empty where that is little, or an edit stands outside of all of them."""
-    edited = {_unit(parsed(source), each) for source, edits in fix.by_source(home).items() for each in edits}
+    edited = {unit_of(parsed(source), each) for source, edits in fix.by_source(home).items() for each in edits}
     if None in edited:
         return frozenset()
     groups: dict[Definition, list[Entry]] = {}  # methods of a class share its object, and what they know of each other
     for entry in seen.entries[1:]:  # the module's body is run in any case
-        groups.setdefault(_outermost(entry.start), []).append(entry)
+        groups.setdefault(outermost(entry.start), []).append(entry)
     within, beyond = list[Entry](), list[Entry]()
     for start, entries in groups.items():
-        reached = {start, *(_outermost(each) for entry in entries for each in entry.reached)}
+        reached = {start, *(outermost(each) for entry in entries for each in entry.reached)}
         (beyond if edited.isdisjoint(reached) else within).extend(entries)
     if sum(entry.steps for entry in beyond) * WORTH < seen.steps:
         return frozenset()
@@ -37,11 +37,12 @@ def beyond_reach(
     }
 
 
-def _outermost(definition: Definition) -> Definition:
+def outermost(definition: Definition) -> Definition:
+    """The function or class of the module in which one is defined."""
     return definition[0], definition[1].partition(".")[0]
 
 
-def _unit(code: EditableCode | None, edit: Edit) -> Definition | None:
+def unit_of(code: EditableCode | None, edit: Edit) -> Definition | None:
     """The function or class of the module in which an edit stands; None for one that stands outside."""
     if code is None:
         return None

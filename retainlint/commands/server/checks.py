@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from retainlint.checking import linter
+from retainlint.checking.recent import Recent
 from retainlint.checking.scheduler import Running
 from retainlint.commands import CommandError
 from retainlint.commands import fix as fixes
@@ -105,6 +106,7 @@ class Checks:
         self._begun = beginning
         self._caches: dict[str, Running] = {}
         self._paged: set[str] = set()
+        self._recent = Recent()
 
     def answer(self, question: Question, first: Callable[[Answer], None]) -> Answer:
         """`first` is given what the text alone leads to, before helps are tried and other programs followed."""
@@ -130,14 +132,14 @@ class Checks:
                 untried = (replace(each, helps=()) for each in found.diagnostics)
                 first(Answer(question.number, False, shown(untried)))
 
-        running = self._running(configs)
+        running, listener = self._running(configs), linter.Early(early, self._recent)
         if not unsaved and os.path.isfile(question.name):
-            running.early = early
+            running.early = listener
             result = linter.check([question.name], configs, running=running)
         else:
             files = Edited({**unsaved, os.path.abspath(question.name): question.data}, _store(running, unsaved))
             given = linter.Given(configs, files)
-            result = given.check(question.name, question.data, early)
+            result = given.check(question.name, question.data, listener)
             lookups = frozenset(given.lookups)
         crash = result.crashes[0].crash if result.crashes else ""
         return Answer(question.number, True, shown(result.diagnostics), lookups, crash=crash)
