@@ -200,9 +200,9 @@ def _agree(node: ast.AST) -> None:
             for number, each in enumerate(each for each in ast.walk(node) if isinstance(each, ast.arg)):
                 each.arg += str(number) if number else ""
         case ast.Lambda():
-            for each in ast.walk(node.args):
-                if isinstance(each, ast.arg):
-                    each.annotation = None
+            for part in ast.walk(node.args):
+                if isinstance(part, ast.arg):
+                    part.annotation = None
         case ast.ExceptHandler():
             node.type = node.type or ast.Name("Exception", ast.Load())
         case ast.Raise() if node.exc is None:
