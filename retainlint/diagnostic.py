@@ -117,7 +117,8 @@ class Uncache:
 
 @record
 class Uncut:
-    """Take away what cuts the graph at `span`: "detach", "data" or "no_grad"."""
+    """Take away what cuts the graph at `span`: "detach", "data", "no_grad", a "switch" of gradients; or, for the backward pass
+    there, let a "leaf" require a gradient that requires none."""
 
     span: Span
     reason: str

@@ -185,7 +185,7 @@ def _told(help: Help, fix: Fix) -> Help:
     cuts = [cure for cure in help.cures if isinstance(cure, Detach)]
     is_carried = any(cure.iteration is not None for cure in cuts) or any(isinstance(cure, Clear) for cure in help.cures)
     is_other = bool(cuts) and fix.message.endswith("where it is made") and f"`{cuts[0].name}`" not in fix.message
-    is_other = is_other or fix.message.startswith(("Make a new list", "Compute it again before"))
+    is_other = is_other or fix.message.startswith(("Make a new list", "Compute it again before", "Let `"))
     return replace(help, words=fix.message) if is_carried or is_other else help
 
 

@@ -142,11 +142,13 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         switch = off.text.partition("set_grad_enabled")[0]
         yield Help(
             f"`with {switch}no_grad():` around what needs no gradient, in place of {code(off.text)} on "
-            f"{place(off, incident.primary.source)}, which holds until gradients are switched on again"
+            f"{place(off, incident.primary.source)}, which holds until gradients are switched on again",
+            (Uncut(off, "switch"),),
         )
         return
     first, *others = _CUTS[incident.reason][1]
-    yield Help(first, _cures(cut, incident.reason) if cut is not None else ())
+    asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
+    yield Help(first, _cures(cut, incident.reason) if cut is not None and not asked else asked)
     yield from map(Help, others)
 
 

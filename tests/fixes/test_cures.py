@@ -141,7 +141,7 @@ PAIRS = {
 UNTOUCHED = {
     "arguments that may hold the flag": "y = (w*w).sum()\nkw = {'retain_graph': False}\ny.backward(**kw)\ny.sum().backward()\n",
     "a statement that shares its row": "w += 1; x = 3\n",
-    "no name for torch": "from torch import nn\nlayer = nn.Linear(3, 1)\nlayer.weight += 1\n",
+    "another thing called torch": "from torch import nn\ntorch = None\nlayer = nn.Linear(3, 1)\nlayer.weight += 1\n",
     "a learned first state would lose its gradient": (
         "h = w\nfor _ in range(2):\n    h = h.exp()\nopt = torch.optim.SGD([w], lr=0.1)\nopt.step()\nh.sum().backward()\nopt.step()\n"
     ),

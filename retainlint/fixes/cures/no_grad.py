@@ -10,7 +10,7 @@ from itertools import chain
 from retainlint.diagnostic import Diagnostic, Edit, Fix, Uncache, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, called, calls, torch_name
+from retainlint.fixes.statements import before, called, calls, first, removed, torch_name
 
 
 def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -19,6 +19,10 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
         for node in ast.walk(statement):
             yield from _suffix(code, node)
         yield from _required(code, statement)
+    if cure.reason == "leaf":
+        yield from _asked_for(code, statement)
+    if cure.reason == "switch":
+        yield from _switched(code, statement)
     if cure.reason == "wrapped":
         yield from _stacked(code, code.call_at(cure.span))
     if cure.reason == "no_grad":
@@ -81,6 +85,31 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
         yield unsafe(f"Let `{name}` require a gradient", edit)
 
 
+def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
+    """The names whose gradient the function of a backward pass reads are to require one, wherever it binds them."""
+    scope = code.scope(backward_pass)
+    read = {
+        code.of(each.value) for each in code.below(scope) if isinstance(each, ast.Attribute) and each.attr == "grad"
+    }
+    for name in sorted(each for each in read if each.isidentifier()):
+        made = (code.statement(code.start(each)) for each in code.writes(scope, name))
+        values = [each.value for each in made if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)]
+        edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in values]
+        if edits and len(edits) == len(code.writes(scope, name)):
+            yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` where it is made", *edits)
+
+
+def _switched(code: EditableCode, off: ast.stmt) -> Iterator[Fix]:
+    """A function that switches gradients off for good, under `no_grad` as a whole."""
+    scope, torch = code.scope(off), torch_name(code)
+    if torch and isinstance(scope, ast.FunctionDef):
+        yield unsafe(
+            f"Put `{scope.name}` under `@{torch}.no_grad()`",
+            before(code, scope, f"@{torch}.no_grad()"),
+            removed(code, off),
+        )
+
+
 def _unwrapped(code: EditableCode, node: ast.With | ast.If, message: str) -> Fix:
     start, end = code.rows(node)
     indent = code.indent(node)
@@ -109,8 +138,11 @@ def _undecorated(code: EditableCode, node: ast.FunctionDef | ast.AsyncFunctionDe
 
 def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic) -> Iterator[Fix]:
     statement, torch = code.statement_at(cure.span), torch_name(code)
+    imported: tuple[Edit, ...] = ()
     if not torch:
-        return
+        if code.holds("torch"):
+            return
+        torch, imported = "torch", (before(code, _first_import(code), "import torch"),)
     wrapped = statement
     while True:  # a loop that does nothing else goes under it whole
         owner = code.parents[wrapped]
@@ -118,7 +150,7 @@ def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic)
             break
         wrapped = owner
     for each in dict.fromkeys((wrapped, statement)):
-        yield unsafe(f"Put it under `{torch}.no_grad()`", _under(code, each, torch))
+        yield unsafe(f"Put it under `{torch}.no_grad()`", *imported, _under(code, each, torch))
     if isinstance(statement, ast.Assign | ast.AugAssign):
         target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
         while isinstance(target, ast.Subscript):
@@ -126,6 +158,13 @@ def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic)
         if isinstance(target, ast.Name):
             name = target.id
             yield unsafe(f"Change a clone of `{name}`", before(code, statement, f"{name} = {name}.clone()"))
+
+
+def _first_import(code: EditableCode) -> ast.stmt:
+    """The statement before which a module may be imported."""
+    imports = (each for each in code.tree.body if isinstance(each, ast.Import | ast.ImportFrom))
+    last = next((each for each in imports if getattr(each, "module", "") != "__future__"), None)
+    return last or first(code.tree.body)
 
 
 def _under(code: EditableCode, statement: ast.stmt, torch: str) -> Edit:

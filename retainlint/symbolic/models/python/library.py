@@ -157,6 +157,8 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return _attributes(machine, state, args, span)
         case "copy.copy" | "copy.deepcopy":
             return [(state, _copy(machine, state, args.get(0, "x"), span, deep=name == "deepcopy"))]
+        case "random.Random" | "random.SystemRandom":
+            return [(state, External("random"))]  # its methods are the module's functions
         case "random.sample" | "random.choices":
             return [(state, args.get(0, "population"))]
         case "random.choice":
