@@ -112,21 +112,22 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch isn't known t
                 stack = stack or stack_of(frame)
                 noted[_NOTE] = _Built(stack, self.backward_passes)
         changed: Any = ()
-        if (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE:
+        if (name.endswith("_") and not name.endswith("__") and name not in _UNCHANGING) or name in _IN_PLACE:
             changed = args[:1]
         elif kwargs and kwargs.get("out") is not None:
             changed = kwargs["out"]
         for each in (changed,) if isinstance(changed, torch.Tensor) else _tensors(changed):
-            if each._version:
+            if each.layout is torch.strided and not each.is_inference() and each._version:  # others count no versions
                 self._note_change(each, name, stack or stack_of(frame))
 
     def _note_change(self, tensor: torch.Tensor, name: str, stack: Stack) -> None:
         key = tensor.untyped_storage()._cdata
-        if key not in self._changes:
+        known = self._changes.get(key)
+        if known is None or known[-1].version >= tensor._version:  # what was there before is another tensor's
             if len(self._changes) >= MOST_STORAGES:
                 del self._changes[next(iter(self._changes))]
-            self._changes[key] = deque(maxlen=MOST_CHANGES)
-        self._changes[key].append(Change(stack, name, tensor._version, tuple(tensor.shape)))
+            known = self._changes[key] = deque(maxlen=MOST_CHANGES)
+        known.append(Change(stack, name, tensor._version, tuple(tensor.shape)))
 
     def run_backward(self, run: Callable[..., Any], frame: FrameType, *args: Any, **kwargs: Any) -> Any:
         """Run a backward pass, whose arguments are the engine's: outputs, gradients, keep_graph, create_graph, inputs."""
@@ -140,19 +141,18 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch isn't known t
             result = run(*args, **kwargs)
         except RuntimeError as error:
             self.failed.setdefault(stack, []).append(str(error))
-            failed = error
-            self._heard(lambda: self._failed(this, failed, outputs, inputs or (), frame))
+            self._heard(self._failed, this, error, outputs, inputs or (), frame)
             raise
         self.passed[stack] += 1
         if not keep:
-            self._heard(lambda: self._passed(this, outputs, inputs or ()))
+            self._heard(self._passed, this, outputs, inputs or ())
         return result
 
-    def _heard(self, does: Callable[[], None]) -> None:
+    def _heard(self, does: Callable[..., None], *given: Any) -> None:
         """Look at a graph, unseen by this recording; what goes wrong in that is no affair of the program."""
         try:
             with torch._C.DisableTorchFunction():
-                does()
+                does(*given)
         except Exception:  # noqa: BLE001 -- as above
             self.defects += 1
 
@@ -175,7 +175,7 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch isn't known t
     def _failed(
         self, this: Pass, error: RuntimeError, outputs: Iterable[Any], inputs: Iterable[Any], frame: FrameType
     ) -> None:
-        if len(self.stories) >= MOST_STORIES:
+        if len(self.stories) >= MOST_STORIES or not this.stack:
             return
         roots = graphs.roots_of(outputs)
         nodes = list(self._noted(graphs.executed(roots, inputs), this.stack))
@@ -196,12 +196,10 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch isn't known t
                 carrier = name_in(users_frames(frame), ends)
                 joins = max((each for each, _ in border), key=graphs.order, default=None)
                 joined = () if joins is None or carrier else joins.metadata[_NOTE].stack
-                failure = Failure(
-                    this, str(error), name, built.stack, built.behind, built.freed_by, carrier=carrier, joined=joined
-                )
+                failure = Failure(this, why, name, built.stack, built.behind, built.freed_by, carrier, joined)
             else:
                 changes = self._changes_behind(str(error))
-                failure = Failure(this, str(error), name, built.stack, built.behind, changes=changes)
+                failure = Failure(this, why, name, built.stack, built.behind, changes=changes)
             story = Story(failure)
             self.stories.append(story)
             if hasattr(error, "add_note"):
@@ -251,6 +249,10 @@ _IN_PLACE = frozenset({
     "__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__iand__",
     "__ior__", "__ixor__", "__ilshift__", "__irshift__",
 })  # fmt: skip
+
+
+_UNCHANGING = frozenset({"requires_grad_", "detach_", "share_memory_", "rename_"})
+"""In spite of their names, these change no numbers."""
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:

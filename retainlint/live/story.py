@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
+import torch
+
 from retainlint.diagnostic import Label
+from retainlint.live.graphs import Saved
 from retainlint.live.places import Call, Stack, fork, row_of, source_of, span_of
 from retainlint.report import full
 from retainlint.report.terminal import Style
 from retainlint.text.quoting import code
 
 _VERSIONS = re.compile(r"\[(?P<shape>[\d, ]*)\][^\[]{0,200}is at version (?P<now>\d+); expected version (?P<then>\d+)")
+_OF_MODULES = ("_buffers", "_modules")
+"""Where an nn.Module has attributes of these kinds."""
 MOST_ITEMS = 50
 """So many items of a container, or attributes of an object, are looked at for the name of a tensor."""
 
@@ -45,7 +50,7 @@ class Failure:
     where no variable holds it any more, `joined` is where the newer part of the graph was joined to it."""
 
     failed: Pass
-    message: str
+    why: Saved
     node: str
     built: Stack
     behind: int
@@ -67,8 +72,9 @@ class Story:
         """What happened, in a sentence."""
         failure = self.failure
         failed = _numbered(failure.failed.number)
-        if failure.freed is not None:
-            return f"{failed} needs a part of the graph that {_numbered(failure.freed.number)} has freed"
+        if failure.why is Saved.FREED:
+            by = _numbered(failure.freed.number) if failure.freed is not None else "one before the recording began"
+            return f"{failed} needs a part of the graph that {by} has freed"
         return f"{failed} needs a tensor that `{failure.node}` had saved, and that was changed in place since"
 
     def text(self, style: Style | None = None) -> str:
@@ -135,8 +141,7 @@ def name_in(frames: Sequence[FrameType], nodes: Collection[Any]) -> str:
     for frame in frames:
         for name, value in frame.f_locals.items():
             for written, held in _within(name, value):
-                node = getattr(held, "grad_fn", None)
-                if node is not None and node in nodes:
+                if isinstance(held, torch.Tensor) and held.grad_fn is not None and held.grad_fn in nodes:
                     return f"`{written}`"
     return ""
 
@@ -154,9 +159,8 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"{name}[{at}]", item) for at, item in enumerate(value[:MOST_ITEMS]))
     elif isinstance(value, dict):
         yield from ((f"{name}[{key!r}]", value[key]) for key in list(value)[:MOST_ITEMS] if isinstance(key, (str, int)))
-    else:
-        attributes = getattr(value, "__dict__", None)
-        if isinstance(attributes, dict) and type(value).__module__.partition(".")[0] != "torch":
-            yield from (
-                (f"{name}.{key}", attributes[key]) for key in list(attributes)[:MOST_ITEMS] if key.isidentifier()
-            )
+    elif not isinstance(value, torch.Tensor | ModuleType):
+        own = getattr(value, "__dict__", None)
+        for held in (own, *(own.get(each) for each in _OF_MODULES)) if isinstance(own, dict) else ():
+            if isinstance(held, dict):
+                yield from ((f"{name}.{key}", held[key]) for key in list(held)[:MOST_ITEMS])

@@ -120,9 +120,28 @@ def recorded(room: Path, text: str) -> Recording:
     return recording
 
 
+BUFFER = """
+import torch
+class Bank(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("keys", torch.ones(3))
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bank, self.layer = Bank(), torch.nn.Linear(3, 3)
+def main():
+    net = Net()
+    net.bank.keys = torch.tanh(net.layer(net.bank.keys))
+    for i in range(2):
+        (net.bank.keys * net.layer.bias).sum().backward()
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "rows", "words"),
     [
+        (BUFFER, (12, 14, 14), "through `net.bank.keys`"),
         (HOISTED, (6, 9, 9), "needs it again, through `features`"),
         (CARRIED, (11, 11, 11), "= joined: `self.w * self.h` at train.py:6, in `step`"),
         (CHANGED, (4, 5, 7), "`ExpBackward0` is built here"),
@@ -182,6 +201,23 @@ def test_the_program_does_not_notice(room: Path) -> None:
     assert (recording.stories, recording.defects, recording.backward_passes) == ([], 0, 3)
     assert torch.autograd.Variable._execution_engine is engine
     assert torch.autograd.Function.apply == apply
+
+
+def test_what_was_freed_before_the_recording(room: Path) -> None:
+    y = torch.ones(3, requires_grad=True).exp().sum()
+    y.backward()
+    with record() as recording, pytest.raises(RuntimeError):
+        load(room, "def main(y):\n    y.backward()\n").main(y)
+    (story,) = recording.stories
+    assert story.message == "backward pass 1 needs a part of the graph that one before the recording began has freed"
+
+
+def test_tensors_that_count_no_versions() -> None:
+    with record() as recording:
+        with torch.inference_mode():
+            torch.ones(3).add_(1)
+        torch.ones(3).to_sparse().mul_(2)
+    assert recording.defects == 0
 
 
 def test_one_recording_at_a_time() -> None:
