@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 KEPT = 200
 """So many modules stay lowered: most are imported again by the next file. It decides nothing but the time it takes."""
 
+KEPT_TEXT = 2_500_000
+"""Characters that they may have together, the last one apart: what is lowered takes ten times as much memory, or more."""
+
 FAR = 4
 """So many imports lead from one to the next."""
 
@@ -33,6 +36,10 @@ Altered: TypeAlias = "frozenset[tuple[str, str]] | None"
 """Places of modules and names in them; None for anything."""
 
 _lowered: dict[tuple[str, bytes], Program | str] = {}
+
+
+def _length(lowered: Program | str) -> int:
+    return len(lowered if isinstance(lowered, str) else lowered.source.text)
 
 
 class Project:
@@ -149,7 +156,7 @@ class Project:
         key = (name, sha256(data).digest())
         if (found := _lowered.pop(key, None)) is None:
             found = self._lowering(name, data, key[1].hex())
-            if len(_lowered) >= KEPT:
+            while len(_lowered) >= KEPT or sum(map(_length, _lowered.values())) > KEPT_TEXT:
                 del _lowered[next(iter(_lowered))]
         _lowered[key] = found  # the one used last is the last to go
         return found
