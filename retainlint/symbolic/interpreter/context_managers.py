@@ -41,7 +41,9 @@ def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
     if isinstance(context, Ref) and isinstance(obj, ListObj) and obj.kind == library.KIND:
         return _with_stack(machine, instr, state, context)
     entered: Value = context
-    if isinstance(obj, UnknownObj):
+    if isinstance(context, Partial) and context.func == library.SHOWS_IT:
+        entered = next(iter(context.args), Const(None))
+    elif isinstance(obj, UnknownObj):
         entered = objects.derived(machine, state, context, "__enter__", instr.span)
     state.write(instr.dst, entered, instr.span)
     return settled(machine, machine.run(instr.body, [state]), instr.live)

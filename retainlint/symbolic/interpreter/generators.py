@@ -170,9 +170,9 @@ def over_generator(
             one.suspended = waiting
         return going
 
-    given = Args(generator.pos, generator.named)
+    given, sampled = Args(generator.pos, generator.named), machine.sampled
     results = calls.run_body(machine, state, generator.func, given, instr.span, consume)
-    if not yielded and generator.func.code in machine.yielding:
+    if not yielded and (generator.func.code in machine.yielding or machine.sampled > sampled):
         return None
     finished = [each for each, _ in results if each.flow is None]
     ended += [each for each, _ in results if each.flow is not None]

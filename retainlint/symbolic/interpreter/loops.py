@@ -91,6 +91,7 @@ class _Iterations:
         """What comes behind the loop."""
         self.plan.forget(exhausted + self.ended)
         if not self.plan.exact:
+            self.machine.sampled += 1
             for each in exhausted + self.ended:
                 at = len(self.outer)
                 loop_plan.sample(

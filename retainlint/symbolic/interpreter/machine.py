@@ -89,6 +89,7 @@ class Interpreter:
         self.chooser = Chooser(self.graphs.effort)
         self.unreached = Sites(program)
         self.yielding: set[ir.Code] = set()
+        self.sampled = 0
         self.gpu_asked = self.gpu_open = self.forced = False
         self.pruned = self.trying = False
 

@@ -98,6 +98,7 @@ class Machine(Protocol):
     missing_reads: set[Span]  # where something was taken that isn't there
     chooser: Chooser
     yielding: set[ir.Code]  # generators that yield once their counters have grown
+    sampled: int  # loops of which only some iterations were run
     unreached: Sites  # the walks that the program's loops lead to
     trying: bool  # whether a path is tried that nothing is concluded from
     gpu_asked: bool  # whether the program asked for a GPU

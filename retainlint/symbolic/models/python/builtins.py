@@ -89,7 +89,7 @@ _PLAIN = {
 }  # fmt: skip
 
 
-_CASTS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "str": str, "bool": bool}
+_CASTS: dict[str, Callable[..., Any]] = {"int": int, "float": float, "str": str, "bool": bool}
 
 _COPIES = {"list", "tuple", "set", "frozenset", "sorted"}
 
@@ -150,7 +150,9 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, _named_tuple(state, args, span))]
     if name.endswith(("Error", "Exception", "Warning", "Interrupt", "Iteration", "Exit", "ExceptionGroup")):
         return [(state, Failure(name))]
-    if name in ("int", "float", "str", "bool") and args.pos and _is_number(state, args.pos[0]):
+    if name in _CASTS and not args.all:
+        return [(state, Const(_CASTS[name]()))]
+    if name in _CASTS and args.pos and _is_number(state, args.pos[0]):
         return [(state, _cast(name, args.pos[0]))]
     if name in _PLAIN:
         return [(state, Term(name, args.pos) if all(map(terms.is_scalar, args.pos)) and args.pos else

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from retainlint.startup.records import replace
+from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.state.protocol import Args
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import FALSE, NONE, TRUE, Const, DictObj, Notes, Ref, Term, UnknownObj, Value
@@ -56,15 +57,25 @@ def noted(state: State, held: UnknownObj, name: str) -> Value | None:
 
 
 def default(state: State, value: Value) -> Const | None:
-    """What an option is where none is given; of a text that is made of some, as an f-string, the whole."""
+    """What an option is where none is given; of a text that is made of some, as an f-string, the whole, and of what
+    compares or adds some, the answer."""
     held = state.get(value)
     if isinstance(held, UnknownObj):
         return held.notes.default if isinstance(held.notes.default, Const) else None
-    if not isinstance(value, Term) or value.op != "text" or not isinstance(value.args[0], Const):
+    if not isinstance(value, Term):
         return None
-    parts = [each if isinstance(each, Const) else default(state, each) for each in value.args[1:]]
-    pieces = str(value.args[0].value).split("{:}")
-    if None in parts or len(pieces) != len(parts) + 1:
+    given = [each if isinstance(each, Const) else default(state, each) for each in value.args]
+    parts = [each for each in given if each is not None]
+    if len(parts) < len(given):
         return None
-    values = [str(each.value) for each in parts if each is not None]
-    return Const("".join(text for pair in zip(pieces, [*values, ""], strict=True) for text in pair))
+    if value.op == "text":
+        pieces, values = str(parts[0].value).split("{:}"), [str(each.value) for each in parts[1:]]
+        whole = len(pieces) == len(parts)
+        return Const("".join(text for pair in zip(pieces, [*values, ""]) for text in pair)) if whole else None
+    if value.op == "not":
+        return Const(not parts[0].value)
+    if len(parts) != 2:
+        return None
+    compares = value.op in ("==", "<", "<=")
+    found = decisions.compare(state, value.op, *parts) if compares else terms.binary(value.op, *parts)
+    return found if isinstance(found, Const) else None

@@ -9,7 +9,7 @@ from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import Row, by_name, rows
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import sequences
+from retainlint.symbolic.models.python import options, sequences
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import OVERWRITES
 from retainlint.symbolic.models.unknown import objects
@@ -116,7 +116,9 @@ def _is_unsure(state: State, value: Value) -> bool:
     held = state.get(value)
     if isinstance(held, TensorObj):
         return held.unsure
-    return isinstance(held, UnknownObj) and held.hint not in (CUT, COUNT)
+    if not isinstance(held, UnknownObj) or held.hint in (CUT, COUNT):
+        return False
+    return options.default(state, value) is None
 
 
 def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int | None]:
@@ -225,7 +227,9 @@ def _numeric(
     if any(isinstance(obj, TensorObj) for obj in held):
         return operate(machine, state, row, operands, span, spans=spans)
     if all(not isinstance(obj, UnknownObj) or obj.plain for obj in held):
-        return objects.fresh(state, span, plain=True)
+        return objects.fresh(
+            state, span, hint="" if any(_is_unsure(state, each) for each in operands) else CUT, plain=True
+        )
     edge = machine.graphs.build(state, row, operands, span, spans=spans, storage=ticket())
     if edge is None:
         return objects.fresh(state, span, plain=True)
