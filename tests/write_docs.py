@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 import io
 import os
 import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -136,10 +140,89 @@ def conventions_page() -> str:
     ))  # fmt: skip
 
 
+TORCH = "2.13"
+"""The torch whose names the page about them lists; with another, or none, that page is left as it is."""
+
+_NAMES = """# What is known of torch's names
+
+Each name of torch {version} that can be called, beside the [table of operations](../retainlint/autograd/operations.py): one that has a row there is judged
+by what it saves, as measured. Some others are known to build no graph (factories, comparisons, what gives numbers or settings), or to keep the
+one that they are given. What is called by another name gives something unknown: it may have a graph over what went in, so nothing is told that
+needs to know. To teach retainlint an operation, write its row: [CONTRIBUTING](../CONTRIBUTING.md) tells how.
+
+This page is written from torch and the table, by `python tests/write_docs.py`.
+
+| | names | with a row | otherwise known | not known |
+| --- | ---: | ---: | ---: | ---: |
+{rows}
+
+## Not known
+
+{unknown}
+"""
+
+
+def _callables(room: object) -> list[str]:
+    return [
+        name
+        for name in dir(room)
+        if not name.startswith("_") and callable(getattr(room, name)) and not inspect.isclass(getattr(room, name))
+    ]
+
+
+def _known_by_path() -> set[str]:
+    """The names that the machine's models of torch ask for in their code."""
+    text = "".join(path.read_text() for path in (ROOT / "retainlint/symbolic/models/torch").glob("*.py"))
+    return set(re.findall(r'"(?:torch\.(?:[a-z_]+\.)*)?(\w+)"', text))
+
+
+def names_page() -> str | None:
+    """What stands in torch's rooms, and what is known of it; None without that torch."""
+    if find_spec("torch") is None or not version("torch").startswith(TORCH):
+        return None
+    import torch
+
+    from retainlint.autograd.operations import by_name
+    from retainlint.symbolic.models.torch import functions, layers, names
+
+    operations = by_name()
+    others = set().union(
+        names.CUTS, names.NUMBERS, names.KEEPS, names.SPECIAL, names.OVERWRITES, names.ATTRIBUTES, names._RARE,
+        functions.FACTORIES, functions._DROPOUTS, _known_by_path(),
+    )  # fmt: skip
+    settings = tuple(path.removeprefix("torch.") for path in functions._NO_GRAPH)
+
+    def kind(name: str) -> int:
+        bare = name.removesuffix("_")
+        if name in operations or bare in operations:
+            return 0
+        return 1 if name in others or bare in others or name.startswith((*settings, "is_", "q_", "sym_")) else 2
+
+    rooms: dict[str, tuple[list[str], Callable[[str], int]]] = {
+        place: (_callables(reduce(getattr, place.split(".")[1:], torch)), kind)
+        for place in ("torch", "torch.Tensor", "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft")
+    }
+    modules = [
+        name
+        for name, each in vars(torch.nn).items()
+        if inspect.isclass(each) and issubclass(each, torch.nn.Module) and name not in ("Module", "Container")
+    ]
+    rooms["torch.nn"] = sorted(modules), lambda name: 0 if name in layers.LAYERS else 1 if name in others else 2
+    rows, unknown = [], []
+    for place, (found, sort) in rooms.items():
+        by_kind = [[name for name in found if sort(name) == number] for number in range(3)]
+        rows.append(f"| `{place}` | {len(found)} | {' | '.join(str(len(each)) for each in by_kind)} |")
+        unknown.append(f"`{place}`: {', '.join(f'`{name}`' for name in by_kind[2]) or 'none'}.")
+    return _NAMES.format(version=TORCH, rows="\n".join(rows), unknown="\n\n".join(unknown))
+
+
 def tables() -> Iterator[tuple[Path, str]]:
     """The pages that are written from a table in the code, and what they say."""
     yield DOCS / "limits.md", limits_page()
     yield DOCS / "conventions.md", conventions_page()
+    names = names_page()
+    if names is not None:
+        yield DOCS / "torch-names.md", names
 
 
 def filled(page: str) -> str:
