@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix
-from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, bound, normalized, parameters
+from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, bound, parameters
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import after, before, detached, first, reads, torch_name
 from retainlint.startup.records import replace
@@ -48,24 +48,6 @@ def is_container(code: EditableCode, name: str) -> bool:
 
 ROWS = 3
 """Of the ways to write what detaches a name, those tried at each place; the others are tried at one."""
-
-
-def records(code: EditableCode) -> list[ast.ClassDef]:
-    """The dataclasses and named tuples of a text."""
-    found = [node for node in ast.walk(code.tree) if isinstance(node, ast.ClassDef)]
-    marks = {"dataclass", "NamedTuple"}
-    return [
-        node
-        for node in found
-        if any(marks & set(re.findall(r"\w+", code.of(each))) for each in (*node.bases, *node.decorator_list))
-    ]
-
-
-def _rebuilt(name: str, record: ast.ClassDef) -> str:
-    fields = [
-        each.target.id for each in record.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
-    ]
-    return f"{name} = {record.name}({', '.join(f'{name}.{field}.detach()' for field in fields)})"
 
 
 @dataclass
@@ -114,34 +96,7 @@ class Carried:
             is_list = re.search(rf"{spelt(name)} = \[", self.code.text) is not None
             last = f"{name}[-1] = {name}[-1].detach()"
             return (f"{name} = [t.detach() for t in {name}]", last) if is_list else (last,)
-        rows = [f"{name} = {name}.detach()", *(_rebuilt(name, each) for each in records(self.code))]
-        if self._is_tuple(re.escape(name)):
-            rows.append(f"{name} = tuple(t.detach() for t in {name})")
-            rows.append(f"{name} = type({name})(*(t.detach() for t in {name}))")  # a named tuple of another file
-        together = self._together()
-        if len(together) > 1:
-            rows.append(f"{', '.join(together)} = {', '.join(f'{each}.detach()' for each in together)}")
-        return tuple(rows)
-
-    def _is_tuple(self, name: str) -> bool:
-        """Whether the text has it as a tuple: packed, unpacked, or given by a call that it is given to."""
-        text = self.code.text
-        last = name.rpartition(".")[2]
-        return bool(
-            re.search(rf"(?<![\w.]){name} = \(", text)
-            or re.search(rf"\w, \w+ = {name}(?![\w.])", text)
-            or re.search(rf", {name} = .*[(=,] ?{name}\)", text)
-            or (re.search(r"LSTM\(", text) and re.search(rf", (\w+\.)?{last} = ", text))
-        )
-
-    def _together(self) -> list[str]:
-        """The names that are bound, or packed, together with it: `h, c = ...`, `(h, c)`."""
-        for node in ast.walk(self.body):
-            if isinstance(node, ast.Tuple) and all(isinstance(each, ast.Name | ast.Attribute) for each in node.elts):
-                names = [ast.unparse(each) for each in node.elts]
-                if normalized(self.name) in names and len(set(names)) == len(names) <= 4:
-                    return names
-        return []
+        return (f"{name} = {name}.detach()",)
 
     def _is_known_before(self) -> bool:
         """Whether the name has a value when the body is entered; an attribute has one if its object is made with it."""

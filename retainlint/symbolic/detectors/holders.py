@@ -11,7 +11,6 @@ from retainlint.symbolic.state.values import (
     ClassObj,
     DictObj,
     External,
-    HeapObj,
     Instance,
     LayerObj,
     ListObj,
@@ -63,39 +62,43 @@ def _rows(
         if isinstance(value, Ref) and value.id not in known and depth:
             known.add(value.id)
             cls = state.get(held.cls) if isinstance(held, Instance) else None
-            is_constant = isinstance(cls, ClassObj) and _is_constant(cls)
-            is_record = is_constant or (isinstance(cls, ClassObj) and cls.dataclass)
+            made = _remade(cls) if isinstance(cls, ClassObj) else ""
+            is_record = made or (isinstance(cls, ClassObj) and cls.dataclass)
             if is_record and any(_is_held(state, part, holds) for part in held.attrs.values()):
                 holds = _has_graph  # its other fields are of the same iteration
-            if is_constant:
-                yield from _replaced(state, path, held.attrs.items(), holds)
+            if made:
+                yield from _replaced(state, path, held.attrs.items(), holds, made)
+                return
             for name, part in held.attrs.items():
-                if name.isidentifier() and not is_constant and not _is_frozen(cls):
+                if name.isidentifier():
                     yield from _rows(state, f"{path}.{name}", part, holds, known, depth - 1)
     elif isinstance(value, Tuple) and value.names:
-        yield from _replaced(state, path, zip(value.names, value.items, strict=False), holds)
+        yield from _replaced(state, path, zip(value.names, value.items, strict=False), holds, NAMED_TUPLE)
     elif _is_held(state, value, holds) and (text := _detached(state, path, value)):
         yield f"{path} = {text}"
 
 
-def _is_constant(cls: ClassObj) -> bool:
-    """Whether it is a named tuple, whose fields can't be set."""
-    return any(isinstance(base, External) and base.path.endswith("NamedTuple") for base in cls.bases)
+NAMED_TUPLE = "._replace"
 
 
-def _is_frozen(cls: HeapObj | None) -> bool:
-    """Whether it is a dataclass that says so in its decorator."""
-    if not isinstance(cls, ClassObj) or not cls.dataclass or cls.code.span.row < 2:
-        return False
-    return "frozen=True" in cls.code.span.source.row_text(cls.code.span.row - 1)
+def _remade(cls: ClassObj) -> str:
+    """What makes another record in place of one whose fields can't be set: the method of a named tuple, the class of a
+    frozen dataclass; "" of others."""
+    if any(isinstance(base, External) and base.path.endswith("NamedTuple") for base in cls.bases):
+        return NAMED_TUPLE
+    above = cls.code.span.source.row_text(cls.code.span.row - 1) if cls.code.span.row > 1 else ""
+    return cls.name if cls.dataclass and "frozen=True" in above else ""
 
 
 def _replaced(
-    state: State, path: str, parts: Iterable[tuple[str, Value]], holds: Callable[[Edge], bool]
+    state: State, path: str, parts: Iterable[tuple[str, Value]], holds: Callable[[Edge], bool], made: str
 ) -> Iterator[str]:
-    fields = [f"{name}={path}.{name}.detach()" for name, part in parts if _is_tensor(state, part, holds)]
-    if fields:
-        yield f"{path} = {path}._replace({', '.join(fields)})"
+    """A record made again, with other fields; by its class with all of them."""
+    fields = {name: f"{path}.{name}" + ".detach()" * _is_tensor(state, part, holds) for name, part in parts}
+    changed = {name: text for name, text in fields.items() if text.endswith(".detach()")}
+    if changed:
+        given = ", ".join(f"{name}={text}" for name, text in (changed if made == NAMED_TUPLE else fields).items())
+        yield f"{path} = {path * (made == NAMED_TUPLE)}{made}({given})"
 
 
 def _detached(state: State, text: str, value: Value, names: str = "tuv") -> str:
