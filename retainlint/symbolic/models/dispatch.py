@@ -226,8 +226,10 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 return held.attrs[name]
             if name == "requires_grad" and held.notes.network is not None:
                 return Const(True)
-            if held.notes.options is not None and name in options.METHODS:
-                return Method(obj, name)
+            if held.notes.options is not None:  # one may be called like a method: `args.eval`
+                return (
+                    Method(obj, name) if name in options.METHODS else objects.derived(machine, state, obj, name, span)
+                )
             if name in ("module", "_orig_mod") and unseen_calls.is_network(held):
                 return obj  # a wrapper is what it wraps
             if name in trainers_.METHODS or name in modules.METHODS or names.is_method(name):

@@ -348,6 +348,8 @@ def decide(state: State, value: Value) -> bool | None:
         return True if value.low > 0 else None
     if isinstance(value, External) and not known_libraries.is_definition(value.path):
         return False if state.truths.get(Term("is", (value, Const(None)))) else None
+    if isinstance(value, Method) and isinstance(state.get(value.obj), UnknownObj):
+        return None  # nobody asks whether there is a method: it is an option that is called like one, as `args.train`
     return True  # functions, classes, modules
 
 

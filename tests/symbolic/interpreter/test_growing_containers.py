@@ -107,6 +107,23 @@ def test_what_was_gathered_under_a_key_that_nobody_knows_is_there_for_another(ma
     assert machine(GATHERED).lines == [13]
 
 
+@pytest.mark.parametrize(
+    ("test", "fails"),
+    [("len(kept) >= 100", True), ("len(kept) < 100", False), ("len(kept) == 1000", True), ("len(kept) == 4", False)],
+)
+def test_a_list_is_as_long_as_the_loop_that_filled_it(machine: Machine, test: str, fails: bool) -> None:
+    text = (
+        f"kept = []\nfor i in range(1000):\n    kept.append(i)\nif {test}:\n    x = kept\n    {TWICE.format(' ' * 4)}"
+    )
+    assert bool(machine(HEAD + text).lines) is fails
+
+
+@pytest.mark.parametrize("test", ["len(kept) == 1000", "len(kept) == 1001", "len(kept) < 1000"])
+def test_a_list_that_has_grown_since_may_have_any_length(machine: Machine, test: str) -> None:
+    text = f"kept = []\nfor i in range(1000):\n    kept.append(i)\nkept.append(1)\nif {test}:\n    x = kept\n"
+    assert machine(HEAD + f"{text}    {TWICE.format(' ' * 4)}").lines == [12]
+
+
 SORTED = "kept = [[] for _ in range(10)]\nfor x, label in make('rows'):\n    kept[label].append(x)\n"
 
 

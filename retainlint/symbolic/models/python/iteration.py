@@ -431,6 +431,8 @@ def length(machine: Machine, state: State, value: Value, span: Span) -> Value:
     if isinstance(held, IteratorObj):  # a loader: none else has a length
         number = source_of(machine, state, value, span).length
         return Const(number) if number is not None else Term("len", (value,))
+    if isinstance(held, ListObj) and held.sampled:
+        return held.size if held.size is not None and held.limit is None else Term("len", (value,))
     known = known_items(machine, state, value, span)
     if known is None and isinstance(held, ListObj) and held.size is not None:
         return held.size
