@@ -1,8 +1,9 @@
 """Breaks a working file in the ways that people do: each class of mutation, where it certainly raises.
 
-What is certain rests on these conventions, beside what is read: the walk is reached, in a loop in two turns at least;
-the root's graph saves something (it comes from a network, a loss, or an operation that saves); a network whose class
-can't be read has two layers or more, all of which learn, and the optimiser that steps right behind a walk owns them.
+What is certain rests on these conventions, beside what is read: the walk is reached unless it stands behind an
+`exit()`, in a loop in two turns at least; the root's graph saves something (it comes from a network, a loss, or an operation
+that saves); a network whose class can't be read has two layers or more, all of which learn, and the optimiser that steps
+right behind a walk owns them.
 """
 
 from __future__ import annotations
@@ -98,6 +99,8 @@ def mutants(text: str, path: Path | None = None) -> Iterator[Mutant]:
     if any(len(row.splitlines()) > 1 for row in held.rows):
         return  # a form feed: rows would be counted in two ways
     for site in sites(tree, held.rows):
+        if any(isinstance(each, ast.Expr) and _is_exit(each.value) for each in site.suite[: site.index]):
+            continue
         for make in MAKERS:
             mutant = make(held, site)
             if mutant is not None:

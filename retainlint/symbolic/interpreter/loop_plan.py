@@ -139,8 +139,9 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int 
     ):
         whole = None if source.whole is None else decisions.compare(state, "==", source.whole, Const(length))
         few = source.whole is None and not _is_option(state, iterable, span)
-        return Plan(length, True, source.at, loop, source.indexed, whole=whole, few=few)
-    size: Value = Const(length) if length is not None else source.size or Term("len", (iterable,))
+        size = None if source.whole is None else source.size
+        return Plan(length, True, source.at, loop, source.indexed, size=size, whole=whole, few=few)
+    size = Const(length) if length is not None else source.size or Term("len", (iterable,))
     middle = Symbol(ticket(), 2, terms.sum_of("-", size, Const(2)), loop)
     last = terms.sum_of("-", size, Const(1))
     sure = length is not None or not source.counted

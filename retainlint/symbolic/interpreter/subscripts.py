@@ -40,8 +40,6 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-_BACKWARDS = Slice((NONE, NONE, Const(-1)))
-"""`[::-1]`."""
 _MODULES = External("sys.modules")
 """A module that is asked for by its name is anything."""
 
@@ -83,7 +81,7 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             return [(state, _from_sequence(state, children, index, span))]
         case TensorObj():
             return [(state, operations.index(machine, state, obj, index, span))]
-        case IteratorObj(kind="range") if index == _BACKWARDS:
+        case IteratorObj(kind="range") if index == Slice((NONE, NONE, Const(-1))):
             return [(state, state.new(IteratorObj("reversed", (obj,))))]
         case IteratorObj(kind="range") if (numbers := iteration.known_items(machine, state, obj, span)) is not None:
             return [(state, _from_sequence(state, tuple(numbers), index, span))]

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from retainlint import ir
 from retainlint.ir.facts import Facts
 from retainlint.startup.records import replace
+from retainlint.symbolic.state import classes
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import Const, DictObj, Instance, ListObj, Ref, TensorObj, Value
+from retainlint.symbolic.state.values import Const, DictObj, Instance, ListObj, Ref, TensorObj, UnknownObj, Value
 
 
 def open_empty(state: State) -> None:
@@ -74,15 +75,18 @@ def _but_init(methods: Iterable[ir.Code]) -> Iterator[ir.Code]:
 
 
 def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code]) -> None:
-    """Forget the constants that an object was made with where another method than the entry sets the attribute: that may
-    have been called before."""
+    """Forget the constants that an object was made with, or that stand in its class, where another method than the entry sets
+    the attribute: that may have been called before."""
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
         others = [method for method in methods if method.name != entry.name]
         lost = {name for each in _but_init(others) for name in each.facts.bound}
-        lost = {name for name in lost if isinstance(held.attrs.get(name), Const)}
-        if lost:
-            state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+        own = {name for name in lost if isinstance(held.attrs.get(name), Const)}
+        common = {name for name in lost - held.attrs.keys() if isinstance(classes.find(state, receiver, name), Const)}
+        if own or common:
+            left = {name: value for name, value in held.attrs.items() if name not in own}
+            set_ = {name: state.new(UnknownObj(entry.span, name=name)) for name in sorted(common)}
+            state.set(receiver, replace(held, attrs=left | set_))
 
 
 def forget_set(state: State, receiver: Value, method: ir.Code) -> None:

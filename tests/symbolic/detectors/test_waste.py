@@ -388,8 +388,8 @@ print(totals.detach(), record[0].detach())
 def walk(tree, loss):
     if not tree.children:
         loss.backward()
-    for each in tree.children:
-        walk(each, loss)
+        return
+    walk(tree.children[0], loss)
 def train(trees):
     for tree in trees:
         loss = w.exp().sum()

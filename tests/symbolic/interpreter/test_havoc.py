@@ -179,3 +179,27 @@ errors.sum().backward()
 def test_what_runs_is_left_alone(machine: Machine, name: str) -> None:
     head = HEAD + "from data import load_indices, load_values\n"
     assert machine(head + RUNS[name]).incidents == ()
+
+
+SET_ELSEWHERE = """
+class Trainer:
+    {common}
+    def __init__(self, model):
+        self.model{own} = model{given}
+    @property
+    def device(self):
+        if self.place:
+            return self.place
+        raise ValueError
+    def to(self, place):
+        self.place = place
+    def learn(self, x):
+        loss = self.model(x.to(self.device)).exp().mean()
+        loss.backward()
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize(("common", "own", "given"), [("place = None", "", ""), ("", ", self.place", ", None")])
+def test_what_another_method_sets_may_be_set(machine: Machine, common: str, own: str, given: str) -> None:
+    assert machine(HEAD + SET_ELSEWHERE.format(common=common, own=own, given=given)).lines == [19]

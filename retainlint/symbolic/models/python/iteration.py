@@ -142,12 +142,15 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
         return _sequence(state, tuple(Const(c) for c in value.value[: limits.TEXT_ITEMS]), span)
     if isinstance(value, Const) and not hasattr(value.value, "__iter__"):
         machine.missing_reads.add(span)
+    if isinstance(value, Method) and state.truths.get(value) is False:
+        return _sequence(state, (), span)  # a list that is called like a method, and is empty
     obj = state.get(value)
     if isinstance(value, Method) and value.name == "__dict__" and isinstance(held := state.get(value.obj), Instance):
         return _sequence(state, tuple(map(Const, held.attrs)), span)
     match obj:
         case ListObj(items=items, open=False):
-            return replace(_sequence(state, items, span), whole=obj.size if obj.sampled else None)
+            found = _sequence(state, items, span)
+            return replace(found, whole=obj.size, size=_size(obj, value)) if obj.sampled else found
         case DictObj(items=entries, open=False, rest=()):
             return _sequence(state, tuple(entries), span)
         case LayerObj(children=children) if children:
@@ -432,11 +435,16 @@ def length(machine: Machine, state: State, value: Value, span: Span) -> Value:
         number = source_of(machine, state, value, span).length
         return Const(number) if number is not None else Term("len", (value,))
     if isinstance(held, ListObj) and held.sampled:
-        return held.size if held.size is not None and held.limit is None else Term("len", (value,))
+        return _size(held, value)
     known = known_items(machine, state, value, span)
     if known is None and isinstance(held, ListObj) and held.size is not None:
         return held.size
     return Const(len(known)) if known is not None else Term("len", (value,))
+
+
+def _size(held: ListObj, value: Value) -> Value:
+    """How long a list is that a loop has filled of which only some turns were run."""
+    return held.size if held.size is not None and held.limit is None else Term("len", (value,))
 
 
 def along(machine: Machine, state: State, value: Value, dimension: Value, span: Span) -> Value:

@@ -40,7 +40,8 @@ def _words(text: str) -> re.Pattern[str]:
 
 NETWORK = Convention(
     pattern(
-        r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion"
+        r"^((?!(make|build|create|get|load|init|new|setup)_)\w*_)?"
+        r"(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion"
         r"|loss_?f(?:n|un|unc|ct|unction)?|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
         re.IGNORECASE,
     ),
@@ -48,7 +49,7 @@ NETWORK = Convention(
     CONVENTIONAL,
     "calling `{name}` builds a graph and saves tensors for it",
     ("model", "netG", "policy_net", "loss_fn", "mse_loss", "criterionGAN", "encoder_q"),
-    ("model_path", "network_config", "loss"),
+    ("model_path", "network_config", "loss", "make_critic"),
 )
 LOSS = Convention(
     pattern(r"^(loss|crit|loss_(layer|module|obj))$"),

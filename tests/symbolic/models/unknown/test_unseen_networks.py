@@ -214,3 +214,22 @@ def train(actor, critic, batch, args, k):
 )
 def test_a_list_of_data_stays_what_it_is_where_a_network_reads_it(machine: Machine, act: str) -> None:
     assert machine(OF_AGENTS.format(act=act)).lines == [14]
+
+
+MADE = """
+import torch
+
+class Agent:
+    def __init__(self, make_critic, shape):
+        self.critic = make_critic(shape)
+        self.optimizer = torch.optim.Adam(self.critic.parameters())
+    def update(self, x, y):
+        loss = (self.critic(x) - y).pow(2).mean()
+        loss.backward(retain_graph=True)
+        self.optimizer.step()
+        loss.backward()
+"""
+
+
+def test_what_makes_a_network_is_none(machine: Machine) -> None:
+    assert machine(MADE).lines == [12]
