@@ -130,15 +130,36 @@ def _compared(test: ast.expr) -> tuple[str, str]:
     return "", ""
 
 
+_OPPOSITES: dict[type[ast.cmpop], ast.cmpop] = {
+    ast.NotEq: ast.Eq(), ast.NotIn: ast.In(), ast.IsNot: ast.Is(), ast.GtE: ast.Lt(), ast.LtE: ast.Gt()
+}  # fmt: skip
+
+
 @lru_cache(maxsize=4096)
-def option_of(test: str) -> tuple[str, str]:
-    """Which part of something a test compares with a text, and this text; blank for any other, and for a plain name, which may
-    be another's from row to row."""
+def answers(test: str, taken: bool) -> tuple[tuple[str, str], ...]:
+    """What a test that came out so says, as questions with their answers: which text something is, and whether the test
+    holds. Nothing of plain names, which may be others' from row to row, of parts of `self`, and of what is drawn."""
     tree = _parsed(f"({test}\n)")
     match tree.body if tree is not None else ():
-        case [ast.Expr(ast.Compare(left=ast.Attribute() | ast.Subscript()) as asked)]:
-            return _compared(asked)
-    return "", ""
+        case [ast.Expr(value=asked)] if any(isinstance(each, _READS) for each in ast.walk(asked)):
+            pass
+        case _:
+            return ()
+    if {"self", "next"} & {each.id for each in ast.walk(asked) if isinstance(each, ast.Name)} or "rand" in test:
+        return ()
+    while True:
+        match asked:
+            case ast.UnaryOp(op=ast.Not(), operand=inner):
+                asked, taken = inner, not taken
+            case ast.Compare(left=left, ops=[op], comparators=right) if type(op) in _OPPOSITES:
+                asked, taken = ast.Compare(left, [_OPPOSITES[type(op)]], right), not taken
+            case _:
+                break
+    subject, text = _compared(asked) if taken else ("", "")
+    return ((ast.unparse(asked), str(taken)), *([(subject, text)] if subject else []))
+
+
+_READS = (ast.Attribute, ast.Subscript, ast.Call)
 
 
 @lru_cache(maxsize=4096)

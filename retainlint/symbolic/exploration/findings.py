@@ -215,13 +215,13 @@ def _likely(machine: Interpreter) -> list[Incident]:
 
 
 def _with_options(machine: Interpreter, found: list[Incident]) -> list[Incident]:
-    """The same, but for failures for which an option would have to be none of those that the program knows, or two at once: in
-    their place stands what fails with one of these, if anything does."""
-    odd = {_told_at(each) for each in found if _takes_no_option(each.conditions) or _takes_two_options(each.conditions)}
+    """The same, but for failures for which an option would have to be none of those that the program knows, or one thing would
+    have to be so and otherwise: in their place stands what fails without that, if anything does."""
+    odd = {_told_at(each) for each in found if _takes_no_option(each.conditions) or _answers_twice(each.conditions)}
     if not odd:
         return found
     asked = ((one, one.incident.conditions) for one in machine.reports)
-    others = (one for one, each in asked if not (_takes_no_option(each) or _takes_two_options(each)))
+    others = (one for one, each in asked if not (_takes_no_option(each) or _answers_twice(each)))
     kept = [each for each in found if _told_at(each) not in odd]
     return kept + _distinct(one for one in others if _told_at(one.incident) in odd)
 
@@ -261,13 +261,13 @@ def _takes_no_option(asked: Sequence[Condition]) -> bool:
     )
 
 
-def _takes_two_options(asked: Sequence[Condition]) -> bool:
-    """Whether one function would have to find two different texts where it reads one option twice in an iteration."""
+def _answers_twice(asked: Sequence[Condition]) -> bool:
+    """Whether one function would have to find two answers where it asks one thing twice in an iteration."""
     known: dict[tuple[Source, int, tuple[Iteration, ...], str], str] = {}
     for each in asked:
-        option, text = facts.option_of(each.span.text) if each.taken else ("", "")
-        if option and known.setdefault((each.span.source, each.depth, each.iterations, option), text) != text:
-            return True
+        for question, answer in facts.answers(each.span.text, each.taken):
+            if known.setdefault((each.span.source, each.depth, each.iterations, question), answer) != answer:
+                return True
     return False
 
 

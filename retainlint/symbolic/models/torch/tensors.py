@@ -270,10 +270,10 @@ def unknown_attribute(machine: Machine, state: State, obj: Ref, held: UnknownObj
         return Term(name, (obj,))
     if name == "grad_fn" and held.plain:
         return NONE
-    if name in ("data", "grad", "shape", "device", "dtype", "ndim", "requires_grad", "is_leaf", "grad_fn"):
-        return (
-            objects.derived(machine, state, obj, name, span)
-            if name != "data"
-            else objects.fresh(state, span, plain=True)
-        )
+    if name == "data" and (held.edge is not None or held.hint):
+        return objects.fresh(state, span, plain=True)
+    if name == "data":  # it may be an option
+        found = objects.same(machine, state, obj, name, UnknownObj(span, name=name, plain=True))
+        state.set(obj, replace(held, attrs={**held.attrs, name: found}))
+        return found
     return objects.derived(machine, state, obj, name, span)

@@ -103,6 +103,21 @@ RUNS = {
         "\n        if i % every != 0:\n            loss.backward()",
         ("every = 2", "every = 3"),
     ),
+    "an option that is called like the data of a tensor": (
+        "from options import options",
+        "    if options().data == 'a':\n        loss.backward()\n    if options().data != 'a':\n        loss.backward()",
+        tuple(f"class Options:\n    data = {data!r}\noptions = Options" for data in "ab"),
+    ),
+    "a variable of the environment": (
+        "import os\nimport options",
+        "    if os.environ.get('MODE') == 'a':\n        loss.backward()\n    if os.environ.get('MODE') != 'a':\n        loss.backward()",
+        tuple(f"import os\nos.environ['MODE'] = {mode!r}" for mode in "ab"),
+    ),
+    "a function that is asked twice": (
+        "import options",
+        "    if options.flag() > 3:\n        loss.backward()\n    if not options.flag() > 3:\n        loss.backward()",
+        ("flag = lambda: 3", "flag = lambda: 4"),
+    ),
     "an option that each call of a function finds anew": (
         "from options import options",
         "    if options().mode == 'a':\n        loss.backward()\n    if options().mode == 'b':\n        loss.backward()",
