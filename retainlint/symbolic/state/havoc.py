@@ -76,12 +76,13 @@ def _but_init(methods: Iterable[ir.Code]) -> Iterator[ir.Code]:
 
 def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code]) -> None:
     """Forget the constants that an object was made with, or that stand in its class, where another method than the entry sets
-    the attribute: that may have been called before."""
+    the attribute: that may have been called before. So may the entry, often: what it counts may be any number."""
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
         others = [method for method in methods if method.name != entry.name]
         lost = {name for each in _but_init(others) for name in each.facts.bound}
-        own = {name for name in lost if isinstance(held.attrs.get(name), Const)}
+        counted = {name for name in entry.facts.changed if _is_count(held.attrs.get(name))}
+        own = counted | {name for name in lost if isinstance(held.attrs.get(name), Const)}
         common = {name for name in lost - held.attrs.keys() if isinstance(classes.find(state, receiver, name), Const)}
         if own or common:
             left = {name: value for name, value in held.attrs.items() if name not in own}
@@ -96,6 +97,10 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
         lost = {name for each in _but_init([method]) for name in each.facts.bound}
         if lost & held.attrs.keys():
             state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+
+
+def _is_count(value: Value | None) -> bool:
+    return isinstance(value, Const) and type(value.value) is int
 
 
 def _is_bare(held: object) -> bool:

@@ -203,3 +203,22 @@ class Trainer:
 @pytest.mark.parametrize(("common", "own", "given"), [("place = None", "", ""), ("", ", self.place", ", None")])
 def test_what_another_method_sets_may_be_set(machine: Machine, common: str, own: str, given: str) -> None:
     assert machine(HEAD + SET_ELSEWHERE.format(common=common, own=own, given=given)).lines == [19]
+
+
+COUNTED = """
+class Trainer:
+    def __init__(self, model):
+        self.model, self.count = model, 0
+    def learn(self, x):
+        self.count += 1
+        if {gate}:
+            return
+        loss = self.model(x).exp().mean()
+        loss.backward()
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize("gate", ["self.count < 1000", "self.count % 64", "self.count % 4 != 0 or self.count < 1000"])
+def test_a_method_that_counts_its_calls_may_have_been_called_often(machine: Machine, gate: str) -> None:
+    assert machine(HEAD + COUNTED.format(gate=gate)).lines == [14]

@@ -180,9 +180,10 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
         w = torch.ones(2, requires_grad=True)
         config = lib.make()
         loss = (w * w).sum()
-        if config.{0}("a"):
+        first, second = config.{0}("a"), config.{0}("a")
+        if first:
             loss.backward()
-        if not config.{0}("a"):
+        if not second:
             loss.backward()
         """,
     ),
