@@ -85,6 +85,26 @@ class EditableCode:
             yield up
             node = up
 
+    @cached_property
+    def unit(self) -> str:
+        """By how much the text indents the first body there is."""
+        return next(filter(None, map(self.unit_of, self.below(self.tree))), "    ")
+
+    def unit_of(self, node: ast.AST) -> str:
+        """By how much a statement's body is indented; "" for one that has none in rows of its own."""
+        body = getattr(node, "body", None)
+        if isinstance(node, ast.stmt) and isinstance(body, list) and self.row_of(self.start(body[0])) > node.lineno:
+            outer, inner = self.indent(node), self.indent(body[0])
+            return inner[len(outer) :] if inner.startswith(outer) else ""
+        return ""
+
+    @cached_property
+    def definitions(self) -> list[FunctionNode | ast.ClassDef]:
+        """The functions and classes of the module."""
+        return [
+            node for node in self.tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        ]
+
     # -- finding --------------------------------------------------------------------------------------------------
 
     def expression(self, span: Span) -> ast.expr | None:

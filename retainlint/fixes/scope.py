@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 
 from retainlint.diagnostic import Edit, Fix
@@ -46,8 +45,8 @@ def unit_of(code: EditableCode | None, edit: Edit) -> Definition | None:
     """The function or class of the module in which an edit stands; None for one that stands outside."""
     if code is None:
         return None
-    for node in code.tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and code.start(node) <= edit.start:
+    for node in code.definitions:
+        if code.start(node) <= edit.start:
             end = code.end(node)
             if not edit.text.strip() or edit.text[:1].isspace():  # its last row, or one that is added behind it
                 end = code.text.find("\n", end) + 1 or len(code.text)

@@ -170,18 +170,8 @@ def _first_import(code: EditableCode) -> ast.stmt:
 def _under(code: EditableCode, statement: ast.stmt, torch: str) -> Edit:
     start, end = code.rows(statement)
     indent = code.indent(statement)
-    text = code.lifted(statement, indent + _unit(code, statement))
+    unit = next(filter(None, map(code.unit_of, chain((statement,), code.above(statement)))), code.unit)
+    text = code.lifted(statement, indent + unit)
     if not code.text[start:end].endswith(("\n", "\r")):
         text = text.rstrip("\r\n")
     return Edit(start, end, f"{indent}with {torch}.no_grad():{code.newline(statement)}{text}")
-
-
-def _unit(code: EditableCode, statement: ast.stmt) -> str:
-    """By how much the text indents: as the body that the statement is in, or has, or the first there is."""
-    for node in chain((statement,), code.above(statement), code.below(code.tree)):
-        body = getattr(node, "body", None)
-        if isinstance(node, ast.stmt) and isinstance(body, list) and code.row_of(code.start(body[0])) > node.lineno:
-            outer, inner = code.indent(node), code.indent(body[0])
-            if inner.startswith(outer) and inner != outer:
-                return inner[len(outer) :]
-    return "    "
