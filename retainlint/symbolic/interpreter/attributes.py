@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import module_bodies
@@ -118,6 +118,8 @@ def _lacks(state: State, obj: Value, name: str) -> bool:
 
 def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, name: str, span: Span) -> Results:
     found = find(state, obj, name)
+    if found is not None and (getter := _of_descriptor(state, found, "__get__")) is not None:
+        return machine.call(state, getter, Args((obj, held.cls)), span)
     if isinstance(found, Wrapped) and found.kind == "property":
         return machine.call(state, found.func, Args((obj,), spans=(span,)), span)
     if isinstance(found, Wrapped) and found.kind == "cached_property" and name not in held.attrs:
@@ -208,6 +210,8 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
     match held:
         case Instance():
             setter = find(state, obj, name)
+            if (method := _setter(state, setter)) is not None:
+                return [after for after, _ in machine.call(state, method, Args((obj, value)), span)]
             if state.unless and isinstance(obj, Ref):
                 merge_states.bound(state, -obj.id, name)
             objects.named(machine, state, value, name)
@@ -229,6 +233,27 @@ def write(machine: Machine, state: State, obj: Value, name: str, value: Value, s
         case _:
             dispatch.set_attribute(machine, state, obj, name, value, span)
     return [state]
+
+
+def _setter(state: State, found: Value | None) -> Value | None:
+    """What a class does in place of setting an attribute: the setter of a property, or of a descriptor."""
+    if isinstance(found, Wrapped):
+        return found.memo if found.kind == "property" else None
+    return None if found is None else _of_descriptor(state, found, "__set__")
+
+
+def _of_descriptor(state: State, found: Value, name: str) -> Value | None:
+    """A method of an object of the program that lies on a class as an attribute."""
+    method = find(state, found, name) if isinstance(state.get(found), Instance) else None
+    return None if method is None else Bound(method, found)
+
+
+def name_descriptors(machine: Machine, state: State, cls: Ref, attrs: Mapping[str, Value], span: Span) -> None:
+    """A class has been made: descriptors are told their names."""
+    for name, value in attrs.items():
+        if (told := _of_descriptor(state, value, "__set_name__")) is not None:
+            ways = machine.call(state, told, Args((cls, Const(name))), span)
+            state.become(next((after for after, _ in ways if after.flow is None), state))
 
 
 def _is_parameter(state: State, value: Value | None, *, true: bool = False) -> bool:

@@ -163,7 +163,8 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
         finally:
             imports.allowance = allowance
     if isinstance(decorator, Method) and isinstance(decorator.obj, Wrapped):
-        return [(state, decorator.obj)]  # @x.setter keeps the getter
+        made = decorator.obj  # @x.setter keeps the getter
+        return [(state, Wrapped(made.kind, made.func, target) if decorator.name == "setter" else made)]
     if isinstance(obj, UnknownObj) and conventions.DATACLASS.takes(obj.name):
         _mark_dataclass(state, target)
     return [(state, target)]
@@ -196,6 +197,7 @@ def make_class(machine: Machine, state: State, instr: ir.MakeClass) -> list[Stat
         after.pop(None)
         if after.flow is None:
             after.write(instr.dst, ref, instr.span)
+            attributes.name_descriptors(machine, after, ref, attrs, instr.span)
         named = tuple((arg.name, after.read(arg.value)) for arg in instr.bases if arg.name not in (None, "metaclass"))
         done += _announced(machine, after, ref, named, instr.span) if after.flow is None else [after]
     return done
@@ -218,7 +220,7 @@ def _owned(value: Value, owner: Ref) -> Value:
     if isinstance(value, Closure):
         return Closure(value.code, value.frame, value.defaults, owner)
     if isinstance(value, Wrapped):
-        return Wrapped(value.kind, _owned(value.func, owner), value.memo)
+        return Wrapped(value.kind, _owned(value.func, owner), None if value.memo is None else _owned(value.memo, owner))
     return value
 
 

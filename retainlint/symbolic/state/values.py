@@ -145,7 +145,7 @@ class Wrapped:
 
     kind: str
     func: Value
-    memo: Value | None = None  # for "cache": the dict of earlier results
+    memo: Value | None = None  # for "cache": the dict of earlier results; for "property": its setter
 
 
 @record
