@@ -31,6 +31,7 @@ from retainlint.symbolic.state.values import (
     Instance,
     LayerObj,
     ListObj,
+    Method,
     Partial,
     Ref,
     TensorObj,
@@ -96,6 +97,11 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, reflection.isinstance_(state, Args((args.get(0, "obj"), External("torch.Tensor")))))]
         case "torch.numel":
             return [(state, objects.fresh(state, span, plain=True))]
+    if args.pos and (path in ("torch.detach", "torch.detach_") or path.startswith("torch.Tensor.")):
+        method = Method(
+            args.pos[0], path.rpartition(".")[2]
+        )  # a method as a function: `map(torch.Tensor.detach, states)`
+        return machine.call(state, method, replace(args, pos=args.pos[1:], spans=args.spans[1:]), span)
     if path == "torch.nn.utils.parametrize.cached":
         return [(state, Partial(External(path), (), ()))]
     if path == "torch.nn.utils.parametrize.register_parametrization":
