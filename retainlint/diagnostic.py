@@ -109,6 +109,14 @@ class ComputeWhereUsed:
 
 
 @record
+class BackwardAlone:
+    """Call backward, at `backward_pass`, on what this iteration adds to a total, and add that detached at one of `added`."""
+
+    backward_pass: Span
+    added: tuple[Span, ...]
+
+
+@record
 class Uncache:
     """Compute what stands at `span` whenever it is asked for, not only where it isn't kept from before."""
 
@@ -221,7 +229,7 @@ class RemoveSuppression:
 Cure: TypeAlias = (
     Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
-    | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | Uncache | Uncut
+    | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | Uncache | Uncut
 )  # fmt: skip
 
 

@@ -129,6 +129,7 @@ class Freed(IncidentBase):
         False  # what only the later walk trains has an optimiser of its own, which owns nothing of what is shared
     )
     trained: bool | None = None  # whether the shared graph is what an optimiser trains; None where that isn't known
+    total: bool = False  # the later backward pass comes to it through sums, and their shares, alone
     cuts: tuple[
         str, ...
     ] = ()  # of a graph that is carried on: what detaches each of its holders, as the loop sees them

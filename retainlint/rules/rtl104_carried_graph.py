@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from retainlint.diagnostic import Clear, ComputeInEach, Cure, Detach, Help, SumLosses, Uncache
+from retainlint.diagnostic import BackwardAlone, Clear, ComputeInEach, Cure, Detach, Help, SumLosses, Uncache
 from retainlint.rules.freed_rules import FreedRule
 from retainlint.rules.source_hints import fills_cache, is_added_to, is_bounded, is_cached, is_list
 from retainlint.rules.story import FreedStory, shared_frames
@@ -62,7 +62,10 @@ class CarriedGraph(FreedRule):
                 return clear, detached
             return (detached, clear) if story.incident.stepped else (detached, clear, whole)
         if _is_total(story):
-            alone = Help(f"call backward on the loss of this {noun} alone, and add detached values to `{what}`", cut)
+            built = story.incident.built
+            own = BackwardAlone(story.second, (story.maker, built.span, *reversed(built.frames)))
+            words = f"call backward on the loss of this {noun} alone, and add detached values to `{what}`"
+            alone = Help(words, (own, *cut))
             whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
             return (alone,) if story.incident.stepped else (whole, alone)
         if is_cached(story.incident.built.span):
@@ -140,7 +143,7 @@ class CarriedGraph(FreedRule):
 
 def _is_total(story: FreedStory) -> bool:
     """Backward is called on a sum over the iterations itself, not on what each computes of a state: `h.sum()`."""
-    return story.root_is_named and is_added_to(story.name, story.incident.built.span.source)
+    return story.incident.total or (story.root_is_named and is_added_to(story.name, story.incident.built.span.source))
 
 
 def _detached(story: FreedStory) -> str:

@@ -47,6 +47,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.Uncache: no_grad.uncache,
         cures.Uncut: no_grad.uncut,
         cures.UnderNoGrad: no_grad.under_no_grad,
+        cures.BackwardAlone: backward_calls.backward_alone,
         cures.BackwardFirst: backward_calls.backward_first,
         cures.ZeroFirst: backward_calls.zero_first,
     }

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from retainlint.diagnostic import (
+    BackwardAlone,
     BackwardFirst,
     Clear,
     CreateGraph,
@@ -30,6 +31,7 @@ from retainlint.fixes.statements import (
     calls,
     copied_after,
     copied_before,
+    detached,
     meets,
     reads,
     removed,
@@ -114,6 +116,19 @@ def _is_emptied(code: EditableCode, name: str) -> bool:
     written = (each for each in code.below(code.tree) if isinstance(each, ast.Assign) and code.writes(each, name))
     made = (getattr(code.scope(each), "name", "") for each in written)
     return f"{name}.clear(" in code.text or f"del {name}" in code.text or any(each != "__init__" for each in made)
+
+
+def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """`meter.update(loss)`, `meter.mean.backward()` to `meter.update(loss.detach())`, `loss.backward()`."""
+    backward_pass = code.statement_at(cure.backward_pass)
+    root, block = backpropagated(backward_pass), code.block(backward_pass).statements
+    for added in (code.statement_of(span) for span in cure.added):
+        if root is None or added is None or added not in block[: block.index(backward_pass)]:
+            continue
+        made = {name for each in block[: block.index(added)] if isinstance(each, ast.Assign) for name in writes(each)}
+        for name in (each for each in code.below(added) if isinstance(each, ast.Name) and each.id in made):
+            edits = detached(code, name), Edit(code.start(root), code.end(root), name.id)
+            yield unsafe(f"Call backward on `{name.id}` alone, and add it detached", *edits)
 
 
 def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic) -> Iterator[Fix]:

@@ -129,6 +129,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         stepped=_stepped(state, first),
         aside=_is_aside(machine.graphs, state, node, first, second),
         trained=_trained(machine.graphs, state, node, first, second),
+        total=_is_total([each.op for each in way if each not in first.reach]),
         cuts=holders.cuts(
             state,
             birth.moment,
@@ -333,6 +334,11 @@ def _trained(graphs: Graphs, state: State, node: Node, first: BackwardRecord, se
         is_again = any(each.source is made.source and each.text == made.text for each in others)
         return not ((is_of_data or is_again) and below <= _reached_apart(first, second))
     return False if below and held and not any(each.params is None or each.open for each in held) else None
+
+
+def _is_total(ops: list[str]) -> bool:
+    """Whether all that a backward pass goes through, up to a graph of before, adds to it, or takes a share of the sum."""
+    return "AddBackward0" in ops and set(ops) <= {"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0"}
 
 
 def _is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:
