@@ -217,11 +217,11 @@ def _likely(machine: Interpreter) -> list[Incident]:
 def _with_options(machine: Interpreter, found: list[Incident]) -> list[Incident]:
     """The same, but for failures for which an option would have to be none of those that the program knows, or one thing would
     have to be so and otherwise: in their place stands what fails without that, if anything does."""
-    odd = {_told_at(each) for each in found if _takes_no_option(each.conditions) or _answers_twice(each.conditions)}
+    odd = {_told_at(each) for each in found if _takes_no_option(each.conditions) or _answers_twice(each)}
     if not odd:
         return found
-    asked = ((one, one.incident.conditions) for one in machine.reports)
-    others = (one for one, each in asked if not (_takes_no_option(each) or _answers_twice(each)))
+    asked = ((one, one.incident) for one in machine.reports)
+    others = (one for one, each in asked if not (_takes_no_option(each.conditions) or _answers_twice(each)))
     kept = [each for each in found if _told_at(each) not in odd]
     return kept + _distinct(one for one in others if _told_at(one.incident) in odd)
 
@@ -261,11 +261,14 @@ def _takes_no_option(asked: Sequence[Condition]) -> bool:
     )
 
 
-def _answers_twice(asked: Sequence[Condition]) -> bool:
-    """Whether one function would have to find two answers where it asks one thing twice in an iteration."""
+def _answers_twice(incident: Incident) -> bool:
+    """Whether one function would have to find two answers where it asks one thing twice in an iteration: that of the failing
+    backward pass, or one that calls it, as others may have been called twice."""
+    failed = _moment(incident)
+    calls = len(failed.frames) if failed is not None else 0
     known: dict[tuple[Source, int, tuple[Iteration, ...], str], str] = {}
-    for each in asked:
-        for question, answer in facts.answers(each.span.text, each.taken):
+    for each in incident.conditions:
+        for question, answer in facts.answers(each.span.text, each.taken) if each.depth <= calls else ():
             if known.setdefault((each.span.source, each.depth, each.iterations, question), answer) != answer:
                 return True
     return False
