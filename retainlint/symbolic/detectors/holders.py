@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from retainlint.autograd.graph import Edge
 from retainlint.incident import Iteration, Moment
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.state import Frame, State
 from retainlint.symbolic.state.values import (
     ClassObj,
@@ -19,9 +20,6 @@ from retainlint.symbolic.state.values import (
     Tuple,
     Value,
 )
-
-DEPTH = 4
-"""How many attributes deep a holder is looked for."""
 
 
 def cuts(state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]) -> tuple[str, ...]:
@@ -41,7 +39,9 @@ def cuts(state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Cal
         if frame.parent is None:
             break
         frame = state.frames[frame.parent]
-    return tuple(row for name, value in named.items() for row in _rows(state, name, value, holds, known, DEPTH))
+    return tuple(
+        row for name, value in named.items() for row in _rows(state, name, value, holds, known, limits.HOLDER_DEPTH)
+    )
 
 
 def _frame(state: State, iteration: Iteration) -> Frame | None:

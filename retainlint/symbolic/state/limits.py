@@ -372,6 +372,9 @@ STORED_GRAPHS = 8
 STORED_DEPTH = 3
 """Containers one inside the other in which such graphs are looked for."""
 
+HOLDER_DEPTH = 4
+"""Attributes and items one inside the other in which what carries a graph on is looked for, to be detached by its name."""
+
 TOTAL_OPERATIONS = 5
 """Operations that may stand between a running total and that of the iteration before; beyond, it isn't seen as one."""
 
