@@ -78,12 +78,17 @@ def fork(first: Stack, second: Stack) -> tuple[Call | None, Call | None]:
     never part, the innermost call twice."""
     pair: tuple[Call | None, Call | None] = (first[0] if first else None, second[0] if second else None)
     for one, other in zip(reversed(first), reversed(second), strict=False):
-        if one.code is not other.code:
+        if one.code is not other.code and not _of_one_cell(one.code, other.code):
             break
         pair = one, other
-        if one.instruction != other.instruction:
+        if one != other:
             break
     return pair
+
+
+def _of_one_cell(one: CodeType, other: CodeType) -> bool:
+    """Whether two codes are statements of one cell: IPython compiles each alone."""
+    return one.co_name == other.co_name == "<module>" and one.co_filename == other.co_filename
 
 
 _sources: dict[str, Source] = {}

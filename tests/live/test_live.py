@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import os
@@ -201,6 +202,23 @@ def test_the_program_does_not_notice(room: Path) -> None:
     assert (recording.stories, recording.defects, recording.backward_passes) == ([], 0, 3)
     assert torch.autograd.Variable._execution_engine is engine
     assert torch.autograd.Function.apply == apply
+
+
+def test_statements_of_a_cell_that_are_compiled_alone(room: Path) -> None:
+    path = room / "cell.py"
+    path.write_text("features = (w * w).exp()\nfor _ in range(2):\n    features.sum().backward()\n", encoding="utf-8")
+    names = {"w": torch.ones(3, requires_grad=True)}
+
+    def run_cell() -> None:
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+            exec(compile(ast.Module([statement], []), str(path), "exec"), names)
+
+    with record() as recording, pytest.raises(RuntimeError):
+        run_cell()
+    (story,) = recording.stories
+    assert [(label.span.source.name, label.span.row) for label in story.labels] == [
+        ("cell.py", row) for row in (1, 3, 3)
+    ]
 
 
 def test_what_was_freed_before_the_recording(room: Path) -> None:
