@@ -143,7 +143,7 @@ class RowMarks:
         last = max(self._spots, key=lambda m: (self._spots[m][1], self._spots[m][0], m.label.primary))
         start, end = self._spots[last]
         needs = min(len(last.label.text), self._narrow)
-        fits = end + 1 + needs <= self._room or start + needs > self._room
+        fits = end + 1 + needs <= self._room
         return last if last.label.text and fits else None
 
     def _extent(self) -> int:
@@ -172,7 +172,7 @@ class RowMarks:
 
     def _text(self, m: Mark, column: int, first: Canvas, below: list[Mark], roles: dict[str, str]) -> Iterator[Canvas]:
         """A mark's text from a column on, in as many lines as it takes beside the connectors of those below it."""
-        for number, line in enumerate(_wrapped(m.label.text, max(self._room - column, self._narrow))):
+        for number, line in enumerate(_wrapped(m.label.text, max(self._room - column, MARGIN))):
             canvas = self._connectors(below, roles) if number else first
             canvas.put(column, line, roles[m.role])
             yield canvas

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from retainlint.numeric.grad_mode import no_grad
 from retainlint.numeric.lacking import LackingUse
 from retainlint.numeric.operations.elementwise import (
     erf_array,
@@ -217,12 +218,21 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    if max_norm is not None:
-        raise LackingUse("torch.nn.functional.embedding(max_norm=...)")
     beyond = (input.array < 0) | (input.array >= weight.array.shape[0])
     if beyond.any():
         raise IndexError("index out of range in self")
+    if max_norm is not None:
+        _shorten(weight, np.unique(input.array), max_norm, norm_type)
     return embedding_(input, weight, at=input.array, skip=padding_idx)
+
+
+def _shorten(weight: Tensor, rows: Any, most: float, norm_type: float) -> None:
+    """Scale the rows that are longer to that norm, in place, as torch's `embedding_renorm_` does."""
+    norms = np.linalg.norm(weight.array[rows], ord=norm_type, axis=1)
+    scaled, longer = weight.array.copy(), norms > most
+    scaled[rows[longer]] *= (most / (norms[longer] + 1e-7))[:, None]
+    with no_grad():
+        weight.copy_(Tensor.of(scaled))
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Any:
