@@ -141,9 +141,7 @@ class RowMarks:
         if not self._spots:
             return None
         last = max(self._spots, key=lambda m: (self._spots[m][1], self._spots[m][0], m.label.primary))
-        start, end = self._spots[last]
-        needs = min(len(last.label.text), self._narrow)
-        fits = end + 1 + needs <= self._room
+        fits = self._spots[last][1] + 1 + min(len(last.label.text), self._narrow) <= self._room
         return last if last.label.text and fits else None
 
     def _extent(self) -> int:

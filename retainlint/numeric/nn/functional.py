@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from retainlint.numeric.grad_mode import no_grad
-from retainlint.numeric.lacking import LackingUse
 from retainlint.numeric.operations.elementwise import (
     erf_array,
     log_sigmoid,
