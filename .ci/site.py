@@ -29,10 +29,7 @@ def on_files(files: Files, config: Any) -> Files:
     docs = files.get_file_from_path("README.md")
     if docs is not None:
         files.remove(docs)
-    wanted = [
-        "README.md",
-        *(path for row in _paths(config["nav"]) if (path := row).startswith(("benchmarks", "S", "C"))),
-    ]
+    wanted = ["README.md", *(path for path in _paths(config["nav"]) if path != "index.md" and _is_outside(path))]
     for name in wanted:
         shown = "index.md" if name == "README.md" else name
         files.append(File.generated(config, shown, content=(ROOT / name).read_text(encoding="utf-8")))

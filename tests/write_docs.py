@@ -146,8 +146,8 @@ TORCH = "2.13"
 _NAMES = """# What is known of torch's names
 
 Each name of torch {version} that can be called, beside the [table of operations](../retainlint/autograd/operations.py): one that has a row there is judged
-by what it saves, as measured. Some others are known to build no graph (factories, comparisons, what gives numbers or settings), or to keep the
-one that they are given. What is called by another name gives something unknown: it may have a graph over what went in, so nothing is told that
+by what it saves, as measured. Some others are listed as building no graph (factories, comparisons, what gives numbers or settings) or as keeping the
+one that they are given, or are named in the machine's models of torch. What is called by another name gives something unknown: it may have a graph over what went in, so nothing is told that
 needs to know. To teach retainlint an operation, write its row: [CONTRIBUTING](../CONTRIBUTING.md) tells how.
 
 This page is written from torch and the table, by `python tests/write_docs.py`.

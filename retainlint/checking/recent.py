@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from retainlint.text.files import Files
 
 
+MOST = 20
+"""So many texts are remembered, those that were looked at last."""
+
+
 class Recent:
     """The texts that somebody is editing."""
 
@@ -28,7 +32,10 @@ class Recent:
     def keep(self, name: str, found: list[pipeline.Found]) -> None:
         """Remember what is found in all of a text."""
         if len(found) == 1 and not is_notebook(name) and not is_markdown(name):
+            self._found.pop(name, None)
             self._found[name] = found[0]
+            if len(self._found) > MOST:
+                del self._found[next(iter(self._found))]
 
     def glimpse(self, name: str, data: bytes, settings: Settings, files: Files | None) -> list[Diagnostic] | None:
         """What is found in a text, where an edit within few functions has made it of one that is known: only these are run

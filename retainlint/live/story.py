@@ -107,7 +107,8 @@ def _labels(failure: Failure) -> Iterator[Label]:
     last = reused[0] if reused else used
     if last is not None:
         through = f", through {failure.carrier}" if failure.carrier else ""
-        yield Label(span_of(last), f"{_numbered(failure.failed.number)} needs it again{through}", primary=True)
+        needs = "needs it again" if failure.why is Saved.FREED else "needs it as it was"
+        yield Label(span_of(last), f"{_numbered(failure.failed.number)} {needs}{through}", primary=True)
 
 
 def _notes(failure: Failure) -> Iterator[str]:

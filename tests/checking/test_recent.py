@@ -8,7 +8,7 @@ import pytest
 
 from retainlint.checking import pipeline
 from retainlint.checking.linter import Early, FileResult, check_source
-from retainlint.checking.recent import Recent
+from retainlint.checking.recent import MOST, Recent
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic
 
@@ -88,6 +88,15 @@ def test_the_early_answer_is_the_last_one(edit: tuple[str, str], is_early: bool)
         (last,) = diagnose(text)
         assert rows(early) == rows(last.diagnostics)
         assert all(label.span.source.text == text for each in early for label in each.labels)
+
+
+def test_few_texts_are_remembered() -> None:
+    recent, found = Recent(), diagnose(TEXT)
+    for number in range(MOST + 1):
+        recent.keep(f"{number}.py", found)
+    edited = TEXT.replace(LAST, BOTH).encode()
+    known = [recent.glimpse(f"{number}.py", edited, Settings(), None) is not None for number in (0, 1, MOST)]
+    assert known == [False, True, True]
 
 
 def test_it_is_told_before_all_is_run() -> None:

@@ -145,7 +145,7 @@ def main():
         (BUFFER, (12, 14, 14), "through `net.bank.keys`"),
         (HOISTED, (6, 9, 9), "needs it again, through `features`"),
         (CARRIED, (11, 11, 11), "= joined: `self.w * self.h` at train.py:6, in `step`"),
-        (CHANGED, (4, 5, 7), "`ExpBackward0` is built here"),
+        (CHANGED, (4, 5, 7), "backward pass 1 needs it as it was"),
         (STEP_BETWEEN, (5, 7, 8), "changes it in place"),
         (HALF_FREED, (4, 6, 7), "needs it again, through `right`"),
         (OWN_FUNCTION, (12, 13, 14), "`SquareBackward` is built here"),

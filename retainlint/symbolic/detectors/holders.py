@@ -126,7 +126,7 @@ def _is_tensor(state: State, value: Value, holds: Callable[[Edge], bool]) -> boo
     return isinstance(held := state.get(value), TensorObj) and held.edge is not None and holds(held.edge)
 
 
-def _is_held(state: State, value: Value, holds: Callable[[Edge], bool], depth: int = 3) -> bool:
+def _is_held(state: State, value: Value, holds: Callable[[Edge], bool], depth: int = limits.STORED_DEPTH) -> bool:
     """Whether a tensor, or one of a container, holds such a graph."""
     held = state.get(value)
     parts: tuple[Value, ...] = ()
