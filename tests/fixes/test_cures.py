@@ -41,7 +41,24 @@ for _ in range(3):
     trainer.step(torch.randn(2, 3))
 """
 
+RECORD = """\
+from dataclasses import dataclass
+@dataclass(frozen=True)
+@torch.jit.export
+class State:
+    h: torch.Tensor
+    count: int
+state = State(torch.zeros(3), 0)
+for _ in range(3):
+{}    state = State((state.h * w + 1).exp(), state.count + 1)
+    state.h.sum().backward()
+"""
+
 PAIRS = {
+    "carried in a frozen record, with another decorator between": (
+        RECORD.format(""),
+        RECORD.format("    state = State(h=state.h.detach(), count=state.count)\n"),
+    ),
     "kept in a list of another object": (
         BANK.format(""),
         BANK.format("").replace("item):\n", "item):\n        self.kept = [t.detach() for t in self.kept]\n"),

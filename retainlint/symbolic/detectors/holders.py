@@ -86,8 +86,7 @@ def _remade(cls: ClassObj) -> str:
     frozen dataclass; "" of others."""
     if any(isinstance(base, External) and base.path.endswith("NamedTuple") for base in cls.bases):
         return NAMED_TUPLE
-    above = cls.code.span.source.row_text(cls.code.span.row - 1) if cls.code.span.row > 1 else ""
-    return cls.name if cls.dataclass and "frozen=True" in above else ""
+    return cls.name if cls.frozen else ""
 
 
 def _replaced(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from retainlint import ir
@@ -139,8 +139,9 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
     """`@decorator`: the known ones are understood, the program's own are run, any other is taken to keep the thing."""
     if isinstance(decorator, GradMode):
         return [(state, Wrapped("enable_grad" if decorator.enabled else "no_grad", target))]
+    options: Mapping[str, Value] = {}
     if isinstance(decorator, Partial) and isinstance(decorator.func, External):
-        decorator = decorator.func
+        options, decorator = dict(decorator.kwargs), decorator.func
     if isinstance(decorator, External):
         if decorator.path == "abc.abstractmethod" and isinstance(target, Closure) and _says_nothing(target.code):
             return [(state, Wrapped("abstract", target))]
@@ -150,7 +151,7 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
         if kind:
             return [(state, Wrapped(kind, target))]
         if decorator.path.startswith("dataclasses."):
-            _mark_dataclass(state, target)
+            _mark_dataclass(state, target, frozen=options.get("frozen") == Const(True))
         return [(state, target)]
     obj = state.get(decorator)
     if waits(machine, state, decorator, target, span):
@@ -175,10 +176,10 @@ def _says_nothing(code: ir.Code) -> bool:
     return all(isinstance(each, ir.Const | ir.Return) for each in code.body)
 
 
-def _mark_dataclass(state: State, target: Value) -> None:
+def _mark_dataclass(state: State, target: Value, *, frozen: bool = False) -> None:
     obj = state.get(target)
     if isinstance(obj, ClassObj) and isinstance(target, Ref):
-        state.set(target, ClassObj(obj.name, obj.bases, obj.attrs, obj.code, dataclass=True))
+        state.set(target, replace(obj, dataclass=True, frozen=frozen))
 
 
 def make_class(machine: Machine, state: State, instr: ir.MakeClass) -> list[State]:

@@ -172,7 +172,7 @@ def make_members(state: State, cls: Ref) -> None:
             if value not in members:
                 members[value] = state.new(Instance(cls, {"name": Const(name), "value": value}))
             made[name] = members[value]
-        state.set(cls, ClassObj(held.name, held.bases, {**held.attrs, **made}, held.code, held.dataclass))
+        state.set(cls, replace(held, attrs={**held.attrs, **made}))
 
 
 def _listed(state: State, attrs: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:

@@ -365,6 +365,7 @@ class ClassObj(Held):
     attrs: Mapping[str, Value]
     code: Code = field(repr=False)
     dataclass: bool = False
+    frozen: bool = False  # a dataclass whose fields can't be set
 
 
 @record

@@ -199,9 +199,7 @@ def _record(machine: Machine, state: State, path: str, args: Args, span: Span) -
             return None if listed is None else [(state, listed)]
         case "types.SimpleNamespace" | "argparse.Namespace" if not (args.pos or args.open):
             return [(state, dataclasses.namespace(state, args, span))]
-        case "dataclasses.dataclass" if not args.pos:  # with options
-            return [(state, Partial(External(path), (), ()))]
-        case "dataclasses.field":
+        case "dataclasses.field" | "dataclasses.dataclass" if not args.pos:  # with options
             return [(state, Partial(External(path), (), args.named))]
         case "collections.namedtuple":
             names = _field_names(state, args.get(1, "field_names"))
