@@ -13,6 +13,10 @@ from retainlint.text.source import Source, Span
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 
 
+Identity: TypeAlias = "tuple[str, int, int, str, int]"
+"""File, row, column and code of a finding, and how many stand before it there."""
+
+
 class Severity(Enum):
     ERROR = "error"
     WARNING = "warning"
@@ -307,6 +311,7 @@ class Diagnostic:
     witness: Witness | None = None
     fix: Fix | None = None
     called: Span | None = None  # where the file that was checked calls what leads to a place in another one
+    behind: int = 0  # how many failures stand before it at its place: torch comes to it once these are cured
 
     @property
     def help(self) -> str:
@@ -357,10 +362,10 @@ class Diagnostic:
         }
 
     @property
-    def place(self) -> tuple[str, int, int, str]:
-        """File, row, column and code: they tell findings apart, and are told in this order."""
+    def place(self) -> Identity:
+        """They tell findings apart, and are told in this order."""
         span = self.primary.span
-        return span.source.name, span.row, span.column, self.code
+        return span.source.name, span.row, span.column, self.code, self.behind
 
 
 def place_fields(span: Span) -> dict[str, Json]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from retainlint.project.discovery import MissingPath, discover, holds_projects
@@ -303,8 +304,8 @@ def _check(
         beyond: list[Diagnostic] = []
         for each, own in wanted:
             both = pipeline.advised(each, (*own, *each.beyond), settings, files)
-            told += both[: len(own)]
-            beyond += both[len(own) :]
+            told += chain.from_iterable(both[: len(own)])
+            beyond += chain.from_iterable(both[len(own) :])
         gaps = tuple(g for each in found for g in (*each.gaps, *each.unjudged))
         lookups = modules.lookups if modules is not None else _NO_LOOKUPS
         unjudged = len({g.span for g in gaps if g.backward and g.span.source.name == name})

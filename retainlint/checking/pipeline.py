@@ -19,7 +19,7 @@ from retainlint.text.source import Source, Span, UnreadableSource
 
 if TYPE_CHECKING:  # costly to import, and needed only where something is found
     from retainlint.config import Settings
-    from retainlint.diagnostic import Diagnostic
+    from retainlint.diagnostic import Diagnostic, Identity
     from retainlint.fixes.proof import Seen
     from retainlint.incident import Conduct, Definition, Entry, Gap, Incident
     from retainlint.lowering import LoweringError
@@ -98,15 +98,16 @@ def told(found: Found, settings: Settings) -> list[Diagnostic]:
 
 def advised(
     found: Found, diagnostics: Sequence[Diagnostic], settings: Settings, files: Files | None
-) -> list[Diagnostic]:
-    """What is to be told of a source, with the helps that prove to cure it first, and its fixes."""
+) -> list[tuple[Diagnostic, ...]]:
+    """What is to be told of a source, with the helps that prove to cure it first, and its fixes; behind each finding those
+    that stand behind it at its place."""
     if not settings.tried or not any(each.cures for each in diagnostics) or is_markdown(found.source.name):
-        return list(diagnostics)
+        return [(each,) for each in diagnostics]
     from retainlint.fixes.advice import Advisor
 
     before = seen(found, settings)
     if before is None:
-        return list(diagnostics)
+        return [(each,) for each in diagnostics]
 
     def look_at(source: Source, changed: Sequence[Source], left_out: Container[Definition]) -> Seen | None:
         return look(source, changed, settings, files, left_out)
@@ -229,7 +230,7 @@ def _examine(
     project = Project(index, _imported) if index.modules is not None else None
     tells_caught = thorough if tells_caught is None else tells_caught
     explored = explore(program, project=project, tells_caught=tells_caught, left_out=left_out, proves=proves)
-    once: dict[tuple[str, int, int, str], Diagnostic] = {}
+    once: dict[Identity, Diagnostic] = {}
     if explored.incidents or explored.waste:
         from retainlint.rules import diagnose
 
@@ -350,5 +351,5 @@ def _unused(comments: Suppressions, used: set[Span], complete: bool, settings: S
         )
 
 
-def _place(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
+def _place(diagnostic: Diagnostic) -> Identity:
     return diagnostic.place

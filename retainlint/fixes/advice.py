@@ -8,12 +8,11 @@ from dataclasses import dataclass, fields
 
 from retainlint.diagnostic import Clear, ComputeInEach, Cure, Detach, Diagnostic, Fix, Help, KeepGraph
 from retainlint.fixes.code import EditableCode, Uneditable
-from retainlint.fixes.edits import apart, edited, told_from
-from retainlint.fixes.proof import Look, Seen, causes_behind, cures
+from retainlint.fixes.edits import apart, edited, told_before, told_from
+from retainlint.fixes.proof import Look, Seen, cures, is_behind
 from retainlint.fixes.scope import beyond_reach
 from retainlint.incident import Definition
 from retainlint.startup.records import replace
-from retainlint.text.quoting import code
 from retainlint.text.source import Source, Span
 
 TRIES = 32
@@ -48,14 +47,15 @@ class Advisor:
         self._codes: dict[Source, EditableCode | None] = {}
         self._refused: set[Help] = set()
 
-    def advised(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The finding with its helps as they are to be told, the best first, and with its fix.
+    def advised(self, diagnostic: Diagnostic) -> tuple[Diagnostic, ...]:
+        """The finding with its helps as they are to be told, the best first, and with its fix; then those that the program
+        comes to at the same place once the first help is followed.
 
         Beside what is proven nothing else is told. Where nothing is, what would have to be and what the run has refused
         isn't told either, if there is anything else to tell.
         """
         if not diagnostic.cures:
-            return diagnostic
+            return (diagnostic,)
         trials = [(each, self._try(diagnostic, each)) for each in diagnostic.helps]
         proven = [(help, trial) for help, trial in trials if trial is not None]
         if any(isinstance(cure, ComputeInEach | Clear) for help, _ in proven[:1] for cure in help.cures):
@@ -65,11 +65,33 @@ class Advisor:
         if all(_keeps(help) and help is not diagnostic.helps[0] for help, _ in proven):
             likely = tuple(help for help in diagnostic.helps if not help.needs_proof) or diagnostic.helps
             bearable = tuple(help for help in likely if help not in self._refused)
-            return replace(diagnostic, helps=bearable or likely)
+            return (replace(diagnostic, helps=bearable or likely),)
         helps = tuple(_told(help, trial.fix) for help, trial in proven)
         kept = [trial.fix for help, trial in proven if not _keeps(help) or help is diagnostic.helps[0]]
-        notes = (*diagnostic.notes, *_behind(diagnostic, proven[0][1]))
-        return replace(diagnostic, notes=notes, helps=helps, fix=next(iter(kept), None))
+        first = replace(diagnostic, helps=helps, fix=next(iter(kept), None))
+        return first, *self._behind(diagnostic, proven[0][1])
+
+    def _behind(self, diagnostic: Diagnostic, trial: Trial) -> Iterator[Diagnostic]:
+        """What fails at the same place behind a trial, with what is to be done about it there; no fix, as it is one of the
+        text that the first has made."""
+        home = diagnostic.primary.span.source
+        edits = trial.fix.by_source(home)
+        made = {source.name: each for source, each in edits.items()}
+
+        def fails(seen: Seen | None) -> list[Diagnostic]:
+            every = seen.diagnostics if seen is not None else ()
+            return [each for each in every if is_behind(made, diagnostic, each, partly=True)]
+
+        if not fails(trial.after) or self._left < self._seen.steps:
+            return
+        after = self._look(trial.after.source, trial.changed, ())  # also what the trial left out
+        if after is not None:
+            advisor = Advisor(after, self._look, self._may_edit, trial.changed)
+            advisor._left = self._left - after.steps
+            for each in fails(after):
+                for told in advisor.advised(each):
+                    yield told_before(told, edits, diagnostic)
+            self._left = advisor._left
 
     def fix(self, diagnostic: Diagnostic) -> Trial | None:
         """The fix that `advised` would give, with what is seen in the text that it makes."""
@@ -187,14 +209,6 @@ def _told(help: Help, fix: Fix) -> Help:
     is_other = bool(cuts) and fix.message.endswith("where it is made") and f"`{cuts[0].name}`" not in fix.message
     is_other = is_other or fix.message.startswith(("Make a new list", "Compute it again before", "Let `"))
     return replace(help, words=fix.message) if is_carried or is_other else help
-
-
-def _behind(diagnostic: Diagnostic, first: Trial) -> Iterator[str]:
-    """That the program fails at the same place again, once the first help is followed."""
-    home = diagnostic.primary.span.source
-    for cause in causes_behind(first.fix, diagnostic, first.after):
-        place = cause.line if cause.source is home else str(cause)
-        yield f"note: with that cured, the same call fails at the graph of {code(cause.text)} ({place}): cure that, too"
 
 
 def _cuts(help: Help) -> bool:

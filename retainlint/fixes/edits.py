@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from retainlint.diagnostic import Applicability, Edit, Fix, Replacement
+from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Help, Replacement
 from retainlint.startup.records import replace
 from retainlint.text.source import Source, Span
 
@@ -24,6 +25,36 @@ def told_from(fix: Fix, made: Source, home: Source) -> Fix:
         return fix
     away = tuple(Replacement(Span(made, edit.start, edit.end), edit.text) for edit in fix.edits)
     return replace(fix, edits=(), elsewhere=away)
+
+
+def told_before(found: Diagnostic, edits: Mapping[Source, Sequence[Edit]], first: Diagnostic) -> Diagnostic:
+    """What is found behind edits, in the text as it is before them: behind the `first` finding there, and without a fix."""
+    before = {source.name: (source, made) for source, made in edits.items()}
+    before.update(
+        {each.span.source.name: (each.span.source, ()) for each in first.labels if each.span.source not in edits}
+    )
+    rows: dict[str, str] = {}
+
+    def there(span: Span) -> Span:
+        source, made = before.get(span.source.name, (span.source, ()))
+        return Span(source, origin(made, span.start), origin(made, span.end))
+
+    def words(text: str) -> str:
+        return re.sub(r"(cell \d+, )?\bline \d+", lambda match: rows.get(match[0], match[0]), text)
+
+    home = found.primary.span.source
+    for start in home.row_starts:
+        row = Span(home, start, start)
+        rows[row.line] = there(row).line
+    return replace(
+        found,
+        message=words(found.message) if found.behind else f"behind the first: {words(found.message)}",
+        labels=tuple(replace(each, span=there(each.span), text=words(each.text)) for each in found.labels),
+        notes=tuple(map(words, found.notes)),
+        helps=tuple(Help(words(each.words)) for each in found.helps),
+        fix=None,
+        behind=found.behind + 1,
+    )
 
 
 def edited(source: Source, edits: Sequence[Edit]) -> Source:

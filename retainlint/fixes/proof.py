@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix
+from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Identity
 from retainlint.fixes.edits import moved, origin
 from retainlint.incident import Definition, Entry, Leaf
 from retainlint.text.source import Source, Span
@@ -37,7 +37,7 @@ class Seen:
     fading: frozenset[tuple[Leaf, Span]] = frozenset()
 
     @cached_property
-    def places(self) -> frozenset[tuple[str, int, int, str]]:
+    def places(self) -> frozenset[Identity]:
         """Where the findings are, and which."""
         return frozenset(each.place for each in self.diagnostics)
 
@@ -70,20 +70,8 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly
         return False  # nobody knows which of them are to be trained
     edits = {source.name: made for source, made in fix.by_source(diagnostic.primary.span.source).items()}
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
-    left = [each for each in after.diagnostics if _cause_behind(edits, diagnostic, each, partly=partly) is None]
+    left = [each for each in after.diagnostics if not is_behind(edits, diagnostic, each, partly=partly)]
     return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left)
-
-
-def causes_behind(fix: Fix, diagnostic: Diagnostic, after: Seen) -> Iterator[Span]:
-    """What leads to the graphs at which the program fails at the same place once the fix was applied, as it stands in the
-    text before that."""
-    edits = {source.name: made for source, made in fix.by_source(diagnostic.primary.span.source).items()}
-    texts = {each.span.source.name: each.span.source for each in diagnostic.labels}
-    for each in after.diagnostics:
-        cause = _cause_behind(edits, diagnostic, each, partly=True)
-        if cause is not None and (source := texts.get(cause.source.name)) is not None:
-            made = edits.get(cause.source.name, ())
-            yield Span(source, origin(made, cause.start), origin(made, cause.end))
 
 
 def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
@@ -170,19 +158,18 @@ def _is_there(edits: Edits, diagnostic: Diagnostic, found: Iterable[Diagnostic])
     return any(each.code == diagnostic.code and _place(each.primary.span) == place for each in found)
 
 
-def _cause_behind(edits: Edits, diagnostic: Diagnostic, other: Diagnostic, *, partly: bool) -> Span | None:
-    """What builds another graph that fails at the place of a finding: its cause stood behind that of the finding. Or,
-    `partly`, what else leads to the same graph."""
+def is_behind(edits: Edits, diagnostic: Diagnostic, other: Diagnostic, *, partly: bool) -> bool:
+    """Whether what is found after the edits is another graph that fails at the place of a finding: its cause stood behind
+    that of the finding. Or, `partly`, the same graph, to which something else leads."""
     one, two = diagnostic.labels[0], other.labels[0]
     at = _moved(edits, diagnostic.primary.span)
     if other.code != diagnostic.code or _place(other.primary.span) != at or one.primary or two.primary:
-        return None
+        return False
     known = {_moved(edits, each.span) for each in diagnostic.labels}
     if _moved(edits, one.span) != _place(two.span) and _text(one.span) != _text(two.span):
-        ways = [each for each in other.labels if each.text.startswith(REACHED)]
-        return None if any(_place(each.span) in known for each in ways) else two.span
+        return not any(_place(each.span) in known for each in other.labels if each.text.startswith(REACHED))
     others = (each.span for each in other.labels if not each.primary and _place(each.span) not in known)
-    return next((each for each in others if partly and not _is_written(edits, each)), None)
+    return partly and any(not _is_written(edits, each) for each in others)
 
 
 REACHED = "reached again"

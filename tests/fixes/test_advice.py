@@ -85,12 +85,25 @@ for step in range(3):
 """
 
 
-def test_a_cause_behind_the_first_is_told() -> None:
-    (found,) = linter.check_source("m.py", TWO_TARGETS.encode(), Settings()).diagnostics
-    first, second = ("style", "`net(x + 1)` (line 6)"), ("content", "`net(x)` (line 5)")
-    name, behind = first if "style" in found.helps[0].words else second
-    assert name in found.helps[0].words
-    assert any("with that cured" in note and behind in note for note in found.notes), found.notes
+@pytest.mark.parametrize("above", ["", "print()\n"], ids=["as it is", "further down"])
+def test_a_cause_behind_the_first_is_a_finding_of_its_own(above: str) -> None:
+    first, behind = linter.check_source("m.py", (above + TWO_TARGETS).encode(), Settings()).diagnostics
+    assert [each.labels[0].span.text for each in (first, behind)] == ["net(x + 1)", "net(x)"]
+    assert [each.helps[0].words.split()[1] for each in (first, behind)] == ["`content.detach()`", "`style.detach()`"]
+    assert behind.primary.span == first.primary.span and behind.place > first.place
+    assert behind.message == f"behind the first: {first.message}" and behind.fix is None
+    assert any(f"(line {5 + bool(above)})" in note for note in behind.notes)
+
+
+def test_what_stands_behind_a_cure_that_adds_rows_is_told_where_it_stands_now() -> None:
+    text = (
+        "import torch\nw, a, b = torch.ones(2, requires_grad=True), torch.zeros(2), torch.zeros(2)\n"
+        "for _ in range(3):\n    a = (a * w + 1).exp()\n    b = (b * w + 2).sin()\n"
+        "    loss = (a.cos() + b.cos()).sum()\n    loss.backward()\n"
+    )
+    first, behind = linter.check_source("m.py", text.encode(), Settings()).diagnostics
+    rows = {each.labels[0].span.row for each in (first, behind)}
+    assert rows == {4, 5} and any(f"(line {behind.labels[0].span.row})" in note for note in behind.notes)
 
 
 TWO_WAYS = """\
@@ -109,11 +122,37 @@ own.step()
 
 
 def test_who_zeroes_between_two_backward_passes_trains_nothing_of_the_first() -> None:
-    (found,) = linter.check_source("m.py", TWO_WAYS.encode(), Settings()).diagnostics
-    assert found.helps[0].words.endswith(
+    first, behind = linter.check_source("m.py", TWO_WAYS.encode(), Settings()).diagnostics
+    assert first.helps[0].words.endswith(
         ".detach()` for `(judge(a) - judge(b)).pow(2).sum()`: this loss doesn't train what made it"
     )
-    assert any("with that cured" in note for note in found.notes), found.notes
+    assert "`a.detach()`" in behind.helps[0].words
+
+
+PROTOTYPES = """\
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh())
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+first = net(torch.zeros(3, 2))
+for x in torch.ones(3, 4, 2):
+    optimizer.zero_grad()
+    {}.sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "told"),
+    [
+        ("torch.cdist(net(x), first).exp()", "compute `first` inside the loop"),
+        ("(net(x) @ first.t()).exp()", "compute `first` inside the loop"),
+        ("(net(x).unsqueeze(1) - first.unsqueeze(0)).pow(2)", "compute `first` inside the loop"),
+        ("(net(x)[:3] - first).pow(2)", "use `first.detach()` for the loss: this loss doesn't train what made it"),
+    ],
+)
+def test_what_is_paired_with_all_that_is_new_is_no_reference(used: str, told: str) -> None:
+    (found,) = linter.check_source("m.py", PROTOTYPES.format(used).encode(), Settings()).diagnostics
+    assert [each.words for each in found.helps] == [told]
 
 
 APART = """\

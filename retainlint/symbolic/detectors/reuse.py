@@ -128,7 +128,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         foreign=_foreign(machine.graphs, state, node, first, second),
         stepped=_stepped(state, first),
         aside=_is_aside(machine.graphs, state, node, first, second),
-        trained=_trained(machine.graphs, state, node, first, second),
+        trained=_trained(machine.graphs, state, node, first, second, way),
         total=_is_total([each.op for each in way if each not in first.reach]),
         cuts=holders.cuts(
             state,
@@ -316,24 +316,59 @@ def _since(state: State, first: BackwardRecord) -> tuple[GradientEvent, ...]:
     return events[passes[-1] :] if passes else ()
 
 
-def _trained(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool | None:
+def _trained(
+    graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord, way: tuple[Node, ...]
+) -> bool | None:
     """Whether a graph is what the optimisers train: one owns a leaf of it. It isn't where it was made of data, or by what
-    the later iteration runs again, and the later backward pass reaches all of its leaves by another way too: then it is
-    what that is compared with. None if there is no optimiser, or one that may own more than is seen."""
+    the later iteration makes again, and the later backward pass reaches all of its leaves by another way too: then it is
+    what that is compared with, unless it is paired with each item of that. None if there is no optimiser, or one that may
+    own more than is seen."""
     nodes = graphs.reach([Edge(node)])
     below = {each.variable for each in nodes if each.is_leaf}
     held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
     if any(leaf.variable in below for each in held for leaf in weights.leaves(state, each.params or ())):
-        is_of_data = any(
-            saved.edge is None and not saved.is_result and saved.storage is not None
-            for each in nodes
-            for saved in each.saved
-        )
-        made = graphs.births[node].moment.span
-        others = (graphs.births[each].moment.span for each in second.reach.keys() - first.reach.keys())
-        is_again = any(each.source is made.source and each.text == made.text for each in others)
-        return not ((is_of_data or is_again) and below <= _reached_apart(first, second))
+        if not below <= _reached_apart(first, second) or _is_paired(graphs, [n for n in way if n not in first.reach]):
+            return True
+        fresh = second.reach.keys() - first.reach.keys()
+        return not (any(_data(each) - {None} for each in nodes) or any(_is_again(node, each) for each in fresh))
     return False if below and held and not any(each.params is None or each.open for each in held) else None
+
+
+def _is_again(one: Node, other: Node) -> bool:
+    """Whether two nodes, and all below them, do the same to the same data and leaves."""
+    known = {(one, other)}
+    waiting = [*known]
+    while waiting:
+        a, b = waiting.pop()
+        if (a.op, a.variable, len(a.next), _data(a)) != (b.op, b.variable, len(b.next), _data(b)):
+            return False
+        for x, y in zip(a.next, b.next, strict=True):
+            if (x is None) != (y is None):
+                return False
+            if x is not None and y is not None and x.node is not y.node and (x.node, y.node) not in known:
+                known.add((x.node, y.node))
+                waiting.append((x.node, y.node))
+    return True
+
+
+def _data(node: Node) -> set[Hashable]:
+    """The memory of what a node has saved of tensors that have no graph."""
+    return {each.storage for each in node.saved if each.edge is None and not each.is_result}
+
+
+PAIRING = frozenset(("matmul", "mm", "linear", "bmm", "baddbmm", "inner", "tensordot", "cdist", "cosine_similarity"))
+"""Operations on each item of one operand with each of the other: queries with prototypes, with keys, with fast weights."""
+
+
+def _is_paired(graphs: Graphs, way: list[Node]) -> bool:
+    """Whether the first operation on a way, from its end, of two that have graphs pairs all of their items."""
+    for node in reversed(way):
+        operands = [each.node for each in node.next if each is not None]
+        if len(operands) > 1:
+            widened = all(each.op.startswith("Unsqueeze") for each in operands)
+            is_pairing = graphs.births[node].operation in PAIRING and not any(each.is_leaf for each in operands)
+            return widened or is_pairing
+    return False
 
 
 def _is_total(ops: list[str]) -> bool:
