@@ -18,6 +18,7 @@ from benchmarks.fuzz.cases import Case
 from benchmarks.fuzz.judging import Failure, judged
 from retainlint.checking import linter
 from retainlint.checking.executor import end_with_parent
+from retainlint.startup import process
 
 KINDS = ("hang", "memory", "died")
 """Failures that only a watch sees, and that don't tell what caused them."""
@@ -121,6 +122,7 @@ def _work(
     limit = bounds.memory * 4 * 2**20
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (max(limit, 3 * 2**30), resource.RLIM_INFINITY))
+    process.ours = True
     gc.set_threshold(SELDOM)
     gc.freeze()
     for number in numbers:
@@ -129,6 +131,7 @@ def _work(
         begun = time.process_time()
         failure = judged(case)
         out.send((failure, time.process_time() - begun, _peak()))
+        process.tidy()
 
 
 def _forget_peak() -> None:

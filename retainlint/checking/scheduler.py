@@ -182,6 +182,7 @@ class Running:
                     yield from self._shared(pending[number:], settings, files, jobs)
                     return
             yield self._checked(name, settings[name], files)
+            process.tidy()
             done, left = done + size, left - size
             telling.done(size)
 

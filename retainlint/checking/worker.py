@@ -12,6 +12,7 @@ from retainlint.cache import finding_codec
 from retainlint.checking import linter
 from retainlint.checking.linter import FileResult
 from retainlint.config import Settings
+from retainlint.startup import process
 from retainlint.startup.version import __version__
 from retainlint.text.files import THERE, Disk
 
@@ -64,6 +65,7 @@ def checked(task: Task) -> Iterator[Answer | None]:
     for name, settings in task.files:
         data = files.read(os.path.abspath(name))
         yield None if data is None else answer_of(linter.check_timed(name, data, settings, files), data, "")
+        process.tidy()
 
 
 _one_at_a_time = threading.Lock()
@@ -87,6 +89,7 @@ def work(task: Task) -> Answers:
                 answers.append(None)
             else:
                 answers.append(answer_of(result, data, files.here) if result is not None and data is not None else None)
+            process.tidy()
     return Answers(tuple(answers), frozenset(every))
 
 

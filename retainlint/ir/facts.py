@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from retainlint.startup.records import record
+from retainlint.text.recalling import recalled
 from retainlint.text.source import Source, Span
 
 REFUSED = (SyntaxError, ValueError, IndexError, RecursionError, MemoryError)
@@ -77,7 +78,7 @@ class Facts:
         return sum(each.name == name and each.receiver == "self" for each in self.calls)
 
 
-@lru_cache(maxsize=64)
+@recalled
 def of_source(source: Source) -> Facts:
     """The facts of all that a file holds."""
     tree = _parsed(source.text)
@@ -101,7 +102,7 @@ def packages(source: Source) -> frozenset[str]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=256)
+@recalled
 def alternatives(source: Source) -> list[frozenset[int]]:
     """The rows of the tests of each `if` with its `elif`s, and without an `else`, that ask one value which of some texts it
     is."""

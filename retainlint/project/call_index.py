@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TypeAlias
 
 from retainlint.project.import_resolution import Import, Modules, imports_in
@@ -19,6 +19,7 @@ from retainlint.text.prefilter import (
     may_start_backward,
     spoken,
 )
+from retainlint.text.recalling import recalled
 
 SEARCHED = 40
 """So many modules are read on behalf of one file."""
@@ -31,9 +32,6 @@ MOST_HOPS = 4
 
 MOST_NESTED = 20
 """Functions nested more deeply than this are taken for parts of those around them."""
-
-READ = 500
-"""So many texts' indexes are remembered. It decides nothing but the time it takes."""
 
 COMMON = frozenset("train eval step update forward fit run append add get".split())
 """Methods that many classes have: they tell something only of the object itself, or of a module."""
@@ -204,7 +202,7 @@ class ModuleIndex:
         yield from _KEPT_IN.findall(self.text)
 
 
-@lru_cache(maxsize=READ)
+@recalled
 def indexed(data: bytes) -> ModuleIndex:
     return ModuleIndex(data)
 

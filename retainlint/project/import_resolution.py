@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.project.discovery import MARKERS
 from retainlint.startup.lazy_patterns import pattern, rows_with
 from retainlint.text.files import THERE, Disk, ancestors
+from retainlint.text.recalling import recalled
 
 if TYPE_CHECKING:
     from retainlint.text.files import Files
@@ -219,7 +220,7 @@ class Modules:
         return not installed and _within(self.files.real(place), self.files.real(self.root))
 
 
-@lru_cache(maxsize=500)
+@recalled
 def _digest(data: bytes) -> str:
     from hashlib import sha256
 
@@ -245,7 +246,7 @@ def imports_in(text: str) -> tuple[Import, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=500)
+@recalled
 def imports_of(data: bytes) -> tuple[Import, ...]:
     return imports_in(data.decode(errors="replace"))
 

@@ -7,17 +7,12 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from retainlint.text.recalling import Recalled
 from retainlint.text.source import Source, UnreadableSource
 
 if TYPE_CHECKING:
     from retainlint.program import Program, Use
     from retainlint.project.call_index import CallIndex
-
-KEPT = 200
-"""So many modules stay lowered: most are imported again by the next file. It decides nothing but the time it takes."""
-
-KEPT_TEXT = 2_500_000
-"""Characters that they may have together, the last one apart: what is lowered takes ten times as much memory, or more."""
 
 FAR = 4
 """So many imports lead from one to the next."""
@@ -35,11 +30,10 @@ _ENTERS = re.compile(rb"^[\w.]*[A-Z][\w.]*(?:\[[^\]\n]+\] *= *[\w.]+ *$|\.update
 Altered: TypeAlias = "frozenset[tuple[str, str]] | None"
 """Places of modules and names in them; None for anything."""
 
-_lowered: dict[tuple[str, bytes], Program | str] = {}
-
-
-def _length(lowered: Program | str) -> int:
-    return len(lowered if isinstance(lowered, str) else lowered.source.text)
+_lowered = Recalled[tuple[str, bytes], "Program | str"](
+    lambda _, found: len(found if isinstance(found, str) else found.source.text)
+)
+"""Most modules are imported again by the next file."""
 
 
 class Project:
@@ -154,12 +148,7 @@ class Project:
             return None if place.endswith(os.sep) else "it can't be read"
         name = place if os.path.isabs(self._modules.entry) else os.path.relpath(place, self._modules.files.here or None)
         key = (name, sha256(data).digest())
-        if (found := _lowered.pop(key, None)) is None:
-            found = self._lowering(name, data, key[1].hex())
-            while len(_lowered) >= KEPT or sum(map(_length, _lowered.values())) > KEPT_TEXT:
-                del _lowered[next(iter(_lowered))]
-        _lowered[key] = found  # the one used last is the last to go
-        return found
+        return _lowered.of(key, lambda: self._lowering(name, data, key[1].hex()))
 
     def _lowering(self, name: str, data: bytes, digest: str) -> Program | str:
         ir_store = self._modules.files.ir_store

@@ -6,11 +6,11 @@ import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.text import is_notebook
+from retainlint.text.recalling import recalled
 
 STEPS = ("training_step", "compute_loss")
 """Methods whose result a trainer walks."""
@@ -44,9 +44,6 @@ BACKPROPAGATING = (b"backward", b"manual_backward", b"run_backward")
 
 NEAR = 120
 """So many bytes before a name tell what is done with it."""
-
-_READ = 500
-"""So many texts' code is remembered. It decides nothing but the time it takes."""
 
 _WORD_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz") | frozenset(range(128, 256))
 _DOTTED_BYTES = _WORD_BYTES | frozenset(b".")
@@ -335,7 +332,7 @@ def _doubtful(text: bytes) -> list[_Mention]:
     return left if any(each.name in names for each in others) else [each for each in left if not is_own(each)]
 
 
-@lru_cache(maxsize=_READ)
+@recalled
 def spoken(data: bytes) -> str:
     """A text without its comments, without texts that are no names, without torch's kernels, and without walks that are
     only asked about: their words stay, behind a comma."""
@@ -353,7 +350,7 @@ def spoken(data: bytes) -> str:
     return b"".join((*kept, text[at:])).decode(errors="replace")
 
 
-@lru_cache(maxsize=_READ // 5)
+@recalled
 def code(text: bytes) -> bytes:
     """A text without its comments, and without texts that are no names."""
     pieces = _SPOKEN.split(text)  # what is spoken stands between what is code

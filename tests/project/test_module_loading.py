@@ -1,4 +1,4 @@
-"""Which modules stay lowered: those used last, as many as there is room for."""
+"""Modules stay lowered up to what their texts hold together."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from machine import Machine
 
 from retainlint.project import module_loading
+from retainlint.text import recalling
 
 TWICE = """\
 from first import one
@@ -16,14 +17,13 @@ loss.backward()
 """
 
 
-@pytest.mark.parametrize(("limit", "most"), [("KEPT", 1), ("KEPT_TEXT", 0)])
-def test_modules_stay_lowered_up_to_a_number_and_a_size(
-    limit: str, most: int, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module_loading, limit, most)
+@pytest.mark.parametrize("number", [1, 6])
+def test_modules_stay_lowered_up_to_a_size(number: int, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recalling, "KEPT_TEXT", 0)
     others = {
         "first": "import torch\ndef one(): return torch.ones(2, requires_grad=True)\n",
         "second": "def two(x): return (x * x).sum()\n",
     }
-    assert machine(TWICE, **others).lines == [5]
-    assert len(module_loading._lowered) == 1
+    for time in range(number):
+        assert machine(TWICE, **others, third=f"{time} # another one").lines == [5]
+    assert len(module_loading._lowered) <= 2

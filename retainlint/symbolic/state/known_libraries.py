@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from retainlint.ir import facts
 from retainlint.startup.lazy_patterns import pattern
-from retainlint.symbolic.state import limits
+from retainlint.text.recalling import recalled
 from retainlint.text.source import Source
 
 KINDS = {
@@ -82,7 +81,7 @@ def is_definition(path: str) -> bool:
     return known_for("definitions", root) and not name.isupper() and not _SETTINGS.match(path)
 
 
-@lru_cache(maxsize=limits.REMEMBERED_SOURCES)
+@recalled
 def speaks_another(source: Source) -> bool:
     """Whether a file imports a library with an autograd of its own, and nothing of torch: what it walks, and we can't see,
     is not torch's."""

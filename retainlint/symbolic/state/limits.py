@@ -407,6 +407,3 @@ REMEMBERED_NAMES = 10_000
 
 REMEMBERED_CONDITIONS = 1_000
 """Conditions that are kept compiled."""
-
-REMEMBERED_SOURCES = 64
-"""Files of which it is remembered which libraries they import."""
