@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.fuzz import exploding, grammar, mutations, patterns
+from benchmarks.fuzz import calling, exploding, grammar, mutations, patterns
 from benchmarks.truth.program import generate
 
 LARGEST = 25_000
@@ -108,6 +108,10 @@ def _exploding(dice: random.Random, recipe: Recipe) -> tuple[str, bytes]:
     return "f.py", exploding.program(dice).encode("utf-8", "replace")
 
 
+def _called(dice: random.Random, recipe: Recipe) -> tuple[str, bytes]:
+    return "f.py", calling.program(dice).encode("utf-8", "replace")
+
+
 def _aimed(dice: random.Random, recipe: Recipe) -> tuple[str, bytes]:
     return patterns.text(dice)
 
@@ -122,6 +126,7 @@ KINDS: dict[str, tuple[float, Callable[[random.Random, Recipe], tuple[str, bytes
     "grown": (26, _grown),
     "exploding": (8, _exploding),
     "aimed": (6, _aimed),
+    "called": (10, _called),
 }
 """Each kind of text with its share of a run."""
 

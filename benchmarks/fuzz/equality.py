@@ -52,7 +52,7 @@ def ways(tree: Path, cache: str, pythons: Sequence[str], dice: random.Random) ->
         yield Way(f"{state} cache", ("--cache-dir", cache, "--jobs", "1"))
     yield Way("warm cache, 2 jobs", ("--cache-dir", cache, "--jobs", "2"))
     yield Way("cold cache, 2 jobs", ("--cache-dir", cache + "2", "--jobs", "2"))
-    files = _files(tree)
+    files = files_of(tree)
     shuffled = dice.sample(files, len(files))
     if len(" ".join(files)) < 100_000:
         yield Way("files by name", paths=tuple(files))
@@ -64,7 +64,7 @@ def ways(tree: Path, cache: str, pythons: Sequence[str], dice: random.Random) ->
         yield Way(f"by {python}", python=python)
 
 
-def _files(tree: Path) -> list[str]:
+def files_of(tree: Path) -> list[str]:
     """The names of all that a check of the tree looks at."""
     return sorted(str(path.relative_to(tree)) for kind in ("*.py", "*.ipynb") for path in tree.rglob(kind))
 
@@ -113,7 +113,7 @@ def compared(tree: Path, pythons: Sequence[str], seed: int = 0) -> list[str]:
 
 def _of_parts(tree: Path, whole: str, dice: random.Random) -> list[str]:
     """What is said of a part of the files, where it isn't what is said of them all."""
-    files = _files(tree)
+    files = files_of(tree)
     wrong = []
     for share in (2, 10):
         part = sorted(dice.sample(files, max(len(files) // share, 1)))

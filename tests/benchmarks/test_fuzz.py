@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from benchmarks.fuzz import cases, equality, judging, kills, patterns, watching
 from benchmarks.fuzz.__main__ import main
 from benchmarks.fuzz.cases import KINDS, Case
+from benchmarks.fuzz.equality import Way
 from benchmarks.fuzz.judging import Failure
 from benchmarks.fuzz.shrinking import shrunk
 from benchmarks.fuzz.watching import Bounds
@@ -170,3 +172,21 @@ def test_a_failure_told_at_its_call_is_no_other_one() -> None:
 
 def test_what_was_not_followed_is_no_finding() -> None:
     assert equality.findings('[{"code": null}, {"code": "RTL101"}]') == [{"code": "RTL101"}]
+
+
+PROJECTS = ("gan_over_modules_without_detach", "hidden_state_kept_in_forward", "registry_builds_a_stateful_model")
+
+
+def test_no_seed_number_of_processes_or_order_makes_a_difference(tmp_path: Path) -> None:
+    """Nor all of them together: each finding, gap and help is the same, byte for byte."""
+    for project in PROJECTS:
+        shutil.copytree(cases.FIXTURES / "projects" / "raises" / project, tmp_path / project)
+    files = equality.files_of(tmp_path)
+    for name in files:  # so long that it pays to share them
+        path = tmp_path / name
+        path.write_text(f"{path.read_text(encoding='utf-8')}\n# {'x' * (400_000 // len(files))}\n", encoding="utf-8")
+    one, two = (
+        equality.said(tmp_path, Way("", ("--no-cache", "--jobs", jobs), paths, environment=(("PYTHONHASHSEED", seed),)))
+        for jobs, paths, seed in (("1", tuple(files), "0"), ("2", tuple(reversed(files)), "4711"))
+    )
+    assert len(equality.findings(one[0])) == len(PROJECTS) and one == two
