@@ -220,7 +220,7 @@ def _examine(
     from retainlint.lowering import LoweringError, words_of
 
     try:
-        program = _program(source, index, thorough, data)
+        program = _program(source, index, thorough, data, later=bool(left_out))
     except LoweringError as error:
         return _refused(source, error.reason, error.row, error.column)
     if program is None:
@@ -273,8 +273,9 @@ def _call_to(incident: Incident, source: Source) -> Span | None:
     return next((call for call in reversed(moment.frames) if call.source is source), None)
 
 
-def _program(source: Source, index: CallIndex, thorough: bool, data: bytes) -> Program | None:
-    """A program, lowered; None if no walk stands in it, and it starts none. Raises LoweringError."""
+def _program(source: Source, index: CallIndex, thorough: bool, data: bytes, later: bool) -> Program | None:
+    """A program, lowered, its functions `later` if asked; None if no backward pass stands in it, and it starts none. Raises
+    LoweringError."""
     from retainlint.lowering import lower, outline
 
     ir_store, digest = index.modules.files.ir_store if index.modules is not None and data else None, ""
@@ -287,7 +288,7 @@ def _program(source: Source, index: CallIndex, thorough: bool, data: bytes) -> P
     outlined = outline(source)
     if outlined is not None and not (thorough or outlined.backward_passes or index.starts_backward):
         return None
-    program = lower(source, outlined)
+    program = lower(source, outlined, later=later)
     if outlined is None and not (thorough or program.module.backward_passes or index.starts_backward):
         return None
     if ir_store is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from retainlint.diagnostic import Edit, Fix
 from retainlint.fixes.code import EditableCode
@@ -19,21 +19,28 @@ def beyond_reach(
 ) -> frozenset[Definition]:
     """What needn't be run for itself to try a fix: what came to none of the functions and classes that it edits, and what was
     reached from there. Empty where that is little, or an edit stands outside of all of them."""
-    edited = {unit_of(parsed(source), each) for source, edits in fix.by_source(home).items() for each in edits}
-    if None in edited:
+    units = {unit_of(parsed(source), each) for source, edits in fix.by_source(home).items() for each in edits}
+    edited = frozenset(each for each in units if each is not None)
+    if len(edited) < len(units):
         return frozenset()
-    groups: dict[Definition, list[Entry]] = {}  # methods of a class share its object, and what they know of each other
-    for entry in seen.entries[1:]:  # the module's body is run in any case
-        groups.setdefault(outermost(entry.start), []).append(entry)
-    within, beyond = list[Entry](), list[Entry]()
-    for start, entries in groups.items():
-        reached = {start, *(outermost(each) for entry in entries for each in entry.reached)}
-        (beyond if edited.isdisjoint(reached) else within).extend(entries)
+    within, beyond = reaching(seen.entries, edited)
     if sum(entry.steps for entry in beyond) * WORTH < seen.steps:
         return frozenset()
     return frozenset(each for entry in beyond for each in (entry.start, *entry.reached)) - {
         each.start for each in within
     }
+
+
+def reaching(entries: Sequence[Entry], edited: frozenset[Definition]) -> tuple[list[Entry], list[Entry]]:
+    """The entries that came to functions and classes that are edited, or whose methods did, and the others."""
+    groups: dict[Definition, list[Entry]] = {}  # methods of a class share its object, and what they know of each other
+    for entry in entries[1:]:  # the module's body is run in any case
+        groups.setdefault(outermost(entry.start), []).append(entry)
+    within, beyond = list[Entry](), list[Entry]()
+    for start, group in groups.items():
+        reached = {start, *(outermost(each) for entry in group for each in entry.reached)}
+        (beyond if edited.isdisjoint(reached) else within).extend(group)
+    return within, beyond
 
 
 def outermost(definition: Definition) -> Definition:

@@ -20,18 +20,18 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 __all__ = ["LoweringError", "Outline", "lower", "lower_body", "lower_partly", "outline", "prepare"]
 
 
-def lower(source: Source, found: Outline | None = None, *, whole: bool = False) -> Program:
+def lower(source: Source, found: Outline | None = None, *, whole: bool = False, later: bool = False) -> Program:
     """The program that `source` spells; what ir can't say is an `Opaque` in it, and listed in its gaps.
 
-    Functions in which no walk stands are lowered when their body is first asked for, unless `whole` is. `found` is the
-    source's outline, if the caller has it already.
+    Functions in which no backward pass stands are lowered when their body is first asked for, unless `whole` is; all of them,
+    if it is to be done `later`. `found` is the source's outline, if the caller has it already.
     Raises LoweringError, and nothing else, for a text that isn't Python or is too deep to be read safely.
     """
     _check_length(source)
     import_libcst()
     from retainlint.lowering.program import lower_source  # libcst costs a quarter of a second to import
 
-    return lower_source(source, found or outline(source), whole)
+    return lower_source(source, found or outline(source), whole, later)
 
 
 def lower_partly(source: Source) -> Program:

@@ -21,20 +21,20 @@ _VALUES = {**expressions.VALUES, **expressions.LITERALS, **statements.COMPREHENS
 _STATEMENTS = {**statements.STATEMENTS, **functions.STATEMENTS, **patterns.STATEMENTS}
 
 
-def lower_source(source: Source, found: Outline | None, whole: bool = False) -> Program:
+def lower_source(source: Source, found: Outline | None, whole: bool = False, later: bool = False) -> Program:
     """The program that a text spells; raises LoweringError for a text that isn't Python or can't be read safely."""
     try:
         with room_to_recurse(), no_collection():
-            return _lowered(source, found, whole)
+            return _lowered(source, found, whole, later)
     except RecursionError as error:
         raise LoweringError(source, "the code is nested too deeply to be checked", 0) from error
 
 
-def _lowered(source: Source, found: Outline | None, whole: bool) -> Program:
+def _lowered(source: Source, found: Outline | None, whole: bool, later: bool = False) -> Program:
     text = source.text
     backward_passes = _spelled(text) if found is None else found.backward_passes
     unit = Unit(source, {}, _VALUES, _STATEMENTS, sorted(backward_passes))
-    aside = {} if whole or found is None else found.aside()
+    aside = {} if whole or found is None else dict(found.bodies) if later else found.aside()
     types = {} if whole or found is None else dict(found.types)
     tree = parse_around(source, {**aside, **types}) if aside or types else None
     if tree is not None:

@@ -73,8 +73,18 @@ def diagnose(text: str) -> list[pipeline.Found]:
         (("print(loss.detach())", "print(loss)"), True),
         (("    loss = helper(1)\n", "    loss = helper(12345)\n"), True),
         (("(x * w).exp().sum()", "(x * w).sum().detach()"), True),  # who calls it is run again
-        (("requires_grad=True", "requires_grad=False"), False),  # it stands outside of all functions
-        (("    loss = (w * w).sum()\n", "    loss = (w * w).sum()\n\n"), False),  # rows are others
+        (("requires_grad=True", "requires_grad=False"), True),  # who reads what stands outside of all functions, too
+        (("    loss = helper(1)\n", "    loss = helper(1)\n\n"), True),  # what is told behind it names other rows
+        (("import torch\n", "import torch\nimport math\n\nEPOCHS = 3\n"), True),
+        (
+            (
+                "x):\n    return (x * w).exp().sum()",
+                "x):\n    return other(x)\n\n\ndef other(x):\n    return (x * w).sum()",
+            ),
+            True,
+        ),
+        (("class Third:\n", "class Third:\n    steps = 2\n\n"), True),
+        (("def first():", "@torch.no_grad()\ndef first():"), True),
         (("        self.loss.backward()\n", "        self.loss.backward(\n"), False),  # no Python
     ],
 )
@@ -88,6 +98,25 @@ def test_the_early_answer_is_the_last_one(edit: tuple[str, str], is_early: bool)
         (last,) = diagnose(text)
         assert rows(early) == rows(last.diagnostics)
         assert all(label.span.source.text == text for each in early for label in each.labels)
+
+
+def test_a_text_that_cannot_be_read_keeps_the_one_before_it() -> None:
+    recent = Recent()
+    recent.keep("a.py", diagnose(TEXT))
+    recent.keep("a.py", diagnose(TEXT.replace("def first():", "def first(:")))
+    assert recent.glimpse("a.py", TEXT.replace(LAST, BOTH).encode(), Settings(), None) is not None
+
+
+def test_an_edit_that_reaches_far_is_told_of_as_far_as_it_was_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retainlint.checking.recent.ENOUGH", 0.0)
+    recent, text = Recent(), TEXT.replace("requires_grad=True", "requires_grad=bool(1)").replace(LAST, BOTH)
+    recent.keep("a.py", diagnose(TEXT))
+    early = recent.glimpse("a.py", text.encode(), Settings(), None)
+    (last,) = diagnose(text)
+    assert early is not None
+    assert rows(early) == rows(
+        last.diagnostics
+    )  # what was edited is run, and what else sees the edit is as it was told
 
 
 def test_few_texts_are_remembered() -> None:

@@ -237,6 +237,7 @@ class _Process:
             threading.Thread(target=work, daemon=True).start()
         checks = Checks(beginning)
         linter.prepare()
+        gc.freeze()  # what was imported stays, and needn't be looked through after each answer
         while True:
             question = self._next()
             answer = Answer(question.number)

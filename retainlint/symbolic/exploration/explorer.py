@@ -133,8 +133,8 @@ def _callers(
     leads = imports.project.leads if imports.project is not None and not owners else no_leads
     machine.full, machine.chooser.breadth = min(machine.full, limits.ENTRY_STEPS_BEYOND), path_choice.BEYOND
     for code, owner in callers(list(entries(machine.program.module, None)), leads, machine.leading):
-        wanted = (owners is None or owner in owners) and _definition(code) not in left_out
-        if wanted and code not in machine.entered and patience.is_left:
+        wanted = (owners is None or owner in owners) and code not in machine.entered and patience.is_left
+        if wanted and _definition(code) not in left_out:
             with patience.spent():
                 machine.begin_entry()
                 _entry(machine, start, code, owner, objects)
