@@ -181,13 +181,25 @@ NO_FACTS = Facts()
 def of_definition(source: Source, start: int, end: int) -> Facts:
     """The facts of a function or a class, without its decorators, of which these are the first character and the last."""
     row = source.row_starts[source.place(start)[0] - 1]
-    tree = _parsed(f"if 1:\n{source.text[row:end]}" if row < start else source.text[start:end])
+    text = f"if 1:\n{source.text[row:end]}" if row < start else source.text[start:end]
+    return _kept(text) if len(text) < _KEPT else _of_rows(text)
+
+
+_KEPT = 10_000
+"""The characters of a definition whose facts are at hand for the next text that holds it: their trees take memory."""
+
+
+def _of_rows(text: str) -> Facts:
+    tree = _parsed(text)
     if tree is None or not tree.body:
-        return _unread(source.text[start:end])
+        return _unread(text)
     node = tree.body[0]
     node = node.body[0] if isinstance(node, ast.If) else node
     decorators = getattr(node, "decorator_list", ())
     return _look(each for each in ast.iter_child_nodes(node) if each not in decorators)
+
+
+_kept = lru_cache(maxsize=64)(_of_rows)  # most of a text is as it was, where a fix is tried or an editor shows the next
 
 
 def tree_of(text: str) -> ast.Module:

@@ -88,7 +88,10 @@ def diagnose(text: str) -> list[pipeline.Found]:
         (("        self.loss.backward()\n", "        self.loss.backward(\n"), False),  # no Python
     ],
 )
-def test_the_early_answer_is_the_last_one(edit: tuple[str, str], is_early: bool) -> None:
+def test_the_early_answer_is_the_last_one(
+    edit: tuple[str, str], is_early: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retainlint.checking.recent.ENOUGH", 60.0)
     assert edit[0] in TEXT
     recent, text = Recent(), TEXT.replace(*edit, 1)
     recent.keep("a.py", diagnose(TEXT))
