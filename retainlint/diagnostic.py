@@ -82,10 +82,11 @@ class ComputeInEach:
 
 @record
 class Clear:
-    """Empty the list called `name` after the walk at `walk`."""
+    """Empty the list called `name` after the walk at `walk`; `held` are its names, and those of lists beside it, there."""
 
     backward_pass: Span
     name: str
+    held: tuple[str, ...] = ()
 
 
 @record
@@ -146,9 +147,10 @@ class BackwardFirst:
 
 @record
 class OutOfPlace:
-    """Write the in-place change at `span` so that it makes a new tensor."""
+    """Write the in-place change at `span` so that it makes a new tensor; or, with a `name`, read a clone of that there."""
 
     span: Span
+    name: str = ""
 
 
 @record

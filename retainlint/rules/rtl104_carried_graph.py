@@ -51,7 +51,8 @@ class CarriedGraph(FreedRule):
             words = f"compute `{short(cached)}` again in each {noun}: what is cached keeps its graph"
             return (Help(words, tuple(map(Uncache, calls))),)
         if is_list(what, story.incident.built.span.source):
-            clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what),))
+            held = tuple(row.partition(" = ")[0] for row in story.incident.cuts if " = [" in row)
+            clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held),))
             bounded = is_bounded(what, story.incident.built.span.source)
             if bounded:
                 made = short(story.maker.text)

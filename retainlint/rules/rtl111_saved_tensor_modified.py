@@ -36,9 +36,8 @@ class SavedTensorModified(ModifiedRule):
         if not incident.recorded:  # an update by hand, new weights: the change itself is right
             anew = Help(f"compute {code(incident.backward_pass.root)} again after it")
             if incident.name == f"{change.text.partition('(')[0]}.weight":
-                anew = Help(
-                    f"use `{incident.name}.clone()` before it: with `max_norm`, a look-up shortens rows in place"
-                )
+                words = f"use `{incident.name}.clone()` before it: with `max_norm`, a look-up shortens rows in place"
+                anew = Help(words, (OutOfPlace(incident.built.span, incident.name),))
             helps = *first, anew
         else:
             helps = *(Help(words, (OutOfPlace(change),)) for words in other), *first

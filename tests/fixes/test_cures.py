@@ -54,7 +54,42 @@ for _ in range(3):
     state.h.sum().backward()
 """
 
+LISTS = """\
+class Memory(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.keys, self.values = [], []
+    def forward(self, x):
+        self.keys.append((x * w).exp())
+        self.values.append((x + w).exp())
+        return (torch.stack(self.keys) * torch.stack(self.values)).sum()
+net, optimizer = Memory(), torch.optim.SGD([w], lr=0.1)
+for sequence in torch.randn(3, 2, 3):
+    loss = sum(net(x) for x in sequence)
+    optimizer.zero_grad()
+    loss.backward()
+{}    optimizer.step()
+"""
+
 PAIRS = {
+    "what max_norm changes": (
+        "net = torch.nn.Embedding(3, 3, max_norm=1.0)\nloss = (net.weight ** 2).sum() + net(torch.tensor([1])).sum()\n"
+        "loss.backward()\n",
+        "net = torch.nn.Embedding(3, 3, max_norm=1.0)\nloss = (net.weight.clone() ** 2).sum() + net(torch.tensor([1])).sum()\n"
+        "loss.backward()\n",
+    ),
+    "a head frozen with its body": (
+        "body, head = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)\nnet = torch.nn.Sequential(body, head)\n"
+        "for p in net.parameters():\n    p.requires_grad = False\n"
+        "optimizer = torch.optim.SGD(head.parameters(), lr=0.1)\nnet(torch.ones(3)).sum().backward()\noptimizer.step()\n",
+        "body, head = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)\nnet = torch.nn.Sequential(body, head)\n"
+        "for p in net.parameters():\n    p.requires_grad = False\nhead.requires_grad_(True)\n"
+        "optimizer = torch.optim.SGD(head.parameters(), lr=0.1)\nnet(torch.ones(3)).sum().backward()\noptimizer.step()\n",
+    ),
+    "lists of another object, emptied together": (
+        LISTS.format(""),
+        LISTS.format("    net.keys.clear()\n    net.values.clear()\n"),
+    ),
     "carried in a frozen record, with another decorator between": (
         RECORD.format(""),
         RECORD.format("    state = State(h=state.h.detach(), count=state.count)\n"),

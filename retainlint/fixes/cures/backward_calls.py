@@ -105,7 +105,7 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     beside = sorted(f"{owner}.{name}" for name in growing - {own}) if owner else []
     read = reads(code.scope(backward_pass))
     grown = [name for name in beside if name in read and not _is_emptied(code, name)]
-    for names in dict.fromkeys(((cure.name, *grown), (cure.name,))):
+    for names in dict.fromkeys(filter(None, ((cure.name, *grown), (cure.name,), cure.held))):
         said = " and ".join(f"`{name}`" for name in names)
         rows = "\n".join(f"{name}.clear()" for name in names)
         yield unsafe(f"Clear {said} after backward", after(code, backward_pass, rows))

@@ -11,6 +11,7 @@ from retainlint.diagnostic import Diagnostic, Edit, Fix, Uncache, Uncut, UnderNo
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, called, calls, first, removed, torch_name
+from retainlint.text.source import spelt
 
 
 def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -86,7 +87,8 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
 
 
 def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
-    """The names whose gradient the function of a backward pass reads are to require one, wherever it binds them."""
+    """The names whose gradient the function of a backward pass reads are to require one, wherever it binds them; or what an
+    optimiser is given, where more than that was frozen."""
     scope = code.scope(backward_pass)
     read = {
         code.of(each.value) for each in code.below(scope) if isinstance(each, ast.Attribute) and each.attr == "grad"
@@ -97,6 +99,17 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
         edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in values]
         if edits and len(edits) == len(code.writes(scope, name)):
             yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` where it is made", *edits)
+    for call in calls([code.tree], re.compile("^parameters$")):
+        optimizer, owner = code.statement(code.start(call)), call.func
+        if (
+            isinstance(optimizer, ast.Assign)
+            and optimizer.value is code.parents[call]
+            and isinstance(owner, ast.Attribute)
+        ):
+            name = code.of(owner.value)
+            if not re.search(rf"{spelt(name)}(\.parameters\(\):|\.requires_grad_\(False)", code.text):
+                row = before(code, optimizer, f"{name}.requires_grad_(True)")
+                yield unsafe(f"Let `{name}`, which the optimiser is to train, require gradients again", row)
 
 
 def _switched(code: EditableCode, off: ast.stmt) -> Iterator[Fix]:

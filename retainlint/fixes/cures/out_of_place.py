@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from retainlint.diagnostic import Diagnostic, Edit, Fix, OutOfPlace
 from retainlint.fixes.code import EditableCode, bound, parameters
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before
+from retainlint.fixes.statements import before, ended
 from retainlint.text.quoting import short
 
 _NO_TWIN = frozenset(
@@ -25,6 +25,10 @@ _OPERATORS = {
 
 def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -> Iterator[Fix]:
     statement = code.statement_at(cure.span)
+    if cure.name:
+        for read in code.reads(statement, cure.name):
+            yield unsafe(f"Use `{cure.name}.clone()`", ended(code, read, ".clone()"))
+        return
     if _is_update(code, statement):
         return
     if isinstance(statement, ast.AugAssign):
