@@ -189,6 +189,8 @@ def _bound(machine: Machine, state: State, obj: Value, found: Value, span: Span)
         match found.kind:
             case "property":
                 return machine.call(state, found.func, Args((obj,), spans=(span,)), span)
+            case "partialmethod" if isinstance(found.func, Partial):
+                return [(state, replace(found.func, func=Bound(found.func.func, obj)))]
             case "staticmethod":
                 return [(state, found.func)]
             case "classmethod":
@@ -199,6 +201,13 @@ def _bound(machine: Machine, state: State, obj: Value, found: Value, span: Span)
 
 def write(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
     """`obj.name = value`."""
+    if isinstance(state.get(obj), Instance) and isinstance(own := find(state, obj, "__setattr__"), Closure):
+        return [after for after, _ in machine.call(state, Bound(own, obj), Args((Const(name), value)), span)]
+    return put(machine, state, obj, name, value, span)
+
+
+def put(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
+    """The same, whatever an object's own `__setattr__` does: `object.__setattr__(obj, name, value)`."""
     if isinstance(obj, Module):
         module_bodies.assign(machine, state, obj, name, value, span)
         return [state]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from retainlint import ir
-from retainlint.symbolic.interpreter import attributes, module_bodies
+from retainlint.symbolic.interpreter import attributes, module_bodies, subscripts
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import dataclasses, iteration, options
@@ -278,14 +278,30 @@ def _modelled(machine: Machine, state: State, func: Method | External, args: Arg
     """A call of what a model knows, or nobody. Operands that a model doesn't expect make the call one that nobody knows:
     they are the program's, and end no file."""
     try:
+        if (found := _reflected(machine, state, func, args, span)) is not None:
+            return found
         if isinstance(func, Method):
             return dispatch.method(machine, state, func.obj, func.name, args, span)
-        if func.path == "importlib.import_module" and (module := _module(machine, state, args, span)) is not None:
-            return [(state, module)]
         return dispatch.external(machine, state, func.path, args, span)
     except STUMBLES:
         machine.gap(span, "a call whose arguments fit no form that is known")
         return [(state, objects.called(machine, state, func, args, span))]
+
+
+def _reflected(machine: Machine, state: State, func: Method | External, args: Args, span: Span) -> Results | None:
+    """A call that does what a statement does: an import, an attribute set past an own `__setattr__`, an item; None for any
+    other."""
+    if isinstance(func, Method):
+        args, name = args.behind(func.obj), func.name
+    else:
+        name = func.path.rpartition(".")[2]
+    if name == "__setattr__" and len(args.pos) == 3 and isinstance(key := args.pos[1], Const):
+        return [(each, NONE) for each in attributes.put(machine, state, args.pos[0], str(key.value), args.pos[2], span)]
+    if func == External("importlib.import_module") and (module := _module(machine, state, args, span)) is not None:
+        return [(state, module)]
+    if func == External("operator.item_of"):
+        return subscripts.read(machine, state, args.pos[1], args.pos[0], span)
+    return None
 
 
 def _module(machine: Machine, state: State, args: Args, span: Span) -> Value | None:

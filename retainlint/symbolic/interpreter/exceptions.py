@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from retainlint import ir
 from retainlint.incident import Condition
 from retainlint.startup.records import replace
@@ -14,6 +16,8 @@ from retainlint.symbolic.state.path_condition import Truths
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import Choice, Flow, State, ticket
 from retainlint.symbolic.state.values import (
+    FALSE,
+    TRUE,
     Bound,
     ClassObj,
     Closure,
@@ -34,6 +38,7 @@ from retainlint.symbolic.state.values import (
     Slice,
     Symbol,
     TensorObj,
+    Term,
     Tuple,
     UnknownObj,
     Value,
@@ -113,10 +118,13 @@ _FILLING = frozenset(("append", "extend", "insert", "add"))
 
 def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     entry = state.fork() if instr.handlers and _may_matter(instr) else None
+    without = state.fork() if entry is None and _asks_for_packages(instr) else None
     catches = not machine.tells_caught and expects_failures([*machine.tries, instr])
     state.guards += catches
     after: list[State] = []
     ended, risky = _watched(machine, instr, state)
+    if without is not None:
+        _suppose(machine, instr, without, ended)
     for each in ended:
         each.guards -= catches
         if each.flow is not None and each.flow.kind == "raise" and instr.handlers:
@@ -131,6 +139,34 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
         _fill(entry, instr.body)
         after += _enter(machine, instr.handlers[0], entry, Failure(GROUPS[0] if instr.is_group else ""))
     return settled(machine, _finally(machine, instr, after), instr.live)
+
+
+def _asks_for_packages(instr: ir.Try) -> bool:
+    """Whether a `try` guards imports, for the case that a package isn't there."""
+    wanted = {each.name for handler in instr.handlers for each in handler.test if isinstance(each, ir.Load)}
+    return not wanted.isdisjoint(_MISSING) and any(isinstance(each, ir.Import) for each in instr.body)
+
+
+_MISSING = frozenset(("ImportError", "ModuleNotFoundError"))
+_THERE = sys.stdlib_module_names | {"torch"}
+
+
+def _suppose(machine: Machine, instr: ir.Try, without: State, ended: list[State]) -> None:
+    """The flags that tell whether a package is there may say both: what it is without them is read off the handler."""
+    project, imports = machine.imports.project, [each for each in instr.body if isinstance(each, ir.Import)]
+    if project is not None and any(project.find(each.span.source, each.module, each.level) for each in imports):
+        return
+    packages = {each.module.partition(".")[0] for each in imports if not each.level} - _THERE
+    if len(ended) != 1 or ended[0].flow is not None or not packages:
+        return
+    lacking = _enter(machine, instr.handlers[0], without, Failure("ImportError"))
+    if len(lacking) != 1 or lacking[0].flow is not None:
+        return
+    names = ended[0].writable().names
+    is_there = Term("imported", tuple(map(Const, sorted(packages))))
+    for name, value in lacking[0].frame.names.items():
+        if (value, names.get(name)) in ((FALSE, TRUE), (TRUE, FALSE)):
+            names[name] = is_there if value == FALSE else Term("not", (is_there,))
 
 
 def _fill(state: State, body: ir.Block) -> None:

@@ -18,7 +18,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.reachability import sweep
 from retainlint.symbolic.state.state import State, ticket
-from retainlint.symbolic.state.values import Bound, GeneratorObj, Instance, Value
+from retainlint.symbolic.state.values import Bound, Failure, GeneratorObj, Instance, Value
 from retainlint.text.source import Span
 
 
@@ -36,6 +36,10 @@ def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
         else:
             after += _over(machine, instr, each, iterable)
     return after
+
+
+_EXHAUSTED = (Failure("StopIteration"), Failure("IndexError"))
+"""With these an object of the program says that it has no more items."""
 
 
 class _Iterations:
@@ -62,6 +66,9 @@ class _Iterations:
                 if current.flow is None:
                     current.write(self.instr.item, item, span)
                     begun.append(current)
+                elif current.flow.kind == "raise" and current.flow.value in _EXHAUSTED:
+                    current.flow = None
+                    self.over.append(current)
                 else:
                     self.ended.append(current)
         return begun

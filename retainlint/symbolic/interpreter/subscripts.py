@@ -241,7 +241,7 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
     """`obj[index] = value`."""
     held = state.get(obj)
     if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
-        return machine.set_attribute(state, obj.obj, str(index.value), value, span)
+        return [each for each, _ in machine.call(state, reflection.PUT, Args((obj.obj, index, value)), span)]
     if not isinstance(obj, Ref):
         return [state]
     match held:

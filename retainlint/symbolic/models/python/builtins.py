@@ -137,8 +137,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "abs":
             return _abs(machine, state, args, span)
         case "next":
-            source = args.get(0, "iterator")
-            return [(state, iteration.any_item(machine, state, source, span))]
+            return iteration.advanced(machine, state, args.get(0, "iterator"), span)
         case "exec" if len(args.all) == 1 and not isinstance(args.all[0], Const):
             _rebound(state, span)
         case "exit" | "quit":

@@ -171,9 +171,18 @@ def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> No
         state.set(ref, replace(held, rest=(value,)))
 
 
+_OF_QUEUES = {
+    ("queue", "put"): "append", ("queue", "put_nowait"): "append", ("queue", "get"): "popleft", ("queue", "get_nowait"): "popleft",
+    ("stack", "put"): "append", ("stack", "put_nowait"): "append", ("stack", "get"): "pop", ("stack", "get_nowait"): "pop",
+}  # fmt: skip
+"""What `queue`'s methods are called of a deque."""
+
+
 def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, span: Span) -> Results:
     held = state.heap[ref.id]
     assert isinstance(held, ListObj)
+    if (held.kind, name) in _OF_QUEUES:  # whose arguments say how long to wait
+        name, args = _OF_QUEUES[held.kind, name], replace(args, pos=args.pos[: name.startswith("put")])
     if held.places and (name in _MOVING or (name == "pop" and args.pos)):
         held = replace(held, places=_ELSEWHERE)
         state.set(ref, held)
@@ -211,6 +220,9 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             state.set(ref, replace(held, items=held.items[::-1]))
         case "copy":
             return [(state, state.new(held))]
+        case "empty" | "qsize" if held.kind in ("queue", "stack"):
+            size = iteration.length(machine, state, ref, span)
+            return [(state, size if name == "qsize" else decisions.compare(state, "==", size, Const(0)))]
         case "index" | "count":
             return [(state, Term(name, (ref, *args.pos)))]
         case _:

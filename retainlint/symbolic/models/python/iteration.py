@@ -115,6 +115,13 @@ def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> 
     return found
 
 
+def advanced(machine: Machine, state: State, iterator: Value, span: Span) -> Results:
+    """`next(iterator)`."""
+    if isinstance(state.get(iterator), Instance) and (method := find(state, iterator, "__next__")) is not None:
+        return machine.call(state, Bound(method, iterator), Args(), span)
+    return [(state, any_item(machine, state, iterator, span))]
+
+
 def any_item(machine: Machine, state: State, iterable: Value, span: Span) -> Value:
     """Some item of an iterable that we can't follow."""
     source = source_of(machine, state, iterable, span)
@@ -272,6 +279,8 @@ def _object(machine: Machine, state: State, value: Value, span: Span) -> Source:
     """An object of the program: what its `__iter__` gives, or its items by their numbers."""
     if (given := iterated(machine, state, value, span)) != value:
         return source_of(machine, state, given, span)
+    if find(state, value, "__next__") is not None:
+        return Source(None, lambda s, i: advanced(machine, s, value, span))
     getter = find(state, value, "__getitem__")
     if getter is not None and find(state, value, "__iter__") is None:
         return Source(None, lambda s, i: machine.call(s, Bound(getter, value), Args((i,)), span))

@@ -33,6 +33,7 @@ from retainlint.symbolic.state.values import (
     Tuple,
     UnknownObj,
     Value,
+    Wrapped,
 )
 from retainlint.text.source import Span
 
@@ -136,6 +137,8 @@ _OPERATORS = {
 def function(machine: Machine, state: State, path: str, name: str, args: Args, span: Span) -> Results:
     if (made_record := _record(machine, state, path, args, span)) is not None:
         return made_record
+    if path.startswith(("queue.", "heapq.")) and (found := _of_queues(machine, state, path, args, span)) is not None:
+        return found
     match path:
         case "argparse.ArgumentParser":
             return [(state, options.parser(state, span))]
@@ -146,18 +149,15 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return [(state, state.new(DictObj({}, default=None if factory == NONE else factory)))]
         case "collections.deque":
             return [(state, _deque(machine, state, args, span))]
-        case "functools.partial":
-            return [(state, Partial(args.get(0, "func"), args.pos[1:], args.named))]
+        case "functools.partial" | "functools.partialmethod":
+            made_partial = Partial(args.get(0, "func"), args.pos[1:], args.named)
+            return [(state, made_partial if name == "partial" else Wrapped(name, made_partial))]
         case "functools.wraps" | "functools.lru_cache" | "functools.cache":
             if name == "wraps" or (args.pos and not isinstance(args.pos[0], Const)):
                 return [(state, args.get(0, "func") if name != "wraps" else External("builtins.identity_decorator"))]
             return [(state, Partial(External(path), (), ()))]
         case "functools.reduce":
             return _reduce(machine, state, args, span)
-        case "operator.attrgetter":
-            return [(state, Partial(External("operator.attribute_of"), (Tuple(args.pos),), ()))]
-        case "operator.attribute_of":
-            return _attributes(machine, state, args, span)
         case "copy.copy" | "copy.deepcopy":
             return [(state, _copy(machine, state, args.get(0, "x"), span, deep=name == "deepcopy"))]
         case "random.Random" | "random.SystemRandom":
@@ -179,8 +179,8 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             if name == "trange":
                 return [(state, lazy(state, "range", args, span))]
             return [(state, args.get(0, "iterable", objects.fresh(state, span, plain=True)))]
-    if path.startswith("operator.") and name in _OPERATORS:
-        return _operator(machine, state, name, args, span)
+    if path.startswith("operator.") and (found := _of_operator(machine, state, path, name, args, span)) is not None:
+        return found
     if path.startswith("itertools."):
         return _itertools(machine, state, name, args, span)
     if known_libraries.known_for("plain", path):
@@ -204,6 +204,34 @@ def _record(machine: Machine, state: State, path: str, args: Args, span: Span) -
         case "collections.namedtuple":
             names = _field_names(state, args.get(1, "field_names"))
             return [(state, Partial(External("builtins.namedtuple"), names, ()))]
+    return None
+
+
+def _of_operator(machine: Machine, state: State, path: str, name: str, args: Args, span: Span) -> Results | None:
+    """The functions of `operator`, and those that its getters make."""
+    match path:
+        case "operator.attrgetter":
+            return [(state, Partial(External("operator.attribute_of"), (Tuple(args.pos),), ()))]
+        case "operator.attribute_of":
+            return _attributes(machine, state, args, span)
+        case "operator.itemgetter" if len(args.pos) == 1:
+            return [(state, Partial(External("operator.item_of"), args.pos, ()))]
+        case "operator.methodcaller" if args.pos:
+            return [(state, Partial(External("operator.method_of"), (Tuple(args.pos),), args.named))]
+        case "operator.method_of":
+            return _method_of(machine, state, args, span)
+    return _operator(machine, state, name, args, span) if name in _OPERATORS else None
+
+
+def _of_queues(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Queues and heaps, as lists."""
+    match path:
+        case "queue.Queue" | "queue.SimpleQueue" | "queue.LifoQueue":
+            return [(state, state.new(ListObj((), kind="stack" if path.endswith("LifoQueue") else "queue")))]
+        case "heapq.heappop" if (least := _least(state, args.get(0, "heap"))) is not None:
+            return machine.call(state, Method(args.get(0, "heap"), "pop"), Args((Const(least),)), span)
+        case "heapq.heappush":
+            return machine.call(state, Method(args.get(0, "heap"), "append"), Args((args.get(1, "item"),)), span)
     return None
 
 
@@ -275,6 +303,29 @@ def _attributes(machine: Machine, state: State, args: Args, span: Span) -> Resul
             ]
         found = [(each, (*values, value)) for each, values, value in ways]
     return [(each, values[0] if len(values) == 1 else Tuple(values)) for each, values in found]
+
+
+def _least(state: State, heap: Value) -> int | None:
+    """Where in a heap the item stands that comes out first, if numbers tell."""
+    held = state.get(heap)
+    items = held.items if isinstance(held, ListObj) and not held.open and not held.sampled else ()
+    keys = [each.items[0] if isinstance(each, Tuple) and each.items else each for each in items]
+    numbers = [key.value for key in keys if isinstance(key, Const) and isinstance(key.value, int | float)]
+    return numbers.index(min(numbers)) if numbers and len(numbers) == len(items) else None
+
+
+def _method_of(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """Call what `operator.methodcaller` made: the method's name comes first, with its arguments, then the object."""
+    given = args.pos[0]
+    assert isinstance(given, Tuple)
+    name, *more = given.items
+    if not (isinstance(name, Const) and isinstance(name.value, str)):
+        return [(state, objects.called(machine, state, External("operator.methodcaller"), args, span))]
+    return [
+        done
+        for each, found in machine.attribute(state, args.get(1, "obj"), name.value, span)
+        for done in machine.call(each, found, Args(tuple(more), args.named), span)
+    ]
 
 
 def _field_names(state: State, value: Value) -> tuple[Value, ...]:

@@ -36,6 +36,10 @@ _KINDS = {
 }  # fmt: skip
 
 
+PUT = External("builtins.object.__setattr__")
+"""Sets an attribute, whatever an object does of its own."""
+
+
 _PARAMETERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 
 
@@ -148,7 +152,7 @@ def dict_method(machine: Machine, state: State, obj: Value, name: str, args: Arg
             else {}
         )
         for attr, value in {**written, **dict(args.named)}.items():
-            machine.set_attribute(state, obj, attr, value, span)
+            machine.call(state, PUT, Args((obj, Const(attr), value)), span)
         return [(state, NONE)]
     if isinstance(held, Instance) and name in ("items", "keys", "values", "copy"):
         copied = state.new(DictObj({Const(attr): value for attr, value in held.attrs.items()}))
