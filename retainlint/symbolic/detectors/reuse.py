@@ -8,11 +8,12 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import BackwardPass, Condition, Freed, LeafModified, Modified, Moment, NoGraph
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import holders, witness
+from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.unknown import weights
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
-from retainlint.symbolic.state.state import MIXED, BackwardRecord, Change, GradientEvent, State
+from retainlint.symbolic.state.state import MIXED, BackwardRecord, Change, Choice, GradientEvent, State
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
     GUESS,
@@ -227,7 +228,15 @@ def _via(
 
 
 def _conditions(state: State) -> tuple[Condition, ...]:
-    return tuple(choice.condition for choice in state.choices)
+    return tuple(
+        replace(choice.condition, usual=True) if _is_usual(state, choice) else choice.condition
+        for choice in state.choices
+    )
+
+
+def _is_usual(state: State, choice: Choice) -> bool:
+    known = options.default(state, choice.term)
+    return known is not None and bool(known.value) == choice.answer
 
 
 def _assumptions(graphs: Graphs, nodes: tuple[Node, ...]) -> tuple[str, ...]:
