@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TypeVar
 
@@ -13,7 +13,15 @@ from retainlint.incident import Definition, Entry, Exploration
 from retainlint.symbolic.detectors import Detectors, claims_of
 from retainlint.symbolic.exploration import findings, script_entry
 from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
-from retainlint.symbolic.exploration.entry_points import callers, callers_first, entries, inherited, no_leads, receivers
+from retainlint.symbolic.exploration.entry_points import (
+    callers,
+    callers_first,
+    changing,
+    entries,
+    inherited,
+    no_leads,
+    receivers,
+)
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.state import coverage, events, limits, path_choice
 from retainlint.symbolic.state.effort import OutOfSteps
@@ -107,6 +115,12 @@ def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool
         missed = machine.pruned and coverage.has_backward(code, machine.backpropagated)
         if missed or code not in machine.entered or coverage.makes_backward(code, machine.entered):
             run(code, owner)
+    for owner, begun in changing(program.module):
+        if begun not in machine.entered and _definition(begun) not in left_out and patience.is_left:
+            with patience.spent(), suppress(*EXHAUSTED):
+                machine.begin_entry()
+                prepare(machine, start, owner, objects)
+            machine.entries.append(_noted(machine, begun))
     for code, subclass in list(inherited(start, program.module)):
         run(code, subclass)
     if not left <= backpropagating:

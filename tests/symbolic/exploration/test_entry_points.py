@@ -277,3 +277,21 @@ class Solver:
 def test_none_that_a_later_call_replaces_is_no_evidence_that_an_argument_has_a_graph(machine: Machine) -> None:
     assert not machine(UNTIL_SETUP).told
     assert not machine(UNTIL_SETUP.replace("self.flow = torch.nn.Linear(2, 1)", "pass")).told
+
+
+RESET = """import torch
+class Embedding(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.empty(n, 3))
+        self.reset()
+    def reset(self):
+        {0}.uniform_(-1, 1)
+"""
+
+
+@pytest.mark.parametrize(("changed", "lines"), [("self.weight", [8]), ("self.weight.data", []), ("torch.ones(3)", [])])
+def test_a_class_that_nobody_makes_is_made_where_that_changes_something(
+    machine: Machine, changed: str, lines: list[int]
+) -> None:
+    assert machine(RESET.format(changed)).lines == lines
