@@ -5,8 +5,8 @@
     with retainlint.live.record() as recording:
         train()
 
-An error of autograd's that ends the run carries the story as a note of its own, behind its traceback (Python 3.11 or
-newer); `recording.stories` has it too. `python -m retainlint.live train.py` does the same for a whole program,
+An error of autograd's that ends the run carries the story as a note of its own, behind its traceback; on Python 3.10, whose
+errors carry no notes, the story is written before it. `recording.stories` has it too. `python -m retainlint.live train.py` does the same for a whole program,
 `pytest --retainlint-live` for tests, `%load_ext retainlint.live` brings `%%retainlint_live` to a notebook.
 
 Unlike all else in retainlint this runs inside the program, and needs the torch that the program has.

@@ -82,8 +82,6 @@ def tell(recording: Recording, out: TextIO, checks: bool) -> None:
     told = f", {failed} of which failed" if failed else ""
     passes = recording.backward_passes
     out.write(f"retainlint recorded {passes} backward pass{'es' * (passes != 1)}{told}.\n")
-    if sys.version_info < (3, 11):  # there an exception carries no notes
-        out.writelines(f"{story.text()}\n" for story in recording.stories)
     if recording.defects:
         out.write(f"Recording went wrong {recording.defects} times, so something may not be told.\n")
     if not checks or not passes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator
 from typing import Any
 
@@ -25,9 +24,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     if not item.config.getoption("--retainlint-live"):
         yield
         return
-    from retainlint.live.recorder import Recording
+    from retainlint.live.recorder import CARRIES_NOTES, Recording
 
     with Recording() as recording:
         yield
-    for story in recording.stories if sys.version_info < (3, 11) else ():
+    for story in () if CARRIES_NOTES else recording.stories:
         item.add_report_section("call", "retainlint", story.text())

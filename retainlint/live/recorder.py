@@ -23,6 +23,8 @@ MOST_CHANGES, MOST_STORAGES = 8, 20_000
 """So many changes are remembered of a storage, the last, and so many storages."""
 MOST_STORIES = 10
 """So many failures are told of one run; a program that lives with its errors may raise thousands."""
+CARRIES_NOTES = hasattr(BaseException, "add_note")
+"""Whether an exception carries notes, as it does since Python 3.11; elsewhere stories are told before their traceback."""
 _NOTE = "retainlint"
 _QUIET = frozenset(
     {"__get__", "__set__", "backward", "item", "size", "dim", "numel", "__len__", "__hash__", "__repr__"}
@@ -31,13 +33,13 @@ _QUIET = frozenset(
 
 
 class _Built:
-    """What is noted on a node: the calls that built it, how many backward passes there had been, and which one freed what
-    it saved."""
+    """What is noted on a node: the calls that built it, how many backward passes there had been before, and which one freed
+    what it saved."""
 
-    __slots__ = ("behind", "freed_by", "stack")
+    __slots__ = ("freed_by", "passes_before", "stack")
 
-    def __init__(self, stack: Stack, behind: int) -> None:
-        self.stack, self.behind = stack, behind
+    def __init__(self, stack: Stack, passes_before: int) -> None:
+        self.stack, self.passes_before = stack, passes_before
         self.freed_by: Pass | None = None
 
 
@@ -76,6 +78,8 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch isn't known t
         super().__exit__(kind, error, trace)
         torch.autograd.Variable._execution_engine = self._engine
         torch.autograd.Function.apply = self._apply
+        if error is not None and not CARRIES_NOTES:
+            sys.stderr.writelines(f"{story.text()}\n" for story in self.stories)
 
     def __torch_function__(
         self,
@@ -169,7 +173,9 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch isn't known t
             noted = node.metadata
             if _NOTE not in noted:
                 by = led.metadata[_NOTE] if led is not None else None
-                noted[_NOTE] = _Built(by.stack, by.behind) if by is not None else _Built(stack, self.backward_passes)
+                noted[_NOTE] = (
+                    _Built(by.stack, by.passes_before) if by is not None else _Built(stack, self.backward_passes)
+                )
             yield node, noted[_NOTE]
 
     def _failed(
@@ -196,13 +202,13 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch isn't known t
                 carrier = name_in(users_frames(frame), ends)
                 joins = max((each for each, _ in border), key=graphs.order, default=None)
                 joined = () if joins is None or carrier else joins.metadata[_NOTE].stack
-                failure = Failure(this, why, name, built.stack, built.behind, built.freed_by, carrier, joined)
+                failure = Failure(this, why, name, built.stack, built.passes_before, built.freed_by, carrier, joined)
             else:
                 changes = self._changes_behind(str(error))
-                failure = Failure(this, why, name, built.stack, built.behind, changes=changes)
+                failure = Failure(this, why, name, built.stack, built.passes_before, changes=changes)
             story = Story(failure)
             self.stories.append(story)
-            if hasattr(error, "add_note"):
+            if CARRIES_NOTES:
                 error.add_note(story.text())
 
     def _changes_behind(self, message: str) -> tuple[Change, ...]:

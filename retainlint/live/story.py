@@ -45,15 +45,15 @@ class Change:
 
 @dataclass(frozen=True)
 class Failure:
-    """A backward pass that failed at the node called `node`, which was built at `built`, when there had been `behind`
-    backward passes. `carrier` is what the user calls the tensor through which the freed part was reached, as "`features`";
+    """A backward pass that failed at the node called `node`, which was built at `built`, with `passes_before`
+    backward passes before that. `carrier` is what the user calls the tensor through which the freed part was reached, as "`features`";
     where no variable holds it any more, `joined` is where the newer part of the graph was joined to it."""
 
     failed: Pass
     why: Saved
     node: str
     built: Stack
-    behind: int
+    passes_before: int
     freed: Pass | None = None
     carrier: str = ""
     joined: Stack = ()
@@ -94,7 +94,11 @@ def _labels(failure: Failure) -> Iterator[Label]:
     reused = failure.failed.stack
     built, used = fork(failure.built, reused)
     if built is not None:
-        before = f" before {_numbered(failure.behind + 1)}" if failure.failed.number > failure.behind + 1 else ""
+        before = (
+            f" before {_numbered(failure.passes_before + 1)}"
+            if failure.failed.number > failure.passes_before + 1
+            else ""
+        )
         yield Label(span_of(built), f"`{failure.node}` is built here{before}")
     if failure.freed is not None:
         freed, _ = fork(failure.freed.stack, reused)
