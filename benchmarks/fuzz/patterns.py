@@ -70,9 +70,8 @@ def patterns() -> tuple[Pattern, ...]:
                 found.setdefault(each, (f"{info.name}.{name}", ways))
     for (where, way), texts in _inline().items():
         for text in texts:
-            if way == "compile" and any(text == each for each, _ in found):
-                continue
-            found.setdefault((text, 0), (where, frozenset((way,))))
+            if way in WAYS or all(text != each for each, _ in found):
+                found.setdefault((text, 0), (where, written.get(("", way), frozenset((way,)))))
     return tuple(sorted(Pattern(where, *each, ways) for each, (where, ways) in found.items()))
 
 
@@ -98,11 +97,13 @@ def _written() -> dict[tuple[str, str], frozenset[str]]:
 
 
 def _inline() -> dict[tuple[str, str], list[str]]:
-    """The patterns that are given to a function of `re`: by their place and that function."""
+    """The patterns that are given to a function of `re`: by their place and that function, or what is compiled is called."""
     found: dict[tuple[str, str], list[str]] = {}
     for path in _texts():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
+                case ast.Assign([ast.Name(name)], ast.Call(ast.Attribute(ast.Name("re"), "compile")) as call):
+                    call.func = ast.Attribute(ast.Name("re"), name)  # which is come to behind this
                 case ast.Call(ast.Attribute(ast.Name("re"), way), [ast.Constant(str(text)), *_]):
                     found.setdefault((f"{path.stem}:{node.lineno}", way), []).append(text)
                 case ast.Call(ast.Attribute(ast.Name("re"), way), [ast.JoinedStr(values=parts), *_]):
@@ -140,6 +141,11 @@ def _walk(parts: list[Any], before: str, made: list[tuple[str, str]]) -> None:
             once = _sample(list(inner))
             if most == sre.MAXREPEAT or most > FEW:
                 made += [(before, once or " "), (before + once, " "), (before, once + "\n")]
+                if before:  # it may begin once more wherever anything may stand
+                    made += [
+                        (before, again or " ")
+                        for again in (_sample(list(inner), before[0]), _sample(list(inner), before[-1]))
+                    ]
             _walk(list(inner), before, made)
         elif op is sre.SUBPATTERN:
             _walk(list(argument[-1]), before, made)
@@ -154,26 +160,26 @@ def _walk(parts: list[Any], before: str, made: list[tuple[str, str]]) -> None:
 _REPEATS = tuple(getattr(sre, name) for name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") if hasattr(sre, name))
 
 
-def _sample(parts: list[Any]) -> str:
-    """A short text that these parts fit, mostly."""
+def _sample(parts: list[Any], anything: str = "a") -> str:
+    """A short text that these parts fit, mostly; `anything` where they fit whatever there is."""
     text = ""
     for op, argument in parts:
         if op is sre.LITERAL:
             text += chr(argument)
         elif op is sre.ANY:
-            text += "a"
+            text += anything
         elif op is sre.NOT_LITERAL:
             text += "a" if argument != ord("a") else "b"
         elif op is sre.IN:
             text += _one_of(argument)
         elif op in _REPEATS:
-            text += _sample(list(argument[2])) * max(argument[0], 1)
+            text += _sample(list(argument[2]), anything) * max(argument[0], 1)
         elif op is sre.SUBPATTERN:
-            text += _sample(list(argument[-1]))
+            text += _sample(list(argument[-1]), anything)
         elif op is sre.BRANCH:
-            text += _sample(list(argument[1][0]))
+            text += _sample(list(argument[1][0]), anything)
         elif op is getattr(sre, "ATOMIC_GROUP", None):
-            text += _sample(list(argument))
+            text += _sample(list(argument), anything)
     return text
 
 

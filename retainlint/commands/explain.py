@@ -24,7 +24,7 @@ from retainlint.rules import rule as rule_of
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
 
-_MARK = re.compile(r" *#~.*$", re.MULTILINE)
+_MARK = re.compile(r"(?<! ) *#~.*$", re.MULTILINE)
 WIDTH = 100
 FAMILIES = {
     "RTL1": "It will raise",

@@ -14,7 +14,7 @@ _TOKEN = re.compile(
     r"""
       \#[^\n]*
     | (?P<string> \w{0,2} (?: '''(?:[^\\]|\\.)*?(?:'''|\\?\Z) | \"\"\"(?:[^\\]|\\.)*?(?:\"\"\"|\\?\Z)
-                            | '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" ) )
+                            | '(?:[^'\\\n]|\\.)*'? | "(?:[^"\\\n]|\\.)*"? ) )
     | (?P<open> [(\[{] )
     | (?P<close> [)\]}] )
     | (?P<row> \n )
@@ -86,7 +86,7 @@ def _deep_expression(text: str, offset: int, quotes: int) -> int | None:
 def _interpolated(string: str) -> int | None:
     """Where the content of an f-string or t-string starts; None for a plain one."""
     for at in (1, 2):
-        if string[at] in "'\"":
+        if string[at : at + 1] in ("'", '"'):
             return at + 1 if set(string[:at]) & set("fFtT") else None
     return None
 

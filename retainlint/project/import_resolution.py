@@ -24,7 +24,7 @@ LIBRARIES = frozenset(
 says more than the library's own code would, and a stray directory called `torch` says nothing."""
 
 _IMPORT = pattern(
-    r"[ \t]*(?:from[ \t]+(\.*)((?:\w[\w.]*)?)[ \t]+import[ \t]*(?:\(([^)]*)\)|((?:\\\n|[^\n;#])*))|import[ \t]+([^\n;#]+))"
+    r"[ \t]*(?:from[ \t]+(?=[.\w])(\.*)((?:\w[\w.]*)?)[ \t]+import[ \t]*(?:\(([^)]*)\)|((?:\\\n|[^\n;#])*))|import[ \t]+([^\n;#]+))"
 )
 _NAME = pattern(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 

@@ -24,7 +24,7 @@ SMALL = 5_000
 """Bytes of an `__init__.py` that does little but import."""
 
 _REGISTERS = re.compile(rb"^(?:@[\w.]*regist|[\w.]*register\w*\()", re.MULTILINE | re.IGNORECASE)
-_ENTERS = re.compile(rb"^[\w.]*[A-Z][\w.]*(?:\[[^\]\n]+\] *= *[\w.]+ *$|\.update\()", re.MULTILINE)
+_ENTERS = re.compile(rb"^(?=[a-z0-9_.]*[A-Z])[\w.]+(?:\[[^\]\n]+\] *= *[\w.]+ *$|\.update\()", re.MULTILINE)
 """`MODELS["name"] = Model`, or `MODELS.update(...)`."""
 
 Altered: TypeAlias = "frozenset[tuple[str, str]] | None"

@@ -16,7 +16,7 @@ from retainlint.incident import Incident
 from retainlint.rules.wording import circumstances, graded
 from retainlint.startup.records import record
 
-_MARK = re.compile(r" *#~.*$", re.MULTILINE)
+_MARK = re.compile(r"(?<! ) *#~.*$", re.MULTILINE)
 
 Kind = TypeVar("Kind", bound=Incident)
 

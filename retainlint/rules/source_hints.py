@@ -206,9 +206,9 @@ def is_made_between(root: str, first: Span, second: Span) -> bool:
 
 def detached_as(name: str, span: Span) -> str:
     """The text that `name` was bound to above `span`, if that ends with `.detach()`; else ""."""
-    pattern = re.compile(rf"\s*{re.escape(name)}\s*=\s*(.+\.detach\(\))\s*(?:#.*)?$")
+    bound = re.compile(rf"\s*{re.escape(name)}\s*=\s*(\S.*\.detach\(\))\s*(?:#.*)?$")
     rows = (_row(span.source, row) for row in range(span.row - 1, 0, -1))
-    return next((match[1] for row in rows if (match := pattern.match(row))), "")
+    return next((match[1] for row in rows if (match := bound.match(row))), "")
 
 
 def wrapped_above(span: Span) -> Span | None:

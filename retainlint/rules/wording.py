@@ -31,7 +31,8 @@ _NOUNS = {
 
 def named(name: str, otherwise: str) -> str:
     """A variable in backticks; words about one ("the loaded weights") as they are; `otherwise` without a name."""
-    bare = re.sub(r"(?:\.\w+_\([^()]*\))+$", "", name)  # `w` is what `w.mul_(2)` returns
+    changes = [*re.finditer(r"(?:\.\w+_\([^()]*\))+", name)]
+    bare = name[: changes[-1].start()] if changes and changes[-1].end() == len(name) else name  # `w` of `w.mul_(2)`
     return (bare if re.fullmatch(r"[a-z]+(?: [a-z]+)+", bare) else code(bare)) if bare else otherwise
 
 

@@ -388,7 +388,7 @@ def _table(value: Json) -> dict[str, Json]:
 
 # -- where it stands -----------------------------------------------------------------------------------------------
 
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 
 _SIGN = re.compile(rf"{_STRING.pattern}|[{{}}\[\],]", re.DOTALL)
 

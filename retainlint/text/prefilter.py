@@ -286,11 +286,11 @@ _TRIPLED = (b'"""', b"'''")
 
 _SPOKEN = pattern(
     rb"(#[^\n]*"
-    rb'|"(?:""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:"""|\\?\Z)|[^"\\\n]*(?:\\.[^"\\\n]*)*")'
-    rb"|'(?:''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:'''|\\?\Z)|[^'\\\n]*(?:\\.[^'\\\n]*)*'))",
+    rb'|"(?:""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:"""|\\?\Z)|[^"\\\n]*(?:\\.[^"\\\n]*)*"?)'
+    rb"|'(?:''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:'''|\\?\Z)|[^'\\\n]*(?:\\.[^'\\\n]*)*'?))",
     re.DOTALL,
 )
-"""Comments and texts. A text that ends nowhere is one to the end: else its end would be looked for from each quote."""
+"""Comments and texts. One that ends nowhere is one to the end, or to its row's: else that would be looked for from each quote."""
 
 _NAMES = pattern(rb"[\w.:]+")
 _COMPUTED = pattern(rb"\{([^{}]+)\}")
@@ -358,7 +358,7 @@ def code(text: bytes) -> bytes:
         spoken = pieces[number]
         if spoken[:1] == b"#":
             pieces[number] = b""
-        elif spoken[:3] in _TRIPLED and (len(spoken) < 6 or spoken[-3:] != spoken[:3]):
+        elif (quote := spoken[:3] if spoken[:3] in _TRIPLED else spoken[:1]) != spoken[len(quote) :][-len(quote) :]:
             continue  # it ends nowhere
         elif not spoken[1:-1].isalnum():  # most texts that are are names
             pieces[number] = _short(spoken, pieces[number - 1][-2:].lower())

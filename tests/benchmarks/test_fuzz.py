@@ -46,7 +46,7 @@ def test_a_share_of_texts_does_no_harm(capsys: pytest.CaptureFixture[str]) -> No
     assert "failures: none" in capsys.readouterr().out
 
 
-LONG = 3_000
+LONG = 20_000
 
 
 @pytest.mark.parametrize("pattern", patterns.patterns(), ids=lambda pattern: pattern.where)
@@ -54,7 +54,7 @@ def test_patterns_take_time_in_proportion(pattern: patterns.Pattern) -> None:
     """What grows with the square of a text's length takes twenty times as long as is allowed, or more."""
     for before, pump in patterns.attacks(pattern.text, pattern.flags):
         for aim in (before + pump * (LONG // len(pump)) + "\0", (before + pump) * (LONG // len(before + pump))):
-            assert pattern.seconds(aim[:LONG]) < 0.1, (pattern.text, before, pump)
+            assert pattern.seconds(aim[:LONG]) < 0.25, (pattern.text, before, pump)
 
 
 # -- the watch -----------------------------------------------------------------------------------------------------
