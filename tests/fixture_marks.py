@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-ROLES = ("built", "freed", "modified", "reused", "walked", "wasted", "misused")
+ROLES = ("built", "freed", "modified", "reused", "backward", "wasted", "misused")
 _MARK = re.compile(rf"#~ ({'|'.join(ROLES)})(?: (RTL\d{{3}}))?(?= *(?:#~|$))")
 
 

@@ -23,7 +23,7 @@ ERRORS = {
     "RTL112": "does not require grad and does not have a grad_fn",
     "RTL113": "leaf Variable that requires grad is being used in an in-place operation",
 }
-ROLES = {"RTL110": "walked", "RTL111": "walked", "RTL112": "walked", "RTL113": "modified"}
+ROLES = {"RTL110": "backward", "RTL111": "backward", "RTL112": "backward", "RTL113": "modified"}
 
 Row = dict[str, bool | int | str | None]
 

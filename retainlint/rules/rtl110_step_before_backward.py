@@ -92,7 +92,7 @@ class StepBeforeBackward(ModifiedRule):
               loss_a, loss_b = out[:, 0].mean(), out[:, 1].mean()
               loss_a.backward(retain_graph=True)
             - optimizer.step()  #~ modified
-              loss_b.backward()  #~ walked RTL110
+              loss_b.backward()  #~ backward RTL110
               optimizer.step()
         """,
         "the generator's loss scored before the discriminator's step": """
@@ -106,7 +106,7 @@ class StepBeforeBackward(ModifiedRule):
             + opt_D.step()
             + score = D(G(torch.randn(4, 2)))
               g_loss = -score.mean()
-              g_loss.backward()  #~ walked RTL110
+              g_loss.backward()  #~ backward RTL110
               opt_G.step()
         """,
     }

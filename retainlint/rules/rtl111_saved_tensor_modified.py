@@ -78,14 +78,14 @@ class SavedTensorModified(ModifiedRule):
               loss = (w * scale).sum()  #~ built
             - scale += 1  #~ modified
             + scale = scale + 1
-              loss.backward()  #~ walked RTL111
+              loss.backward()  #~ backward RTL111
         """,
         "a result that its own function saved": """
               w = torch.ones(3, requires_grad=True)
               y = torch.exp(w)  #~ built
             - y.mul_(2)  #~ modified
             + y = y.mul(2)
-              y.sum().backward()  #~ walked RTL111
+              y.sum().backward()  #~ backward RTL111
         """,
         "a weight updated by hand before backward": """
               w = torch.ones(3, requires_grad=True)
@@ -93,7 +93,7 @@ class SavedTensorModified(ModifiedRule):
             + loss.backward()
               with torch.no_grad():
                   w.sub_(0.1)  #~ modified
-            - loss.backward()  #~ walked RTL111
+            - loss.backward()  #~ backward RTL111
         """,
     }
     runs = {

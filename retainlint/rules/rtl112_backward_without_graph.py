@@ -76,20 +76,20 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
             - with torch.no_grad():
             -     loss = model(torch.randn(4, 3)).mean()
             + loss = model(torch.randn(4, 3)).mean()
-              loss.backward()  #~ walked RTL112
+              loss.backward()  #~ backward RTL112
         """,
         "a loss detached for the log, then used for backward": """
               w = torch.ones(3, requires_grad=True)
             - loss = (w * w).sum().detach()
             + loss = (w * w).sum()
               print(loss.item())
-              loss.backward()  #~ walked RTL112
+              loss.backward()  #~ backward RTL112
         """,
         "nothing requires a gradient": """
             - w = torch.ones(3)
             + w = torch.ones(3, requires_grad=True)
               loss = (w * w).sum()
-              loss.backward()  #~ walked RTL112
+              loss.backward()  #~ backward RTL112
         """,
     }
     runs = {

@@ -43,7 +43,7 @@ class GradientsNeverZeroed(WarningRule[NeverZeroed]):
               for _ in range(20):
                   loss = model(torch.randn(8, 4)).pow(2).mean()
             +     optimizer.zero_grad()
-                  loss.backward()  #~ walked
+                  loss.backward()  #~ backward
             -     optimizer.step()  #~ misused RTL303
             +     optimizer.step()
         """,
@@ -53,7 +53,7 @@ class GradientsNeverZeroed(WarningRule[NeverZeroed]):
             - optimizer.zero_grad()
               for _ in range(20):
             +     optimizer.zero_grad()
-                  (w * w).sum().backward()  #~ walked
+                  (w * w).sum().backward()  #~ backward
             -     optimizer.step()  #~ misused RTL303
             +     optimizer.step()
         """,

@@ -35,7 +35,7 @@ class GradientsZeroedBeforeStep(WarningRule[ThrownAway]):
               optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
               for _ in range(20):
                   loss = model(torch.randn(8, 4)).pow(2).mean()
-                  loss.backward()  #~ walked
+                  loss.backward()  #~ backward
             -     optimizer.zero_grad()  #~ misused RTL304
             +     optimizer.step()
             -     optimizer.step()
@@ -49,7 +49,7 @@ class GradientsZeroedBeforeStep(WarningRule[ThrownAway]):
 
               w = torch.ones(3, requires_grad=True)
               optimizer = torch.optim.SGD([w], lr=0.1)
-              (w * w).sum().backward()  #~ walked
+              (w * w).sum().backward()  #~ backward
               update(optimizer)
         """,
     }

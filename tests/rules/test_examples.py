@@ -144,7 +144,7 @@ def test_bad_example_is_marked_with_its_rule(rule: Rule, example: Example) -> No
     if rule.code < "RTL110":
         assert roles == {"built", "freed", "reused"}
     elif rule.code in ("RTL110", "RTL111"):
-        assert roles == {"built", "modified", "walked"}
+        assert roles == {"built", "modified", "backward"}
 
 
 @each_bad

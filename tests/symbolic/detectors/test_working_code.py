@@ -185,7 +185,7 @@ class Zero(Learner):
         return torch.zeros(3).mean()
 
 loss = Zero().loss()
-loss.backward()  #~ walked RTL112
+loss.backward()  #~ backward RTL112
 """,
     "a distance between two known ones": """
 import torch
