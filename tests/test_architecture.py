@@ -72,6 +72,8 @@ LIBRARIES: dict[str, set[str]] = {
     "typing_extensions": {"startup.records"},  # for a type checker's eyes only
     "time": {"text.writing", "cache", "checking", "cli", "commands"},
     "random": set(),
+    "pickle": {"commands.server"},  # what it reads comes from a process that it started
+    "marshal": set(),
 }
 """Third-party library to the modules and rooms that may know it. There are no others, and torch is known only where a
 program of the user's is recorded. What finds failures knows no clock and no chance: it says the same on any machine."""

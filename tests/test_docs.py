@@ -82,6 +82,15 @@ def test_every_output_format_is_mentioned() -> None:
     assert set(FORMATS) - people <= set(re.findall(r"[a-z]+(?:-[a-z]+)?", text))
 
 
+@pytest.mark.parametrize("name", ["SECURITY.md", "benchmarks/fuzz/README.md"])
+def test_what_is_said_to_hold_a_promise_is_there(name: str) -> None:
+    page = (ROOT / name).read_text(encoding="utf-8")
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
+    held = {*re.findall(r"def (test_\w+)\(", "\n".join(texts.values())), *(path.stem for path in texts)}
+    assert set(re.findall(r"\btest_\w+\b(?!\.{3})", page)) <= held
+    assert all((ROOT / place).exists() for place in re.findall(r"\btests/[\w/]+(?:\.py)?", page))
+
+
 def _code(text: str) -> str:
     """What stands in code: blocks of a shell, and between single backquotes."""
     blocks = re.findall(r"^```(?:sh|console|yaml)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

@@ -19,8 +19,6 @@ def shrunk(case: Case, failure: Failure, bounds: Bounds, patience: float) -> byt
     until = time.monotonic() + patience
 
     def holds(data: bytes) -> bool:
-        if time.monotonic() > until:
-            return False
         tried = Case(case.number, case.kind, case.name, data)
         (outcome,) = watching.run([case.number], lambda _: tried, bounds)
         return outcome.failure is not None and (outcome.failure.kind, outcome.failure.mark) == (
@@ -28,18 +26,20 @@ def shrunk(case: Case, failure: Failure, bounds: Bounds, patience: float) -> byt
             failure.mark,
         )
 
-    rows = _fewer(case.data.splitlines(keepends=True), holds)
+    rows = _fewer(case.data.splitlines(keepends=True), holds, until)
     if len(rows) > 40:
         return b"".join(rows)
-    return b"".join(_fewer(_PIECE.findall(b"".join(rows)), holds))
+    return b"".join(_fewer(_PIECE.findall(b"".join(rows)), holds, until))
 
 
-def _fewer(parts: list[bytes], holds: Callable[[bytes], bool]) -> list[bytes]:
-    """Leave out ever smaller runs of parts while what is left still fails."""
+def _fewer(parts: list[bytes], holds: Callable[[bytes], bool], until: float) -> list[bytes]:
+    """Leave out ever smaller runs of parts while what is left still fails, and there is time."""
     size = max(len(parts) // 2, 1)
     while parts:
         at = 0
         while at < len(parts):
+            if time.monotonic() > until:
+                return parts
             left = parts[:at] + parts[at + size :]
             if left and holds(b"".join(left)):
                 parts = left

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fuzz import cases, equality, judging, kills, patterns, watching
+from benchmarks.fuzz import cases, equality, judging, kills, patterns, shrinking, watching
 from benchmarks.fuzz.__main__ import main
 from benchmarks.fuzz.cases import KINDS, Case
 from benchmarks.fuzz.equality import Way
 from benchmarks.fuzz.judging import Failure
-from benchmarks.fuzz.shrinking import shrunk
 from benchmarks.fuzz.watching import Bounds
 
 watched = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the watch reads /proc")
@@ -134,7 +133,7 @@ def test_a_failure_is_kept_and_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(watching, "judged", judge)
     rows = b"".join(b"row %d\n" % number for number in range(30))
     case = Case(0, "mutated", "f.py", rows + b"an odd row\n" + rows)
-    assert shrunk(case, Failure("crash", "odd"), Bounds(), 60) == b"odd"
+    assert shrinking.shrunk(case, Failure("crash", "odd"), Bounds(), 60) == b"odd"
     monkeypatch.setattr(cases.Recipe, "make", lambda self, number: case)
     assert main(["--count", "1", "--out", str(tmp_path / "out")]) == 1
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
@@ -143,6 +142,14 @@ def test_a_failure_is_kept_and_shrunk(monkeypatch: pytest.MonkeyPatch, tmp_path:
         "000000_crash.json",
     }
     assert (tmp_path / "out" / "000000_crash.py").read_bytes() == b"odd"
+
+
+def test_shrinking_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a text of many pieces, too, of which each is a try."""
+    monkeypatch.setattr(watching, "run", lambda *_: [watching.Outcome(0, Failure("crash", "odd"), 0, 0)])
+    begun = time.monotonic()
+    shrinking.shrunk(Case(0, "odd", "f.py", b"a." * 100_000), Failure("crash", "other"), Bounds(), 0.2)
+    assert time.monotonic() - begun < 5
 
 
 # -- kills ---------------------------------------------------------------------------------------------------------
