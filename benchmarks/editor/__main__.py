@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import statistics
 import subprocess
 import sys
@@ -94,17 +95,23 @@ def program() -> str:
     return text + FAILING
 
 
-def resident(pid: int) -> float:
-    """MiB of a process and of those that it started."""
-    total = 0.0
+def usage(pid: int) -> tuple[float, float]:
+    """MiB of a process and of those that it started, and their seconds of processor time."""
+    memory = seconds = 0.0
     for place in Path("/proc").glob("[0-9]*"):
         try:
-            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-            if pid in (int(place.name), parent):
-                total += int((place / "statm").read_text().split()[1]) * 4096 / 2**20
+            fields = (place / "stat").read_text().rpartition(")")[2].split()
+            if pid in (int(place.name), int(fields[1])):
+                memory += int((place / "statm").read_text().split()[1]) * 4096 / 2**20
+                seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         except OSError:
             continue
-    return total
+    return memory, seconds
+
+
+def middle_and_late(times: list[float]) -> tuple[float, float]:
+    """The median, and what 95% are within."""
+    return statistics.median(times), sorted(times)[int(0.95 * len(times))]
 
 
 async def measure(root: Path, text: str) -> None:
@@ -130,22 +137,23 @@ async def measure(root: Path, text: str) -> None:
     print(f"from the start of the server to the first diagnostics: {await first(1) - begun:.2f} s")
     await asyncio.sleep(2)
     assert client._server is not None
-    before, times = resident(client._server.pid), dict[str, list[float]]()
+    pid, times, worked = client._server.pid, dict[str, list[float]](), list[float]()
+    before, _ = usage(pid)
     for number in range(CHANGES):
         kind = [*EDITS][number % len(EDITS)]
         event = types.TextDocumentContentChangeWholeDocument(edited(text, kind, number))
         document = types.VersionedTextDocumentIdentifier(uri=uri, version=number + 2)
-        at = time.perf_counter()
+        at, spent = time.perf_counter(), usage(pid)[1]
         client.text_document_did_change(types.DidChangeTextDocumentParams(document, [event]))
         if number < TIMED:
             times.setdefault(kind, []).append(await first(number + 2) - at)
+            worked.append(usage(pid)[1] - spent)
             await asyncio.sleep(0.3)  # someone reads what is told, and goes on
         elif number % 5 == 0:
             await first(number + 2)
     await asyncio.sleep(2)
-    after = resident(client._server.pid)
-    every = sorted(one for found in times.values() for one in found)
-    median, late = statistics.median(every), every[int(0.95 * len(every))]
+    after, _ = usage(pid)
+    (median, late), (work, most) = map(middle_and_late, ([one for found in times.values() for one in found], worked))
     command = [sys.executable, "-m", "retainlint", "check", "--no-cache", "train.py"]
     checks = []
     for _ in range(5):
@@ -158,6 +166,7 @@ async def measure(root: Path, text: str) -> None:
             f"after a change of {kind}: median {statistics.median(found) * 1000:.0f} ms, at most {max(found) * 1000:.0f} ms"
         )
     print(f"after a change: median {median * 1000:.0f} ms, 95% within {late * 1000:.0f} ms")
+    print(f"processor time until then: median {work * 1000:.0f} ms, 95% within {most * 1000:.0f} ms")
     print(f"one `check --no-cache`: {once * 1000:.0f} ms, of which these are {median / once:.3f} and {late / once:.3f}")
     print(f"memory of both processes: {before:.0f} MiB, after {CHANGES} changes {after:.0f} MiB")
     await client.shutdown_async(None)
