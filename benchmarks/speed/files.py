@@ -40,7 +40,7 @@ def write(folder: Path) -> dict[str, Path]:
         "a file that trains": "import torch\n" + "".join(
             (_TRAINS if n % 4 == 0 else _READS).format(n=n) for n in range(22)
         ),
-        "a file without a walk": "import json\n" + "".join(_READS.format(n=n) for n in range(22)),
+        "a file without a backward pass": "import json\n" + "".join(_READS.format(n=n) for n in range(22)),
     }  # fmt: skip
     places = {name: folder / f"{name.replace(' ', '_')}.py" for name in texts}
     for name, place in places.items():

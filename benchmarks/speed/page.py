@@ -35,7 +35,7 @@ def stages(trees: Mapping[str, Mapping[str, Any]]) -> str:
     """One row a tree: processor seconds of each stage."""
     names = list(next(iter(trees.values()))["seconds"]) if trees else []
     rows = [
-        f"| tree | files | with a walk | steps | {' | '.join(names)} |",
+        f"| tree | files | with a backward pass | steps | {' | '.join(names)} |",
         "| --- |" + " ---: |" * (len(names) + 3),
     ]
     for tree, told in trees.items():

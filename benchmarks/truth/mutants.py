@@ -111,7 +111,9 @@ def _doubled(text: Text, site: Site) -> Mutant | None:
     if site.retained:
         return None
     rows = text.of(site.statement)
-    return text.mutant("walk doubled", site, {site.statement.end_lineno or 0: [rows[-1], *rows]}, (_end(site), 1))
+    return text.mutant(
+        "backward pass doubled", site, {site.statement.end_lineno or 0: [rows[-1], *rows]}, (_end(site), 1)
+    )
 
 
 def _looped(text: Text, site: Site) -> Mutant | None:
@@ -121,7 +123,7 @@ def _looped(text: Text, site: Site) -> Mutant | None:
     edits = text.without(statement)
     step = "\t" if blank.endswith("\t") else "    "
     edits[statement.lineno] = [f"{blank}for _again in range(2):", *(f"{step}{row}" for row in text.of(statement))]
-    return text.mutant("walk put into a loop", site, edits, (statement.lineno, 1))
+    return text.mutant("backward pass put into a loop", site, edits, (statement.lineno, 1))
 
 
 def _repeated(text: Text, site: Site) -> Mutant | None:
@@ -145,7 +147,10 @@ def _repeated(text: Text, site: Site) -> Mutant | None:
         return None
     end = last.end_lineno or last.lineno
     return text.mutant(
-        "walk repeated at the suite's end", site, {end: [text.rows[end - 1], *text.of(site.statement)]}, (end, 1)
+        "backward pass repeated at the suite's end",
+        site,
+        {end: [text.rows[end - 1], *text.of(site.statement)]},
+        (end, 1),
     )
 
 
@@ -163,7 +168,7 @@ def _carried(text: Text, site: Site) -> Mutant | None:
     edits = text.without(statement)
     edits[loop.lineno] = [f"{text.indent(loop)}carried = 0", *edits.get(loop.lineno, [text.rows[loop.lineno - 1]])]
     edits[statement.lineno] = [f"{blank}carried = carried + {site.root}", f"{blank}carried.backward()"]
-    return text.mutant("total carried over turns", site, edits, (statement.lineno, 1))
+    return text.mutant("total carried over iterations", site, edits, (statement.lineno, 1))
 
 
 def _hoisted(text: Text, site: Site) -> Mutant | None:
@@ -303,7 +308,9 @@ def _stepped(text: Text, site: Site) -> Mutant | None:
                     f"{blank}{site.root}.backward()",
                 ]
                 edits = text.without(site.statement) | {site.statement.lineno: rows}
-                return text.mutant("step between two walks", site, edits, (site.statement.lineno, len(rows) - 1))
+                return text.mutant(
+                    "step between two backward passes", site, edits, (site.statement.lineno, len(rows) - 1)
+                )
             case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try():
                 return None
     return None

@@ -141,7 +141,7 @@ def test_no_cut_is_taken_away_behind_what_may_cut_itself(between: str, made: int
 
 def test_a_file_that_is_indented_by_tabs_stays_python() -> None:
     broken = list(mutants(CLASSIFIER.replace("    ", "\t")))
-    assert {mutant.kind for mutant in broken} >= {"walk put into a loop", "walk doubled"}
+    assert {mutant.kind for mutant in broken} >= {"backward pass put into a loop", "backward pass doubled"}
     for mutant in broken:
         compile(mutant.text, "mutant", "exec")
 
@@ -229,7 +229,7 @@ def stepped(body: str, folder: Path) -> list[str]:
         "        self.only = nn.Linear(4, 1)\n"
     )
     made = mutants(STEPPED.format(body=body), folder / "program.py")
-    return [mutant.kind for mutant in made if mutant.kind == "step between two walks"]
+    return [mutant.kind for mutant in made if mutant.kind == "step between two backward passes"]
 
 
 @pytest.mark.parametrize("name", NOT_CERTAIN)
@@ -241,7 +241,7 @@ def test_no_step_is_put_where_the_graph_is_that_of_a_copy() -> None:
     text = STEPPED.format(body=CERTAIN["not read"]).replace("    loss =", "    copied = model.clone()\n    loss =")
     for called in ("model", "copied"):
         made = mutants(text.replace("(model(inputs)", f"({called}(inputs)"))
-        assert [mutant.kind for mutant in made].count("step between two walks") == (called == "model")
+        assert [mutant.kind for mutant in made].count("step between two backward passes") == (called == "model")
 
 
 @pytest.mark.parametrize("name", CERTAIN)

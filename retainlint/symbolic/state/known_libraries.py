@@ -17,7 +17,7 @@ KINDS = {
     "harmless": "it keeps and changes nothing of what it is given",
     "safe": "its functions don't raise, but for those that load, save and compile",
     "arrays": "it computes with arrays of its own: what it returns has no graph of torch's",
-    "engine": "it has an autograd of its own: what a file that imports it, and nothing of torch, walks is not torch's",
+    "engine": "it has an autograd of its own: what a file that imports it, and nothing of torch, calls backward on is not torch's",
 }
 """What a library may be known for."""
 

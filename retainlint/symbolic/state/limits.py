@@ -244,7 +244,7 @@ EMPTINESS_DEPTH = 20
 """Containers nested deeper count as holding something when it is asked whether a state holds anything but numbers."""
 
 UNSORTED_COMPARISONS = 4
-"""New comparisons of a path that are looked through one by one before all are sorted anew; this only costs time."""
+"""New comparisons of a path that are looked through one by one before all are sorted again; this only costs time."""
 
 ITEMS_ON_PATHS = 4
 """Items among which an unknown index chooses each on a path of its own; of more, one stands for all."""
@@ -328,7 +328,7 @@ REPEATED_ITEMS = 64
 """Items of a repeated sequence (`[x] * n`) that are told apart; a longer one holds some of each."""
 
 WINDOW = 16
-"""A deque of at most so many items is a window: that it keeps the graphs of a few turns isn't told."""
+"""A deque of at most so many items is a window: that it keeps the graphs of a few iterations isn't told."""
 
 LIST_PLACES = 8
 """Places of a list at unknown indices of which it is remembered what was put there; older ones are forgotten."""
