@@ -202,6 +202,6 @@ there is; `--ignore-noqa` has no comment count.
 `retainlint baseline` writes down the findings of today, and `check` then tells only of others. A finding is known by its
 file, its rule, the function that it lies in and the text under its marks, and as often as it was counted: edits above it,
 and moving it, don't make it new. What fits no finding any more is told; `retainlint baseline --prune` removes it, and
-`retainlint baseline` writes all anew. Entries of files that weren't checked stay as they are. The file is sorted, an
+`retainlint baseline` writes it again. Entries of files that weren't checked stay as they are. The file is sorted, an
 entry a line, and belongs into version control.
 """
