@@ -53,7 +53,8 @@ class BackwardPass:
 class Condition:
     """A branch that the failing path took and that we could not decide: the text, and which way; and within how many
     calls it stands, in which turns. A `fleeting` one asks anew in each turn of the loop that fails, of what nobody sees;
-    `turn` is the only one that matters, 0 where that isn't told. A `usual` one holds where nobody gives an option."""
+    `turn` is the only one that matters, 0 where that isn't told. `by_default` tells whether it
+    holds where nobody gives an option; None where nobody knows."""
 
     span: Span
     taken: bool
@@ -61,7 +62,7 @@ class Condition:
     fleeting: bool = field(default=False, compare=False)
     iterations: tuple[Iteration, ...] = field(default=(), compare=False)
     iteration: int = field(default=0, compare=False)
-    usual: bool = field(default=False, compare=False)
+    by_default: bool | None = field(default=None, compare=False)
 
 
 @record

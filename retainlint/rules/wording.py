@@ -66,9 +66,10 @@ def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
 
 def graded(conditions: tuple[Condition, ...], severity: Severity) -> Severity:
     """A finding that needs two conditions or more, which may exclude each other, is a warning; so is one that needs
-    some failure to be caught, of which nobody knows whether it comes."""
+    some failure to be caught, of which nobody knows whether it comes, or an option to be other than by default."""
+    others = any(each.by_default is False for each in conditions)
     caught = any(each.taken and _ANY_FAILURE.fullmatch(each.span.text) for each in conditions)
-    return Severity.WARNING if caught or len(_outcomes(conditions)) > 1 else severity
+    return Severity.WARNING if caught or others or len(_outcomes(conditions)) > 1 else severity
 
 
 def circumstances(conditions: tuple[Condition, ...], assumptions: tuple[str, ...], home: Source) -> tuple[str, ...]:
@@ -108,4 +109,5 @@ def _condition_text(outcomes: dict[bool, Condition], home: Source) -> str:
         else words[not taken] + (" at one time" if taken else " at another") * (len(outcomes) > 1)
         for taken in sorted(outcomes, reverse=True)
     ]
-    return f"{code(span.text)} {' and '.join(ways)} ({place(span, home)})"
+    other = ", not by default" if all(each.by_default is False for each in outcomes.values()) else ""
+    return f"{code(span.text)} {' and '.join(ways)} ({place(span, home)}{other})"

@@ -38,8 +38,7 @@ def loop_begun(freed: Moment, reused: Moment) -> int:
 def conditions(state: State, since: int) -> tuple[Condition, ...]:
     """What the path has chosen; with that which is asked anew in each turn of the loop that began then."""
     return tuple(
-        replace(choice.condition, fleeting=True) if is_fleeting(state, choice.term, since) else choice.condition
-        for choice in state.choices
+        replace(_condition(state, choice), fleeting=is_fleeting(state, choice.term, since)) for choice in state.choices
     )
 
 
@@ -228,15 +227,15 @@ def _via(
 
 
 def _conditions(state: State) -> tuple[Condition, ...]:
-    return tuple(
-        replace(choice.condition, usual=True) if _is_usual(state, choice) else choice.condition
-        for choice in state.choices
-    )
+    return tuple(_condition(state, choice) for choice in state.choices)
 
 
-def _is_usual(state: State, choice: Choice) -> bool:
+def _condition(state: State, choice: Choice) -> Condition:
+    """What a path has chosen, and whether it would by the defaults of the program's options."""
     known = options.default(state, choice.term)
-    return known is not None and bool(known.value) == choice.answer
+    return (
+        choice.condition if known is None else replace(choice.condition, by_default=bool(known.value) == choice.answer)
+    )
 
 
 def _assumptions(graphs: Graphs, nodes: tuple[Node, ...]) -> tuple[str, ...]:

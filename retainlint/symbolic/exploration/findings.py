@@ -233,7 +233,7 @@ def _told_at(incident: Incident) -> tuple[Source, int, type[Incident]]:
 def _adds_nothing(machine: Interpreter, incident: Incident) -> bool:
     """A walk of what was begun as zeros, on a path that adds nothing to it, where others do: such a path is rarely one
     that the program can take, but for the one that it takes by the defaults of its options."""
-    if not isinstance(incident, NoGraph) or incident.reason != "leaf" or all(c.usual for c in incident.conditions):
+    if not isinstance(incident, NoGraph) or incident.reason != "leaf" or all(c.by_default for c in incident.conditions):
         return False
     return _is_backpropagated(machine, incident.primary)
 

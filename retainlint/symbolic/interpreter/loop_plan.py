@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import TypeAlias
 
+from retainlint import ir
 from retainlint.ir import facts
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import iteration
@@ -129,13 +130,25 @@ class Plan:
         return self.loop not in state.base.deciding or (not self.exact and number >= self.iterations)
 
 
-def plan(machine: Machine, state: State, iterable: Value, span: Span, body: int = 1) -> Plan:
-    """How to run a loop over `iterable`; `body` is how many instructions a turn runs."""
+def _enough(body: ir.Block) -> int:
+    """Up to how many turns a loop is run as it is: more where a remainder decides whether one walks, or where a turn is only
+    an item of a comprehension."""
+    if isinstance(body[-1] if body else None, ir.Append) and not any(isinstance(each, ir.If) for each in body):
+        return limits.COUNTED_ITERATIONS
+    tests = (each for each in body if isinstance(each, ir.If) and facts.of_span(each.span).has_remainder)
+    periodic = any(name.endswith("backward") for test in tests for _, name in ir.calls(test.then))
+    return limits.COUNTED_ITERATIONS if periodic else limits.EXACT_ITERATIONS
+
+
+def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.Block = ()) -> Plan:
+    """How to run a loop over `iterable`."""
     source = iteration.source_of(machine, state, iterable, span)
     length = source.length
     loop = ticket()
     if length is not None and (
-        length <= limits.EXACT_ITERATIONS or (source.parts and length * body <= limits.EXACT_LOOP_STEPS)
+        length <= limits.EXACT_ITERATIONS
+        or length <= _enough(body)
+        or (source.parts and length * len(body) <= limits.EXACT_LOOP_STEPS)
     ):
         whole = None if source.whole is None else decisions.compare(state, "==", source.whole, Const(length))
         few = source.whole is None and not _is_option(state, iterable, span)

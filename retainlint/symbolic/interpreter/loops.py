@@ -47,7 +47,7 @@ class _Iterations:
 
     def __init__(self, machine: Machine, instr: ir.For, state: State, iterable: Value) -> None:
         self.machine, self.instr, self.outer = machine, instr, state.iterations
-        self.plan = loop_plan.plan(machine, state, iterable, instr.span, len(instr.body))
+        self.plan = loop_plan.plan(machine, state, iterable, instr.span, instr.body)
         self.ended: list[State] = []
         self.over: list[State] = []
         self.lists = {} if self.plan.exact else loop_plan.of_lists(state)

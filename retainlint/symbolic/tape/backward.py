@@ -103,6 +103,7 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
     edges = [machine.graphs.edge(state, root) for root in request.roots]
     if not edges or any(edge is None for edge in edges):
         _no_graph(machine, state, request, backward_pass, edges)
+        gradient_events.read(state, request.span)  # who calls it expects that it gives gradients
         if not any(isinstance(state.get(root), TensorObj) for root in request.roots):
             machine.leave_unjudged(request.span, f"nothing is seen to give `{request.text}` a graph")
         machine.events.emit(events.Escaped(edge for edge in edges if edge is not None))

@@ -717,6 +717,18 @@ def train(trees):
 
 
 SILENT = {
+    "a backward pass that may give no gradient stands before the step": """
+def update(policy, value, states, rewards):
+    policy_optimizer, value_optimizer = torch.optim.Adam(policy.parameters()), torch.optim.Adam(value.parameters())
+    with torch.no_grad():
+        errors = rewards - value(states)
+    policy_optimizer.zero_grad()
+    (policy(states) * errors).mean().backward()
+    policy_optimizer.step()
+    value_optimizer.zero_grad()
+    errors.pow(2).mean().backward()
+    value_optimizer.step()
+""",
     "what a module tells its trainer": """
 import pytorch_lightning as pl
 class Learner(pl.LightningModule):

@@ -18,6 +18,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State
 from retainlint.symbolic.state.values import (
+    COUNT,
     NONE,
     Bound,
     ClassObj,
@@ -155,7 +156,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, _cast(name, args.pos[0]))]
     if name in _PLAIN:
         return [(state, Term(name, args.pos) if all(map(terms.is_scalar, args.pos)) and args.pos else
-                 objects.fresh(state, span, plain=True))]  # fmt: skip
+                 objects.fresh(state, span, plain=True, hint=COUNT if name == "int" else ""))]  # fmt: skip
     return [(state, objects.called(machine, state, External(path), args, span))]
 
 

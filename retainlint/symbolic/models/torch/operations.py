@@ -149,13 +149,13 @@ def row_of(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
 
 def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span) -> Value:
     """`tensor[key]`: integers and slices give a view; tensors, lists and masks a copy that saves the index."""
-    return operate(machine, state, "select" if _is_basic(key) else "index", (tensor,), span)
+    return operate(machine, state, "select" if _is_basic(state, key) else "index", (tensor,), span)
 
 
-def _is_basic(key: Value) -> bool:
+def _is_basic(state: State, key: Value) -> bool:
     """Whether an index is made of integers and slices alone."""
     parts = key.items if isinstance(key, Tuple) else (key,)
-    return all(isinstance(part, Slice) or terms.is_scalar(part) for part in parts)
+    return all(isinstance(part, Slice) or terms.is_count(state, part) for part in parts)
 
 
 def _filled(text: str, given: Value) -> Value:
@@ -328,7 +328,7 @@ def change(
 
 def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Value, span: Span) -> None:
     """`tensor[key] = value`: an in-place change of a view, or by tensors as index of the tensor itself."""
-    if not _is_basic(key):
+    if not _is_basic(state, key):
         name = Span(span.source, span.start, span.start + len(span.text.partition("[")[0]))
         change(machine, state, tensor, "index_put", (value,), span, spans=(name,))
         return

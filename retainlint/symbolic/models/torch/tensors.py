@@ -216,6 +216,8 @@ def unknown_method(
 
 def _of_plain(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span) -> Results:
     """A method of what surely has no graph: its result has one if an argument has (`batch.mm(weight)`)."""
+    if name == "backward":
+        gradient_events.read(state, span)  # who calls it expects that it gives gradients
     if not state.grad or not any(machine.graphs.edge(state, value) for value in args.all):
         return [(state, objects.fresh(state, span, hint=objects.cut_hint(held), plain=True))]
     if in_place(name):
