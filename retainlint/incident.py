@@ -132,6 +132,7 @@ class Freed(IncidentBase):
     )
     trained: bool | None = None  # whether the shared graph is what an optimiser trains; None where that isn't known
     total: bool = False  # the later backward pass comes to it through sums, and their shares, alone
+    term: bool = False  # so, and it was no more than a term of the first one's loss
     cuts: tuple[
         str, ...
     ] = ()  # of a graph that is carried on: what detaches each of its holders, as the loop sees them

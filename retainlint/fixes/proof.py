@@ -71,6 +71,9 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly
     edits = {source.name: made for source, made in fix.by_source(diagnostic.primary.span.source).items()}
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
     left = [each for each in after.diagnostics if not is_behind(edits, diagnostic, each, partly=partly)]
+    left = [
+        each for each in left if not (fix.cuts and each.code.startswith(WASTE))
+    ]  # the graph is built for nothing now
     return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left)
 
 
@@ -133,6 +136,7 @@ def _pairs(places: Iterable[tuple[Leaf, Span]]) -> set[tuple[str, str]]:
 
 
 NEEDLESS = "RTL201"
+WASTE = "RTL2"
 
 
 def _new(edits: Edits, others: Iterable[Diagnostic], before: Seen, found: Iterable[Diagnostic]) -> bool:

@@ -50,6 +50,9 @@ class CarriedGraph(FreedRule):
         if cached := next(filter(None, map(fills_cache, calls)), ""):
             words = f"compute `{short(cached)}` again in each {noun}: what is cached keeps its graph"
             return (Help(words, tuple(map(Uncache, calls))),)
+        if story.incident.term:
+            words = f"compute `{short(story.incident.name or story.maker.text)}` again in each {noun}, or leave it out of those between"
+            return (Help(f"{words}: detached, it would train nothing"),)
         if is_list(what, story.incident.built.span.source):
             held = tuple(row.partition(" = ")[0] for row in story.incident.cuts if " = [" in row)
             clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held),))

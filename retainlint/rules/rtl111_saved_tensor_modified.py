@@ -8,7 +8,7 @@ from retainlint.diagnostic import BackwardFirst, Diagnostic, Help, OutOfPlace
 from retainlint.incident import Modified
 from retainlint.rules.modified_rules import ModifiedRule, base, rewritten
 from retainlint.rules.source_hints import detached_as, is_made_between, statement
-from retainlint.rules.story import outer_call
+from retainlint.rules.story import again, outer_call
 from retainlint.rules.wording import named, place
 from retainlint.text.quoting import code
 
@@ -35,9 +35,15 @@ class SavedTensorModified(ModifiedRule):
         first, other = self._backward_first(incident), self._out_of_place(incident, name)
         if not incident.recorded:  # an update by hand, new weights: the change itself is right
             anew = Help(f"compute {code(incident.backward_pass.root)} again after it")
+            copied: tuple[OutOfPlace, ...] = (OutOfPlace(incident.built.span, incident.name),)
+            if again(incident.built, incident.modified, incident.backward_pass.moment) is None:
+                words = f"make that change after {code(backward_pass.text)}"
+                is_read = incident.name != "" and incident.name in incident.built.span.text
+                words += f", or build the graph from `{incident.name}.clone()`" * is_read
+                anew = Help(words, copied if is_read else ())
             if incident.name == f"{change.text.partition('(')[0]}.weight":
                 words = f"use `{incident.name}.clone()` before it: with `max_norm`, a look-up shortens rows in place"
-                anew = Help(words, (OutOfPlace(incident.built.span, incident.name),))
+                anew = Help(words, copied)
             helps = *first, anew
         else:
             helps = *(Help(words, (OutOfPlace(change),)) for words in other), *first

@@ -125,10 +125,25 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
     for added in (code.statement_of(span) for span in cure.added):
         if root is None or added is None or added not in block[: block.index(backward_pass)]:
             continue
+        if isinstance(term := _term(code, added, code.of(root)), ast.BinOp):  # `loss / n`: with its share
+            edits = detached(code, term), Edit(code.start(root), code.end(root), f"({code.of(term)})")
+            yield unsafe(f"Call backward on `{code.of(term)}` alone, and add it detached", *edits)
+            continue
         made = {name for each in block[: block.index(added)] if isinstance(each, ast.Assign) for name in writes(each)}
         for name in (each for each in code.below(added) if isinstance(each, ast.Name) and each.id in made):
             edits = detached(code, name), Edit(code.start(root), code.end(root), name.id)
             yield unsafe(f"Call backward on `{name.id}` alone, and add it detached", *edits)
+
+
+def _term(code: EditableCode, statement: ast.stmt, total: str) -> ast.expr | None:
+    """What a statement adds to a total: `total = total + term`, `total += term`."""
+    if isinstance(statement, ast.AugAssign):
+        return statement.value if code.of(statement.target) == total and isinstance(statement.op, ast.Add) else None
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return None
+    sides = {code.of(value.left): value.right, code.of(value.right): value.left}
+    return sides.get(total)
 
 
 def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic) -> Iterator[Fix]:

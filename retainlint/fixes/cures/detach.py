@@ -68,6 +68,9 @@ class Carried:
             yield lambda: unsafe(f"Detach `{self.name}` where it is used", detached(self.code, used[0]))
         start, end = f"at the start of each {noun}", f"at the end of each {noun}"
         known = [row for row in self._rows if "[-1]" not in row] if self._is_known_before() else []
+        if self._is_now_and_then():  # then the iterations between are one graph
+            for row in self._rows[:ROWS]:
+                yield partial(self._put, row, "after backward", self._after_backward)
         for row in known[:ROWS]:
             yield partial(self._put, row, start, self._at_start)
         for row in self._rows:
@@ -110,6 +113,12 @@ class Carried:
         scope, start = self.code.scope(self.body), self.code.start(self.body)
         is_bound = any(self.code.start(each) < start for each in self.code.writes(scope, self.name))
         return self.name in parameters(scope) or is_bound
+
+    def _is_now_and_then(self) -> bool:
+        """Whether not each iteration comes to the backward pass."""
+        backward_pass = self.code.statement_of(self.backward_pass)
+        above = list(self.code.above(backward_pass)) if backward_pass is not None else []
+        return self.body in above and any(isinstance(each, ast.If) for each in above[: above.index(self.body)])
 
     def _at_start(self, row: str) -> Edit:
         return before(self.code, first(self.body.body), row)

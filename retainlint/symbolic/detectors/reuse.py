@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import BackwardPass, Condition, Freed, LeafModified, Modified, Moment, NoGraph
@@ -130,12 +130,13 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         aside=_is_aside(machine.graphs, state, node, first, second),
         trained=_trained(machine.graphs, state, node, first, second, way),
         total=_is_total([each.op for each in way if each not in first.reach]),
+        term=_is_term(machine.graphs, way, first),
         cuts=holders.cuts(
             state,
             birth.moment,
             first.backward_pass.moment,
             second.backward_pass.moment,
-            lambda edge: not edge.node.is_leaf and (edge.node in first.reach or machine.graphs.leads(edge, node)),
+            lambda edge: any(not each.is_leaf and each in first.reach for each in machine.graphs.reach([edge])),
         ),
     )
     leaves = (
@@ -328,14 +329,16 @@ def _trained(
     graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord, way: tuple[Node, ...]
 ) -> bool | None:
     """Whether a graph is what the optimisers train: one owns a leaf of it. It isn't where it was made of data, or by what
-    the later iteration makes again, and the later backward pass reaches all of its leaves by another way too: then it is
-    what that is compared with, unless it is paired with each item of that. None if there is no optimiser, or one that may
+    the later iteration makes again, and the later backward pass uses all of its leaves in the same way apart from it: then it
+    is what that is compared with, unless it is a term of the loss, or paired with each item of that. None if there is no optimiser, or one that may
     own more than is seen."""
     nodes = graphs.reach([Edge(node)])
     below = {each.variable for each in nodes if each.is_leaf}
     held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
     if any(leaf.variable in below for each in held for leaf in weights.leaves(state, each.params or ())):
-        if not below <= _reached_apart(first, second) or _is_paired(graphs, [n for n in way if n not in first.reach]):
+        above = [each for each in way if each not in first.reach]
+        is_term = _is_total([each.op for each in above])  # cut, it would add a constant to the loss
+        if is_term or _is_paired(graphs, above) or not _uses(nodes) <= _uses(_reached_apart(first, second)):
             return True
         fresh = second.reach.keys() - first.reach.keys()
         return not (any(_data(each) - {None} for each in nodes) or any(_is_again(node, each) for each in fresh))
@@ -384,6 +387,15 @@ def _is_total(ops: list[str]) -> bool:
     return "AddBackward0" in ops and set(ops) <= {"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0"}
 
 
+def _is_term(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
+    """Whether a later loss adds what was a term of an earlier one, beside others: no total that goes on."""
+    entered = next((each for each in way if each in first.reach), None)
+    if entered is None or not _is_total([each.op for each in way if each not in first.reach]):
+        return False
+    term = graphs.reach([Edge(entered)])
+    return any(each.saved for each in first.reach if each not in term)
+
+
 def _is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:
     """Whether what only the later backward pass reaches has an optimiser of its own, which owns nothing of the graph; as has one
     that zeroes its gradients between the two."""
@@ -398,13 +410,18 @@ def _is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, s
     return bool(theirs) and not any(each & shared for each in theirs) and any(each & shared for each in owned)
 
 
-def _reached_apart(first: BackwardRecord, second: BackwardRecord) -> set[Hashable]:
-    """The leaves that a backward pass reaches without going through what an earlier one went through."""
+def _reached_apart(first: BackwardRecord, second: BackwardRecord) -> set[Node]:
+    """What a backward pass reaches without going through what an earlier one went through."""
     found: set[Node] = set()
     waiting = [edge.node for edge in second.roots]
     while waiting:
         node = waiting.pop()
-        if node not in found and node in second.reach and (node.is_leaf or node not in first.reach):
+        if node not in found and node in second.reach and node not in first.reach:
             found.add(node)
             waiting += [edge.node for edge in node.next if edge is not None]
-    return {node.variable for node in found if node.is_leaf}
+    return found
+
+
+def _uses(nodes: Iterable[Node]) -> set[tuple[str, Hashable]]:
+    """By which operations some nodes use leaves: a layer and a penalty on its weights do by others."""
+    return {(n.op, e.node.variable) for n in nodes for e in n.next if e is not None and e.node.is_leaf}

@@ -57,11 +57,12 @@ class Args:
 class Arrivals:
     """By how many ways backward passes of one place came to each leaf: the first; which leaves one of a
     later iteration came to by fewer, None if there was none; and by how many one that failed comes to them within its own
-    iteration. `rounds` are the iterations of loops within the first."""
+    iteration. `rounds` are the iterations of loops within the first, `span` how many of its own loop it came to."""
 
     moment: Moment
     ways: Counter[Node]
     rounds: frozenset[Iteration]
+    span: int = 0
     later: frozenset[Node] | None = None
     fresh: Counter[Node] | None = None
 

@@ -162,8 +162,8 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
     known = machine.arrivals.get(request.span)
     if known is None:
         moment = watch.backward_pass.moment
-        rounds = _rounds(machine, moment, watch.reach)
-        machine.arrivals[request.span] = Arrivals(moment, _ways(watch.roots, watch.reach), rounds)
+        rounds, span = _rounds(machine, moment, watch.reach), _span(machine, moment, watch.reach)
+        machine.arrivals[request.span] = Arrivals(moment, _ways(watch.roots, watch.reach), rounds, span)
         return
     seen = known.fresh if watch.failed else known.later
     if seen is not None or (now := _next(known.moment, watch.backward_pass.moment)) is None:
@@ -173,8 +173,9 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
         own = {node for node in watch.reach if node.is_leaf or now in births[node].moment.iterations}
         machine.arrivals[request.span] = replace(known, fresh=_ways(watch.roots, own - watch.gone))
         return
-    if not known.rounds <= _rounds(machine, watch.backward_pass.moment, watch.reach):
-        return  # of a loop within it fewer iterations were run
+    moment = watch.backward_pass.moment
+    if not known.rounds <= _rounds(machine, moment, watch.reach) or _span(machine, moment, watch.reach) < known.span:
+        return  # of a loop within it fewer iterations were run, or since the one before it
     later = _ways(watch.roots, watch.reach)
     fewer = {node for node, count in known.ways.items() if later[node] < count and not _is_within(births[node], now)}
     if not all(later[node] for node in fewer):  # a state that is learnt may be left, a weight that is still used not
@@ -189,6 +190,13 @@ def _rounds(machine: Machine, moment: Moment, reach: Collection[Node]) -> frozen
     depth = len(moment.iterations)
     made = {machine.graphs.births[node].moment.iterations for node in reach}
     return frozenset(each for one in made if one[:depth] == moment.iterations for each in one[depth:])
+
+
+def _span(machine: Machine, moment: Moment, reach: Collection[Node]) -> int:
+    """How many iterations of the innermost loop of a backward pass have made what it came to."""
+    depth = len(moment.iterations)
+    made = {machine.graphs.births[node].moment.iterations[:depth] for node in reach}
+    return sum(len(each) == depth for each in made)
 
 
 def _is_within(birth: Birth, iteration: Iteration) -> bool:
