@@ -153,7 +153,8 @@ def _is_total(story: FreedStory) -> bool:
 def _detached(story: FreedStory) -> str:
     """How the carried variable loses its graph between iterations."""
     assert story.again is not None
-    noun, name = story.again.noun, story.carried
+    held = [each.partition(" = ")[0] for each in story.incident.cuts]
+    noun, name = story.again.noun, story.carried if len(held) != 1 or story.carried in held else held[0]
     if not name:
         return f"detach what `{story.what}` hands on to the next {noun}"
     built, backpropagated = story.incident.built.span.source, story.second.source

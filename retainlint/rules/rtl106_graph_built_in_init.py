@@ -36,8 +36,10 @@ class GraphBuiltInInit(FreedRule):
         return f"{story.backward_pass} backpropagates through a graph that was built only once, {self._where(story)}"
 
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
-        built = story.incident.built.span
-        what = story.what if story.incident.name else short(built.text)
+        own = story.incident.built
+        kept = ((span, name) for span in (own.span, *reversed(own.frames)) for name in assigned(span))
+        built, name = next(((span, name) for span, name in kept if name.startswith("self.")), (own.span, ""))
+        what = name if built != own.span else story.what if story.incident.name else short(built.text)
         held = what.startswith("self.") or any(name.startswith("self.") for name in assigned(built))
         where = "in `forward` or a property" if held else "in the function that uses it"
         if enclosing_function(built) in ("forward", "__call__"):

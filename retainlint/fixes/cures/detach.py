@@ -81,6 +81,13 @@ class Carried:
         for row in known[:ROWS]:
             held = row.replace("\n", "\n    ")
             yield partial(self._put, f"if {self.name} is not None:\n    {held}", start, self._at_start)
+        own = self.name.rpartition(".")[2]
+        if (
+            noun == "iteration"
+            and own != self.name
+            and re.search(rf"\bself\.{own}\b[^\n=]*= [^\n]*\bNone\b", self.code.text)
+        ):  # it begins so
+            yield partial(self._put, f"{self.name} = None", start, self._at_start)
         if known and (torch := torch_name(self.code)):  # it may begin as a number
             yield partial(self._put, f"if {torch}.is_tensor({self.name}):\n    {known[0]}", start, self._at_start)
 
@@ -306,6 +313,8 @@ def _uses(
         reads = [read for read in code.reads(scope, name) if _is_value(code, read)]
         above = [read for read in reads if code.start(read) < cure.span.end][::-1]
         below = [read for read in reads if code.start(read) >= cure.span.end]
+        if 1 < len(above) <= MOST_USES and cure.meant:  # then the other losses aren't to train it either
+            yield partial(unsafe, message, *(detached(code, read) for read in above))
         for read in (*above, *below)[:MOST_USES]:
             yield partial(unsafe, message, detached(code, read))
             statement = code.statement(code.start(read))

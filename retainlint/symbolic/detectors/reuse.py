@@ -376,7 +376,7 @@ def _is_paired(graphs: Graphs, way: list[Node]) -> bool:
     for node in reversed(way):
         operands = [each.node for each in node.next if each is not None]
         if len(operands) > 1:
-            widened = all(each.op.startswith("Unsqueeze") for each in operands)
+            widened = any(each.op.startswith("Unsqueeze") for each in operands)
             is_pairing = graphs.births[node].operation in PAIRING and not any(each.is_leaf for each in operands)
             return widened or is_pairing
     return False
