@@ -224,11 +224,15 @@ class TensorObj(Held):
     base: Ref | None = None
     cut: tuple[str, Span] | None = None
     parameter: bool = False
-    length: int | None = None
+    sizes: tuple[int, ...] = ()  # of its first dimensions, as far as they can be read
     ndim: int | None = None  # how many dimensions, where it is easily known
     positive: bool = False  # surely not negative: a norm, a square, ...
     moved: bool = False  # a leaf that may be a copy of itself since, on another device: then it is none
     unsure: bool = False  # without a graph, as far as it was seen: what nobody sees went into it, or was given it
+
+    @property
+    def length(self) -> int | None:
+        return self.sizes[0] if self.sizes else None
 
 
 @record

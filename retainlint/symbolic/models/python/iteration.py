@@ -460,4 +460,7 @@ def along(machine: Machine, state: State, value: Value, dimension: Value, span: 
     """`value.size(dimension)`, or `value.shape[dimension]`: along the first it is what `len` tells."""
     if dimension == Const(0):
         return length(machine, state, value, span)
+    held, at = state.get(value), dimension.value if isinstance(dimension, Const) else None
+    if isinstance(held, TensorObj) and isinstance(at, int) and 0 <= at < len(held.sizes):
+        return Const(held.sizes[at])
     return Term("item", (Term("shape", (value,)), dimension))

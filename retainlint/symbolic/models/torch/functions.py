@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TypeAlias
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
@@ -51,6 +52,8 @@ FACTORIES = {
     "sparse_csr_tensor", "sparse_csc_tensor", "fftfreq", "rfftfreq", "HalfTensor",
 }  # fmt: skip
 _SIZED = ("zeros", "ones", "rand", "randn", "randint", "eye", "empty", "arange", "randperm", "full")
+_BY_SIZES = ("zeros", "ones", "rand", "randn", "empty")
+"""What is given its sizes one by one."""
 _HEADS = ("torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.cuda", "torch")
 _NO_GRAPH = ("torch.cuda", "torch.backends", "torch.manual_seed", "torch.device", "torch.distributed.get_", "torch.distributed.is_", "torch.distributed.init", "torch.utils.data",
              "torch.save", "torch.set_", "torch.get_", "torch.version", "torch.random", "torch.onnx", "torch.profiler",
@@ -170,9 +173,7 @@ def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> V
     cut = None
     if name == "tensor" and args.pos and machine.graphs.edge(state, args.pos[0]) is not None:
         cut = ("data", span)
-    return state.new(
-        TensorObj(edge, ticket(), cut=cut, length=_length(state, name, args), ndim=_ndim(state, name, args))
-    )
+    return state.new(TensorObj(edge, ticket(), cut=cut, sizes=_sizes(state, name, args), ndim=_ndim(state, name, args)))
 
 
 def _ndim(state: State, name: str, args: Args) -> int | None:
@@ -189,27 +190,26 @@ def _ndim(state: State, name: str, args: Args) -> int | None:
             depth, first = depth + 1, held.items[0]
             held = state.get(first)
         return depth if isinstance(first, Const) else None
-    if name in ("zeros", "ones", "rand", "randn", "empty"):
+    if name in _BY_SIZES:
         if isinstance(first, Tuple):
             return len(first.items)
         return len(args.pos) if all(isinstance(value, Const) for value in args.pos) and args.pos else None
     return None
 
 
-def _length(state: State, name: str, args: Args) -> int | None:
-    """The first dimension, where it can be read."""
+def _sizes(state: State, name: str, args: Args) -> tuple[int, ...]:
+    """The first dimensions, as far as they can be read."""
     first = args.get(0, "size")
     if name == "randint":
         first = next((value for value in args.all if isinstance(value, Tuple)), NONE)
-    if isinstance(first, Tuple):
-        first = first.items[0] if first.items else NONE
     held = state.get(first)
     if name == "tensor":
-        return len(held.items) if isinstance(held, ListObj) and not (held.open or held.sampled) else None
-    if name in _SIZED and isinstance(first, Const):
-        alone = name != "arange" or len(args.pos) == 1
-        return first.value if isinstance(first.value, int) and alone else None
-    return None
+        return (len(held.items),) if isinstance(held, ListObj) and not (held.open or held.sampled) else ()
+    if name not in _SIZED or (name == "arange" and len(args.pos) != 1):
+        return ()
+    each = first.items if isinstance(first, Tuple) else args.pos if name in _BY_SIZES else (first,)
+    known = takewhile(lambda size: isinstance(size, Const) and type(size.value) is int, each)
+    return tuple(size.value for size in known if isinstance(size, Const) and isinstance(size.value, int))
 
 
 def parameter(machine: Machine, state: State, args: Args, span: Span) -> Value:

@@ -58,3 +58,20 @@ def _torch() -> bool:
     except ImportError:
         return False
     return True
+
+
+BY_LENGTH = """from functools import lru_cache
+import torch
+w = torch.ones(3, requires_grad=True)
+@lru_cache
+def bias(length):
+    return (w * length).exp()
+for length in ({0}):
+    x = torch.randn(2, length, 8)
+    bias(x.shape[1]).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(("lengths", "lines"), [("5, 7, 8", []), ("5, 7, 5", [9])])
+def test_a_new_tensor_is_as_long_as_was_said(machine: Machine, lengths: str, lines: list[int]) -> None:
+    assert machine(BY_LENGTH.format(lengths)).lines == lines
