@@ -66,13 +66,24 @@ class Condition:
 
 
 @record
+class Said:
+    """Of a statement of a witness: the program's text that it stands for, where that is, and what it does; "" for none."""
+
+    text: str = ""
+    place: str = ""
+    what: str = ""
+
+
+@record
 class Witness:
-    """The failing path as a straight torch script, the choices that lead there, the error that the core raised."""
+    """The failing path as a straight torch script, the choices that lead there, the error that the core raised; and what is
+    said of each statement of the script, but for its imports and functions."""
 
     choices: tuple[Condition, ...]
     script: str
     error: str
     node: str  # the backward function that raised
+    said: tuple[Said, ...] = ()
 
 
 @record

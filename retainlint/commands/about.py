@@ -8,6 +8,7 @@ from retainlint.commands import has_core
 from retainlint.startup.version import __version__
 
 if TYPE_CHECKING:
+    from retainlint.incident import Witness
     from retainlint.report.graph_life import Life
     from retainlint.report.run import Run
 
@@ -23,7 +24,7 @@ def about_us(docs: str = "") -> Run:
     return Run(__version__, rules, replay=_replay if has_core() else None)
 
 
-def _replay(script: str, failing: str) -> Life | None:
+def _replay(witness: Witness) -> Life | None:
     from retainlint.commands.lives import life_of
 
-    return life_of(script, failing)
+    return life_of(witness)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import ast
-import io
-import re
-import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -16,6 +13,7 @@ from retainlint.commands.replay import NAME, checked, surroundings
 from retainlint.report.graph_life import Life, LifeNode, LifeStep, State
 
 if TYPE_CHECKING:
+    from retainlint.incident import Said, Witness
     from retainlint.numeric.recording import Event, Recorder
 
 LONGEST = 400
@@ -36,15 +34,13 @@ FOLDED = 3
 TEXT = 60
 """Letters of the program's text that a step shows."""
 
-_COMMENT = re.compile(r"# (?P<place>.*?(?::\d+|\.\.\.)): (?P<text>.*?)(?:  (?P<note>.*))?", re.DOTALL)
-
 _CUTS = {"cuts the graph", "builds no graph"}
 _RAISES = {
     "finds none": "finds no graph, and raises",
     "changes it in place": "changes a leaf that requires grad in place, and raises",
     "has no such argument": "is given an argument that it hasn't, and raises",
 }
-"""What the witness's comments say, and how a step tells it."""
+"""What is said of a statement of the witness, and how a step tells it."""
 
 
 class _Row(NamedTuple):
@@ -59,17 +55,18 @@ class _Row(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def life_of(script: str, failing: str) -> Life | None:
-    """None where there is nothing to be drawn. `failing` is the backward function that raised."""
+def life_of(witness: Witness) -> Life | None:
+    """None where there is nothing to be drawn."""
+    script = witness.script
     if script.count("\n") > LONGEST or len(script) > LONGEST * 200:
         return None
     with suppress(CommandError, ImportError):
-        rows = list(_rows(script))
-        return _Telling(rows, _recorded(rows), failing).life()
+        rows = list(_rows(script, witness.said))
+        return _Telling(rows, _recorded(rows), witness.node).life()
     return None
 
 
-def _rows(script: str) -> Iterator[_Row]:
+def _rows(script: str, said: Sequence[Said]) -> Iterator[_Row]:
     """Raises CommandError for what is no witness, or could take long: the text may come from a cache that somebody else wrote."""
     tree = checked(script)
     tree.body = [each for each in tree.body if not isinstance(each, ast.FunctionDef)]
@@ -83,13 +80,10 @@ def _rows(script: str) -> Iterator[_Row]:
             part = getattr(each, name, None)
             if isinstance(part, ast.Constant) and isinstance(part.value, int):
                 part.value = float(part.value)  # which can't grow without end
-    comments = {
-        token.start[0]: token.string
-        for token in tokenize.generate_tokens(io.StringIO(script).readline)
-        if token.type == tokenize.COMMENT
-    }
-    for each in tree.body:
-        found = _COMMENT.fullmatch(next((comments[row] for row in _lines(each) if row in comments), ""))
+    imports = [each for each in tree.body if isinstance(each, ast.Import)]
+    if len(tree.body) - len(imports) != len(said):
+        raise CommandError("of this witness isn't said what it stands for; it isn't drawn")
+    for each, (text, place, note) in zip(tree.body, [("", "", "")] * len(imports) + [*map(_told, said)], strict=True):
         inner = each.body[0] if isinstance(each, ast.With) else each
         target = ""
         if isinstance(inner, ast.Assign) and isinstance(inner.targets[0], ast.Name):
@@ -98,12 +92,12 @@ def _rows(script: str) -> Iterator[_Row]:
         names = dict.fromkeys(node.id for node in ast.walk(value) if isinstance(node, ast.Name))
         if isinstance(inner, ast.Assign) and not target:  # `t0[0] = 1` changes what it names
             names = dict.fromkeys(node.id for node in ast.walk(inner.targets[0]) if isinstance(node, ast.Name))
-        text, place, note = (found["text"], _short(found["place"]), found["note"] or "") if found else ("", "", "")
         yield _Row(each, target, tuple(names), text, place, note)
 
 
-def _lines(statement: ast.stmt) -> Iterable[int]:
-    return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+def _told(said: Said) -> tuple[str, str, str]:
+    """A place that the witness has cut is none."""
+    return said.text, "" if said.place.endswith("...") else said.place, said.what
 
 
 def _recorded(rows: Sequence[_Row]) -> Recorder:
@@ -319,11 +313,6 @@ class _Telling:
 def _code(text: str) -> str:
     shown = text if len(text) <= TEXT else f"{text[: TEXT - 1]}…"
     return f"`{shown.replace('`', chr(39))}`" if text else "an operation"
-
-
-def _short(place: str) -> str:
-    """A place by the file's own name; one that the witness has cut is none."""
-    return "" if place.endswith("...") else re.split(r"[/\\]", place)[-1]
 
 
 def _listed(parts: Iterable[str]) -> str:

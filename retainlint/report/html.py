@@ -145,7 +145,7 @@ def _finding(diagnostic: Diagnostic, number: int, is_open: bool, run: Run) -> It
         yield f'<p><a href="{marked_up(url)}">about this rule</a></p>\n'
     yield "</div>\n"
     witness = diagnostic.witness
-    life = run.replay(witness.script, witness.node) if run.replay is not None and witness is not None else None
+    life = run.replay(witness) if run.replay is not None and witness is not None else None
     if life is not None:
         yield from _timeline(life, number)
     elif witness is not None and run.replay is None:

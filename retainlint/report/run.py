@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Severity
-    from retainlint.incident import Gap
+    from retainlint.incident import Gap, Witness
     from retainlint.report.graph_life import Life
 
 _NONE: Mapping[Any, Any] = MappingProxyType({})
@@ -34,7 +34,7 @@ class Run(NamedTuple):
     `crashes` are the tracebacks of bugs of ours, by file name. `root` is
     the directory below which files are named by relative paths in formats for servers: "" is the current one; `browse` is
     the address below which they can be read, with a slash at its end, "" where none is known. `replay` makes a graph's life of a
-    witness, by its script and the node that raises.
+    witness.
     """
 
     version: str = ""
@@ -44,7 +44,7 @@ class Run(NamedTuple):
     crashes: Mapping[str, str] = _NONE
     root: str = ""
     browse: str = ""
-    replay: Callable[[str, str], Life | None] | None = None
+    replay: Callable[[Witness], Life | None] | None = None
 
     def rule(self, code: str) -> RuleText | None:
         return next((rule for rule in self.rules if rule.code == code), None)

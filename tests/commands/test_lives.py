@@ -6,6 +6,7 @@ import pytest
 
 from retainlint import check_source
 from retainlint.commands.lives import life_of
+from retainlint.incident import Said, Witness
 from retainlint.report.graph_life import Life, State
 
 HEAD = "import torch\nw = torch.ones(3, requires_grad=True)\n"
@@ -14,7 +15,7 @@ HEAD = "import torch\nw = torch.ones(3, requires_grad=True)\n"
 def life(text: str) -> Life:
     (found,) = (each for each in check_source(HEAD + text, "m.py", isolated=True) if each.witness is not None)
     assert found.witness is not None
-    told = life_of(found.witness.script, found.witness.node)
+    told = life_of(found.witness)
     assert told is not None
     return told
 
@@ -78,4 +79,4 @@ def test_many_operations_in_a_row_are_one() -> None:
 @pytest.mark.parametrize("script", ["import os\n", "t0 = 1\n", "x = (\n", "t0 = t1\n", "", "t0 = 9 ** 9 ** 9\n", "t0 = sum(1 for x in y)\n",
     "def saving(*x):\n    return 9 ** 9 ** 9\n\n\nt0 = torch.ones(99999, 99999)\n"])  # fmt: skip
 def test_what_is_no_witness_has_none(script: str) -> None:
-    assert life_of(script, "N") is None
+    assert life_of(Witness((), script, "", "N", (Said(),))) is None

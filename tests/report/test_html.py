@@ -26,7 +26,7 @@ LIFE = Life(
         LifeStep("fail", "pass 2 comes to `t @ a`", (State.FAILED, State.PASSED), ((1, 0),)),
     ),
 )
-LIVING = RUN._replace(replay=lambda script, node: LIFE)
+LIVING = RUN._replace(replay=lambda witness: LIFE)
 
 
 class Page(HTMLParser):

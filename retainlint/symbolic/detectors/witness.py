@@ -16,7 +16,7 @@ from retainlint.autograd import engine
 from retainlint.autograd.errors import GraphError, LeafModifiedError, LeafViewModifiedError
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.ledger import Ledger
-from retainlint.incident import LeafModified, NoGraph, UnknownArgument, Witness
+from retainlint.incident import LeafModified, NoGraph, Said, UnknownArgument, Witness
 from retainlint.symbolic.detectors import witness_script
 from retainlint.symbolic.detectors.witness_script import Straight, expression, one_line, statement
 from retainlint.symbolic.state.graphs import Graphs
@@ -51,6 +51,7 @@ class _Script:
 
     graphs: Graphs
     made: Straight = field(default_factory=Straight)
+    said: list[Said] = field(default_factory=list)
     names: dict[Node, str] = field(default_factory=dict)
     kept: dict[Node, Node] = field(default_factory=dict)  # the program's node -> the replayed one
     constants: dict[Node, str] = field(default_factory=dict)
@@ -59,8 +60,9 @@ class _Script:
 
     def say(self, said: ast.stmt, span: Span | None, what: str = "", *, under_no_grad: bool = False) -> None:
         """`span` is told by its file's last name: the script is the same wherever it is made."""
-        place = "" if span is None else f"{one_line(os.path.basename(str(span)))}: {one_line(span.text)}"
-        self.made.add(said, "  ".join(part for part in (place, what) if part), under_no_grad=under_no_grad)
+        place, text = ("", "") if span is None else (one_line(os.path.basename(str(span))), one_line(span.text))
+        self.made.add(said, "  ".join(filter(None, (place and f"{place}: {text}", what))), under_no_grad=under_no_grad)
+        self.said.append(Said(text, place, what))
 
     def leaf(self, node: Node | None) -> str:
         """A variable for a leaf, or for whatever is not on the way."""
@@ -139,7 +141,7 @@ class _Script:
     def witness(self, error: str, node: str) -> Witness | None:
         """None if the text isn't what was meant: then nobody gets to see it."""
         text = self.made.text()
-        return None if text is None else Witness((), text, error, node)
+        return None if text is None else Witness((), text, error, node, tuple(self.said))
 
 
 def of_freed(graphs: Graphs, first: BackwardRecord, second: BackwardRecord, node: Node) -> Witness | None:
