@@ -405,6 +405,7 @@ class For(Base):
     comprehension: bool = False
     live: Live = field(default=Live(), compare=False)  # after the loop
     live_iteration: Live = field(default=Live(), compare=False)  # at the start of each turn, before `item` is written
+    carried: Live = field(default=Live(), compare=False)  # what its iterations read of what stood before them
 
 
 @record
@@ -417,6 +418,7 @@ class While(Base):
     orelse: Block
     live: Live = field(default=Live(), compare=False)
     live_iteration: Live = field(default=Live(), compare=False)  # at the start of each turn, before `test`
+    carried: Live = field(default=Live(), compare=False)  # what its iterations, and `test`, read of what stood before
 
 
 @record

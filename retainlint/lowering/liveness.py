@@ -29,7 +29,7 @@ def has_branches(body: Iterable[ir.Instr]) -> bool:
 
 
 def with_liveness(body: ir.Block, kept: frozenset[str], own: ir.Scope = ir.Scope.LOCAL) -> ir.Block:
-    """`body` with `live` and `live_iteration` filled in; the names in `kept` are live everywhere.
+    """`body` with `live`, `live_iteration` and `carried` filled in; the names in `kept` are live everywhere.
 
     `own` is the scope of the code's own names: GLOBAL in a module, whose `kept` are the names that inner codes use.
     """
@@ -114,14 +114,14 @@ class _BackwardPass:
 
     def for_(self, instr: ir.For, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, ir.For]:
         exhausted, orelse = self.block(instr.orelse, set(live), landings, filling)
-        iteration = exhausted | live | self.summary(instr)
-        iteration.add(instr.iterable)
+        carried = self.summary(instr) | {instr.iterable}
+        iteration = exhausted | live | carried
         if not filling:
             return iteration, instr
         inner = replace(landings, broken=frozenset(live), continued=frozenset(iteration))
         _, body = self.block(instr.body, set(iteration), inner, filling)
-        filled = replace(instr, body=body, orelse=orelse, live=self.live(live), live_iteration=self.live(iteration))
-        return iteration, filled
+        behind, here, read = self.live(live), self.live(iteration), self.live(set(carried))
+        return iteration, replace(instr, body=body, orelse=orelse, live=behind, live_iteration=here, carried=read)
 
     def while_(self, instr: ir.While, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, ir.While]:
         exhausted, orelse = self.block(instr.orelse, set(live), landings, filling)
@@ -130,15 +130,16 @@ class _BackwardPass:
             iteration = self.block(instr.body, set(), inner, False)[0] if filling else set(live)
         else:
             iteration = self.block(instr.test, exhausted | {instr.cond}, landings, False)[0] | live
-        iteration |= self.summary(instr)
+        carried = self.summary(instr)
+        iteration |= carried
         if not filling:
             return iteration, instr
         inner = replace(inner, continued=frozenset(iteration))
         before, body = self.block(instr.body, set(iteration), inner, filling)
         _, test = self.block(instr.test, before | exhausted | {instr.cond}, landings, filling)
-        return iteration, replace(
-            instr, test=test, body=body, orelse=orelse, live=self.live(live), live_iteration=self.live(iteration)
-        )
+        behind, here, read = self.live(live), self.live(iteration), self.live(set(carried))
+        filled = replace(instr, test=test, body=body, orelse=orelse, live=behind, live_iteration=here, carried=read)
+        return iteration, filled
 
     def with_(self, instr: ir.With, live: Alive, landings: _Landings, filling: bool) -> tuple[Alive, ir.With]:
         after = self.live(live) if filling else None

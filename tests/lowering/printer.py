@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from retainlint import ir
 
-_ASIDE = {"span", "live", "live_iteration"}
+_ASIDE = {"span", "live", "live_iteration", "carried"}
 
 
 def printed(code: ir.Code) -> str:

@@ -217,7 +217,7 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
         try:
             return run()
         except EXHAUSTED:
-            continue
+            pass
         finally:
             chooser.breadth, imports.closed = own, False
     _say_spent(machine, code)

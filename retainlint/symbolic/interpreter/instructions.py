@@ -22,7 +22,8 @@ from retainlint.symbolic.interpreter import (
 from retainlint.symbolic.interpreter.calls import call
 from retainlint.symbolic.interpreter.module_bodies import resolve, waits
 from retainlint.symbolic.merging import merge_states
-from retainlint.symbolic.merging.merge_states import settled
+from retainlint.symbolic.merging.equivalence import unchanged
+from retainlint.symbolic.merging.merge_states import forget_dead, settled
 from retainlint.symbolic.models.python import containers
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import conventions, objects
@@ -55,7 +56,32 @@ from retainlint.text.source import Span
 
 def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
     cond = state.read(instr.cond)
-    truth = decisions.decide(state, cond)
+    if loops := decisions.loops_of(cond):
+        return _run_counted(machine, instr, state, cond, loops)
+    return _run_arms(machine, instr, state, cond, decisions.decide(state, cond))
+
+
+def _run_counted(machine: Machine, instr: ir.If, state: State, cond: Value, loops: tuple[int, ...]) -> list[State]:
+    """Run a branch that a loop's number decides, and see whether that makes a difference."""
+    deciding = state.base.deciding
+    truth = decisions.known(state, cond)
+    if not deciding.add(loops, instr):
+        return _run_arms(machine, instr, state, cond, truth)
+    before = state.fork()
+    backward_passes = machine.backward_count
+    after = _run_arms(machine, instr, state, cond, truth)
+    if machine.backward_count == backward_passes and len(after) == 1 and after[0].flow is None:
+        if truth is None:
+            deciding.leaves_no_trace(loops, instr, (True, False))
+        else:
+            for each in (before, after[0]):
+                forget_dead(each, instr.live)
+            if unchanged(machine.graphs, before, after[0], grown=True):
+                deciding.leaves_no_trace(loops, instr, (truth,))
+    return after
+
+
+def _run_arms(machine: Machine, instr: ir.If, state: State, cond: Value, truth: bool | None) -> list[State]:
     if truth is None and (ends := [_ends_here(machine, state, arm) for arm in (instr.then, instr.orelse)]) != NEITHER:
         truth = not ends[0]
         settle(state, cond, truth)

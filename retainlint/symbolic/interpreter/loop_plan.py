@@ -73,17 +73,13 @@ class Plan:
         """Whether the path has chosen that a turn which was run as one between the others is the last."""
         if not self._is_asked(state, linear(index)[0]):
             return False
-        known = self.loop in state.base.deciding
         behind = terms.sum_of("+", index, Const(1))
         sizes = () if self.size is None else (self.size, *self.sizes)
-        found = any(
-            decisions.decide(state, decisions.compare(state, "==", behind, size)) is True
-            or decisions.decide(state, decisions.compare(state, "<", behind, size)) is False
+        return any(
+            decisions.known(state, decisions.compare(state, "==", behind, size)) is True
+            or decisions.known(state, decisions.compare(state, "<", behind, size)) is False
             for size in sizes
         )
-        if not known:
-            state.base.deciding.discard(self.loop)
-        return found
 
     def _is_asked(self, state: State, iteration: Value | None) -> bool:
         """Whether more may be known of how many turns there are, or of the number of one, than was presumed."""
@@ -123,11 +119,9 @@ class Plan:
             for term in self.presumed & state.truths.keys():
                 del state.truths[term]
 
-    def may_end(self, state: State, number: int) -> bool:
-        """Whether a state that repeats an earlier turn's tells that all further turns are alike."""
-        if self.indexed or number < 2:
-            return False
-        return self.loop not in state.base.deciding or (not self.exact and number >= self.iterations)
+    def may_end(self, state: State) -> bool:
+        """Whether a state that repeats an earlier one tells that all further iterations are alike."""
+        return not self.indexed and self.loop not in state.base.deciding
 
 
 def _enough(body: ir.Block) -> int:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import islice
 
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import loop_acceleration, loop_plan
 from retainlint.symbolic.interpreter.generators import over_generator, within
-from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, new_states, settled, sort_iteration
+from retainlint.symbolic.merging.equivalence import unchanged
+from retainlint.symbolic.merging.merge_states import (
+    carried,
+    forget_dead,
+    leave_loop,
+    new_states,
+    settled,
+    sort_iteration,
+)
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import limits
@@ -18,7 +27,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.reachability import sweep
 from retainlint.symbolic.state.state import State, ticket
-from retainlint.symbolic.state.values import Bound, Failure, GeneratorObj, Instance, Value
+from retainlint.symbolic.state.values import GUESS, Bound, Failure, GeneratorObj, Instance, Value
 from retainlint.text.source import Span
 
 
@@ -46,11 +55,19 @@ class _Iterations:
     """The turns of one loop; `ended` are the states that left it otherwise than by its end."""
 
     def __init__(self, machine: Machine, instr: ir.For, state: State, iterable: Value) -> None:
-        self.machine, self.instr, self.outer = machine, instr, state.iterations
+        self.machine, self.instr, self.outer, self.depth = machine, instr, state.iterations, len(state.calls)
         self.plan = loop_plan.plan(machine, state, iterable, instr.span, instr.body)
         self.ended: list[State] = []
         self.over: list[State] = []
         self.lists = {} if self.plan.exact else loop_plan.of_lists(state)
+
+    def known(self) -> list[State]:
+        """The states from the ends of its iterations, as they were in earlier iterations of a loop around it: what comes
+        behind these was seen. A list to be added to."""
+        around = self.outer[-1:]
+        if self.plan.indexed or self.plan.exact or not around or around[0].depth != self.depth:
+            return []
+        return self.machine.repeated.setdefault((id(self.instr), *(each.begun for each in self.outer)), [])
 
     def begin(self, states: list[State], index: Value, number: int = 1) -> list[State]:
         """Take the item at an index, for a turn of at least that number."""
@@ -113,10 +130,13 @@ class _Iterations:
 def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
     iterations = _Iterations(machine, instr, state, iterable)
     plan, enough = iterations.plan, _enough(machine, iterations.outer)
-    seen: list[State] = []
-    live = [state]
+    known = iterations.known()
+    seen, live = list(known), [state]
+    entry = carried(state, instr.carried)
     exhausted: list[State] = []
+    idle: list[State] = []  # that the first iteration has left as they were: they need no other
     first: State | None = None
+    learnt, built = len(machine.graphs.modules), len(machine.graphs.births)
     counting = loop_acceleration.Counting(machine, instr)
     for number in range(1, plan.iterations + 1):
         exhausted += [each for each in live if plan.lacks(each, number)]
@@ -127,26 +147,36 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
         skipping = [each for each in live if plan.skips(each, number)]
         begun = iterations.begin([each for each in live if not plan.skips(each, number)], plan.index(number), number)
         if not plan.exact:
-            known = len(iterations.ended)
+            before = len(iterations.ended)
             counting.iteration(number, begun, lambda each: iterations.begin([each], plan.index(3)))
-            del iterations.ended[known:]
+            del iterations.ended[before:]
         live = skipping + iterations.run(begun, plan.index(number) if number < plan.iterations else None)
-        if live and plan.may_end(live[0], number):
-            live, repeated = new_states(
-                machine,
-                live,
-                seen,
-                lenient=number >= limits.LENIENT_FROM_ITERATION and not plan.exact,
-                grown=not plan.exact,
-            )
+        if live and plan.may_end(live[0]):
+            if number == 1 and learnt == len(machine.graphs.modules):
+                same = [_is_idle(machine, entry, each, instr, built) for each in live]
+                idle = [each for each, is_same in zip(live, same) if is_same]
+                live = [each for each, is_same in zip(live, same) if not is_same]
+            lenient = number >= limits.LENIENT_FROM_ITERATION and not plan.exact
+            live, repeated = new_states(machine, live, seen, instr.carried, lenient=lenient, grown=not plan.exact)
             exhausted += repeated
+        elif not plan.indexed:
+            seen += [carried(each, instr.carried) for each in live]
         if not live or (number >= enough and not plan.exact and plan.loop not in live[0].base.deciding):
             break
         if number == 1 and not plan.exact:
             first = live[0].fork()
-        if not plan.indexed:
-            seen += [each.fork() for each in live]
-    return iterations.leave(exhausted + iterations.over + live)
+    known[:] = seen
+    return iterations.leave(exhausted + iterations.over + live + idle)
+
+
+def _is_idle(machine: Machine, entry: State, state: State, instr: ir.For, built: int) -> bool:
+    """Whether an iteration has left all that the next one reads as it was, and no graph that this may need, or waste again;
+    so many nodes were built before it."""
+    if state.retained != entry.retained or not unchanged(machine.graphs, entry, carried(state, instr.carried)):
+        return False
+    births = machine.graphs.births
+    since = islice(reversed(births), len(births) - built)
+    return all(births[node].exists == GUESS or not node.saved or node in state.ledger.freed for node in since)
 
 
 def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
@@ -186,12 +216,11 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
             forget_dead(each, instr.live_iteration)
             machine.graphs.effort.add(sweep(each))
         live = machine.prune(live, instr.span)
-        live, repeated = new_states(machine, live, seen, grown=True)
+        live, repeated = new_states(machine, live, seen, instr.carried, grown=True)
         given_up = not (
             live or finished or ended or is_endless
         )  # what decides it isn't seen to change: it ends some day
         finished += repeated if given_up or not decided else []
-        seen += [each.fork() for each in live]
     finished += live
     for each in finished + ended:
         each.iterations = outer

@@ -82,6 +82,7 @@ class Interpreter:
         self.running = program.module  # the entry
         self.unset: dict[int, Ref] = {}
         self.rounds: dict[Span, frozenset[str]] = {}
+        self.repeated: dict[tuple[int, ...], list[State]] = {}
         self.deep: dict[ir.Code, int] = {}
         self.efforts: dict[ir.Code, int] = {}
         self.tries: list[ir.Try] = []
@@ -164,6 +165,7 @@ class Interpreter:
         """Let what runs next take an entry's steps; few, if the file has taken too much by now."""
         self.budget = self.graphs.effort.begin(self.steps, self.full)
         self.steps = 0
+        self.repeated.clear()
 
     # -- running --------------------------------------------------------------------------------------------------
 

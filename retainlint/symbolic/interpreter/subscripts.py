@@ -164,7 +164,7 @@ def _letter(obj: Const, text: str | bytes, index: Value) -> Value:
 def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: Span, *, tuple_: bool = False) -> Value:
     if isinstance(index, Const) and isinstance(index.value, int):
         at = int(index.value)
-        state.base.deciding.update(index.loops)
+        state.base.deciding.add(index.loops)
         if -len(items) <= at < len(items):
             return items[at]
         return objects.fresh(state, span)

@@ -167,6 +167,12 @@ def equivalent(
         graphs.effort.add(found.effort)
 
 
+def unchanged(graphs: Graphs, before: State, after: State, *, grown: bool = False) -> bool:
+    """Whether what a path has run since left no trace: it goes on as it would have, and no name was bound or lost."""
+    bound = all(left.names.keys() == right.names.keys() for _, left, right in _frames(before, after))
+    return bound and equivalent(graphs, before, after, grown=grown)
+
+
 Key = TypeVar("Key", str, int)
 
 Hint: TypeAlias = "tuple[bool, int, str | int]"
@@ -442,6 +448,12 @@ class Comparison(Shapes):
                 self.known_bare[key] = False  # while it is gone into: it may hold itself
                 self.known_bare[key] = depth < limits.EMPTINESS_DEPTH and self.bare(state, state.heap[value.id], depth)
             return self.known_bare[key]
+        if type(value) is Tuple:
+            return (
+                self.lenient
+                and depth < limits.EMPTINESS_DEPTH
+                and all(self.plain(state, each, depth + 1) for each in value.items)
+            )
         return type(value) in _COMPUTED or (type(value) is External and not value.path.startswith("torch"))
 
     def bare(self, state: State, held: HeapObj, depth: int = 0) -> bool:

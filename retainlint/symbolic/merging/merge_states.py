@@ -369,15 +369,28 @@ def settled(machine: Machine, states: list[State], live: ir.Live) -> list[State]
     return join(machine.graphs, states, beside=machine.chooser.beside)
 
 
+def carried(state: State, live: Live) -> State:
+    """What further iterations of a loop can see of a state: what they read is alive."""
+    forget_dead(found := state.fork(), live)
+    return found
+
+
 def new_states(
-    machine: Machine, states: list[State], seen: list[State], *, lenient: bool = False, grown: bool = False
+    machine: Machine, states: list[State], seen: list[State], live: Live, *, lenient: bool = False, grown: bool = False
 ) -> tuple[list[State], list[State]]:
-    """Tell states that were not there at an earlier turn's end from those that were."""
+    """Tell states that no earlier iteration ended with, as far as further ones read them, from those that one did; the new
+    ones are added to those that were `seen`."""
     new: list[State] = []
     old: list[State] = []
+    ends: list[State] = []
     for state in states:
-        known = any(equivalent(machine.graphs, before, state, lenient=lenient, grown=grown) for before in seen)
-        (old if known else new).append(state)
+        end = carried(state, live)
+        if any(equivalent(machine.graphs, before, end, lenient=lenient, grown=grown) for before in seen):
+            old.append(state)
+        else:
+            new.append(state)
+            ends.append(end)
+    seen += ends
     return new, old
 
 

@@ -331,9 +331,14 @@ def loops_of(value: Value) -> tuple[int, ...]:
 
 
 def decide(state: State, value: Value) -> bool | None:
-    """Whether a value is true; None if this path doesn't know."""
+    """Whether a value is true; None if this path doesn't know. A loop's number of which it was computed decides then."""
     if loops := loops_of(value):
-        state.base.deciding.update(loops)
+        state.base.deciding.add(loops)
+    return known(state, value)
+
+
+def known(state: State, value: Value) -> bool | None:
+    """The same for who decides nothing by it."""
     if isinstance(value, Const):
         return bool(value.value)
     if (told := state.truths.get(value)) is not None:
@@ -380,7 +385,7 @@ def _decide_object(state: State, value: Ref) -> bool | None:
 
 def _decide_term(state: State, value: Term) -> bool | None:
     if value.op == "not":
-        inner = decide(state, value.args[0])
+        inner = known(state, value.args[0])
         return None if inner is None else not inner
     if value.op in ("==", "<", "<=") and (told := by_others(state, value.op, *value.args)) is not None:
         return told
@@ -391,9 +396,9 @@ def _decide_term(state: State, value: Term) -> bool | None:
     if value.op in ("==", "<", "<="):
         return within(state, value.op, *value.args)
     if value.op == "bool":
-        return decide(state, value.args[0])
+        return known(state, value.args[0])
     if value.op in ("any", "all"):
-        return _decide_many(value.op == "any", [decide(state, each) for each in value.args])
+        return _decide_many(value.op == "any", [known(state, each) for each in value.args])
     if value.op == "is" and value.args[1] == NONE:
         truth_of = state.truths.get(value.args[0])
         if truth_of:

@@ -21,7 +21,7 @@ class Effort:
     def __init__(self) -> None:
         self.units = 0
         self.before = 0
-        self.limit: float = 0
+        self.limit = 0.0
         self.begin(0, limits.ENTRY_STEPS)
 
     def add(self, units: int) -> None:
@@ -36,7 +36,7 @@ class Effort:
         self.end(steps)
         late = limits.LATE_ENTRY_STEPS if self.before > limits.FILE_EFFORT else budget
         budget = min(budget, late, self.steps_left)
-        self.limit = min(limits.ENTRY_EFFORT, (self.steps_left - budget) * limits.STEP_EFFORT)
+        self.limit = float(min(limits.ENTRY_EFFORT, (self.steps_left - budget) * limits.STEP_EFFORT))
         return budget
 
     def end(self, steps: int) -> None:

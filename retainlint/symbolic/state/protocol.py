@@ -87,6 +87,7 @@ class Machine(Protocol):
         int, Ref
     ]  # records that stand for attributes which were read, and set elsewhere if at all; their objects
     rounds: dict[Span, frozenset[str]]  # what arms bind whose conditions nobody follows through all turns
+    repeated: dict[tuple[int, ...], list[State]]  # the ends of iterations of loops within others, in this entry
     deep: dict[ir.Code, int]  # how often a function called itself more deeply than is usual
     efforts: dict[ir.Code, int]  # the steps that functions which call themselves took in this entry
     tells_caught: bool  # failures count that a `try` around them catches

@@ -12,6 +12,7 @@ from retainlint.incident import BackwardPass, Condition, Iteration, Moment
 from retainlint.ir import Code
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.state import limits
+from retainlint.symbolic.state.deciders import Deciders
 from retainlint.symbolic.state.path_condition import Truths
 from retainlint.symbolic.state.values import UNFOLLOWED, HeapObj, IteratorObj, ListObj, Ref, Tuple, UnknownObj, Value
 from retainlint.text.source import Source, Span
@@ -133,7 +134,7 @@ class Base:
     versions: dict[Hashable, int] = field(default_factory=dict)  # of the storages that they changed in place
     created: int = -1_000_000_000  # their nodes count as older than those of any path
     missing: dict[Value, Ref] = field(default_factory=dict)  # names that were imported and not found
-    deciding: set[int] = field(default_factory=set)  # runs of loops whose iteration's number decided something
+    deciding: Deciders = field(default_factory=Deciders)
 
 
 class Heap(dict[int, HeapObj]):

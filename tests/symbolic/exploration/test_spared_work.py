@@ -151,3 +151,41 @@ for epoch in range(100):
 """
     logged = machine(HEAD + loop + "    history.append(loss.item())\n")
     assert logged.steps < 1.3 * machine(HEAD + loop + "    history.append(0.0)\n").steps
+
+
+BEHIND = "def f(net, xs, n):\n    h = net(xs[0])\n    h.sum().backward()\n"
+LEFT_AS_IT_WAS = "    for i, x in enumerate(xs):\n        y = net(x)\n        y.sum().backward()\n{}"
+WASTING = "    for i, x in enumerate(xs):\n        y = net(x)\n{}"
+LOGGED = LEFT_AS_IT_WAS + "        if i % 10 == 0:\n            print(y.item())\n"
+CARRIED = "    for i, x in enumerate(xs):\n        h = torch.tanh(h + x).detach()\n{}"
+LOGGED_AND_CARRIED = CARRIED + "        if i % 10 == 0:\n            print(h)\n"
+NUMBERED = CARRIED + "        if i % 10 == 0:\n            h = net(x)\n"
+BOUND_ONCE = LEFT_AS_IT_WAS + "        if i == 0:\n            kept = net(x)\n        kept.mean()\n"
+NESTED = "    for epoch in range(n):\n        for x in xs:\n            h = torch.tanh(h + x).detach()\n{}"
+ROWS = 10 * "print(1); "
+
+
+@pytest.mark.parametrize(
+    ("loop", "times"),
+    [
+        (LEFT_AS_IT_WAS, 1),  # what the first iteration leaves as it was needs no second
+        (LOGGED, 1),  # nor does what its number decides, if that leaves no trace
+        (WASTING, 2),  # a graph that nobody uses is told of where the next one takes its place
+        (CARRIED, 2),
+        (LOGGED_AND_CARRIED, 2),
+        (NESTED, 3),  # a later run of the inner loop comes to where an earlier one was
+    ],
+)
+def test_iterations_that_add_nothing_are_not_run(machine: Machine, loop: str, times: int) -> None:
+    def steps(rows: str) -> int:
+        indent = " " * (12 if loop is NESTED else 8)
+        return machine(HEAD + BEHIND + loop.format(f"{indent}{rows}pass\n")).steps
+
+    once = machine(HEAD + BEHIND + "    " + ROWS + "pass\n").steps - machine(HEAD + BEHIND + "    pass\n").steps
+    assert (steps(ROWS) - steps("")) / once == times
+
+
+@pytest.mark.parametrize("loop", [NUMBERED, BOUND_ONCE])
+def test_what_a_loop_s_number_decides_is_run(machine: Machine, loop: str) -> None:
+    row = "        print(1)\n"
+    assert machine(HEAD + BEHIND + loop.format(row)).steps >= machine(HEAD + BEHIND + loop.format("")).steps + 4 * 3

@@ -126,7 +126,7 @@ def lookup(
         key = known
     if key in held.items:
         if isinstance(key, Const) and isinstance(held.items[key], Const):
-            state.base.deciding.update(key.loops)
+            state.base.deciding.add(key.loops)
         return [(state, held.items[key])]
     if held.rest:
         return [(state, held.rest[-1])]
@@ -146,8 +146,8 @@ def lookup(
             return iteration.index_choices(state, key, list(held.items.items()))
         return [(state, list(held.items.values())[-1])]
     made = objects.fresh(state, span, name=str(key.value) if isinstance(key, Const) else "")
-    if isinstance(ref, Ref) and (held.open or any(type(each) is Ref for each in held.items)):
-        state.set(ref, replace(held, items={**held.items, key: made}))  # one of the unknown keys may be this
+    if isinstance(ref, Ref):
+        state.set(ref, replace(held, items={**held.items, key: made}))  # it is there, or the program would end here
     return [(state, made)]
 
 
@@ -205,7 +205,8 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case "extend" | "update" | "extendleft":
             _stored(machine, state, ref, args, 0, span)
             more = iteration.known_items(machine, state, args.get(0, "iterable"), span)
-            items = held.items + tuple(more or (iteration.any_item(machine, state, args.get(0, "iterable"), span),))
+            some = more if more is not None else [iteration.any_item(machine, state, args.get(0, "iterable"), span)]
+            items = held.items + tuple(some)
             given = state.get(args.get(0, "iterable"))
             sampled = held.sampled or (isinstance(given, ListObj) and given.sampled)
             state.set(ref, replace(held, items=items, open=held.open or more is None, sampled=sampled))
