@@ -19,6 +19,7 @@ from retainlint.symbolic.state.values import (
     FALSE,
     NONE,
     Bound,
+    ClassObj,
     Closure,
     Const,
     DictObj,
@@ -127,10 +128,9 @@ def is_step(state: State, receiver: Value, name: str) -> bool:
     held = state.get(receiver)
     if isinstance(held, Instance) and held.attrs.get("automatic_optimization") == FALSE:
         return False
-    method = find(state, receiver, name)
-    by_hand = isinstance(method, Closure) and (
-        "backward" in _whole(method.code) or "automatic_optimization" in _text(state, receiver)
-    )
+    method, made = find(state, receiver, name), state.get(cls)
+    by_hand = isinstance(method, Closure) and any("backward" in each.name for each in method.code.facts.calls)
+    by_hand |= isinstance(made, ClassObj) and "automatic_optimization" in made.code.facts.names
     return not by_hand and find(state, receiver, "automatic_optimization") is None
 
 
@@ -141,27 +141,6 @@ def _is_base(path: str, name: str) -> bool:
     if name == "NeuralNet":
         return path.startswith("skorch.") and path.rpartition(".")[2].startswith(name)
     return path.rpartition(".")[2] == name and not (path.startswith("torch.") and name == "Trainer")
-
-
-def _text(state: State, receiver: Value) -> str:
-    """The text of an object's class."""
-    held = state.get(class_of(state, receiver) or receiver)
-    code = getattr(held, "code", None)
-    return _whole(code) if isinstance(code, ir.Code) else ""
-
-
-def _whole(code: ir.Code) -> str:
-    """The text of a definition, by its indentation."""
-    source, at = code.span.source, code.span.row
-    rows = [source.row_text(at)]
-    margin = len(rows[0]) - len(rows[0].lstrip())
-    for row in range(at + 1, len(source.row_starts) + 1):
-        text = source.row_text(row)
-        bare = text.lstrip()
-        if bare and len(text) - len(bare) <= margin and bare[0] != ")":
-            break
-        rows.append(text)
-    return "\n".join(rows)
 
 
 def is_fitted(state: State, value: Value) -> bool:
