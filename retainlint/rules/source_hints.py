@@ -106,10 +106,22 @@ def _outside_brackets(text: str) -> str:
     return "".join(kept)
 
 
+_ADDING = re.compile(r"\s*([\w.]+)\.(?:append|appendleft|extend|push|add|put)\(")
+
+
 def kept_in(span: Span) -> str:
-    """The list that the statement of `span` adds to: `losses` in `losses.append(f(x))`; "" if there is none."""
-    match = re.match(r"\s*([\w.]+)\.(?:append|appendleft|extend|push|add|put)\(", _row(span.source, span.row))
-    return match[1] if match else ""
+    """The list that the statement of `span` adds to, `losses` in `losses.append(f(x))`, or one that another adds what this
+    one binds to, or an item of it, as it is; "" if there is none."""
+    source = span.source
+    if match := _ADDING.match(_row(source, span.row)):
+        return match[1]
+    if name := sole_name(span):
+        part = re.compile(rf"(?<![\w.]){re.escape(name)}(?:\[[^\[\]]{{0,80}}\])?[,)]")
+        for row in range(1, len(source.row_starts) + 1):
+            text = _row(source, row)
+            if name in text and (match := _ADDING.match(text)) and part.search(text, match.end()):
+                return match[1]
+    return ""
 
 
 def is_cached(span: Span) -> bool:

@@ -97,13 +97,13 @@ def test_a_cause_behind_the_first_is_a_finding_of_its_own(above: str) -> None:
 
 def test_what_stands_behind_a_cure_that_adds_rows_is_told_where_it_stands_now() -> None:
     text = (
-        "import torch\nw, a, b = torch.ones(2, requires_grad=True), torch.zeros(2), torch.zeros(2)\n"
-        "for _ in range(3):\n    a = (a * w + 1).exp()\n    b = (b * w + 2).sin()\n"
+        "import torch\nw, a = torch.ones(2, requires_grad=True), torch.zeros(2)\n"
+        "for _ in range(3):\n    a = (a * w + 1).exp()\n    if _ == 0:\n        b = (w + 2).sin()\n"
         "    loss = (a.cos() + b.cos()).sum()\n    loss.backward()\n"
     )
     first, behind = linter.check_source("m.py", text.encode(), Settings()).diagnostics
     rows = {each.labels[0].span.row for each in (first, behind)}
-    assert rows == {4, 5} and any(f"(line {behind.labels[0].span.row})" in note for note in behind.notes)
+    assert rows == {4, 6} and any(f"(line {behind.labels[0].span.row})" in note for note in behind.notes)
 
 
 TWO_WAYS = """\
@@ -170,7 +170,7 @@ def other_{}(x, epochs):
         if epoch % 4:
             x = x + 1
         for each in x:
-            layer(each).sin().sum().backward()
+            layer(each).sin().cos().sin().cos().exp().sum().backward()
 """
 APART += "".join(map(OTHER.format, range(4)))
 

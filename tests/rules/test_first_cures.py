@@ -19,7 +19,7 @@ FIRST = {
     "rnn_classic_hand_written": "`hidden = hidden.detach()` at the end of each call",
     "long_char_lstm_trainer": "`h = tuple(t.detach() for t in h)` at the start of each iteration",
     "rl_reinforce_log_probs_kept": "Clear `policy.saved_log_probs` after backward",
-    "rl_dqn_replay_keeps_q": "keep in `replay` what `q_values[action]` is made of, and make it again in each iteration",
+    "rl_dqn_replay_keeps_q": "keep in `replay` what `q_net(state)` is made of, and make it again in each iteration",
     "init_cached_property": "compute `self.matrix` again in each iteration: what is cached keeps its graph",
     # Another network's output is detached, whichever walk comes first.
     "gan_dcgan_loop": "use `fake.detach()` for `errD_fake`: its optimiser doesn't train what made it",

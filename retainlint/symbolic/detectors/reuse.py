@@ -129,7 +129,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         stepped=_stepped(state, first),
         aside=_is_aside(machine.graphs, state, node, first, second),
         trained=_trained(machine.graphs, state, node, first, second, way),
-        total=_is_total([each.op for each in way if each not in first.reach]),
+        total=_is_total([each for each in way if each not in first.reach]),
         term=_is_term(machine.graphs, way, first),
         cuts=holders.cuts(
             state,
@@ -337,7 +337,7 @@ def _trained(
     held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
     if any(leaf.variable in below for each in held for leaf in weights.leaves(state, each.params or ())):
         above = [each for each in way if each not in first.reach]
-        is_term = _is_total([each.op for each in above])  # cut, it would add a constant to the loss
+        is_term = _is_total(above)  # cut, it would add a constant to the loss
         if is_term or _is_paired(graphs, above) or not _uses(nodes) <= _uses(_reached_apart(first, second)):
             return True
         fresh = second.reach.keys() - first.reach.keys()
@@ -382,15 +382,20 @@ def _is_paired(graphs: Graphs, way: list[Node]) -> bool:
     return False
 
 
-def _is_total(ops: list[str]) -> bool:
+_SHARES = frozenset(("MulBackward0", "DivBackward0"))
+
+
+def _is_total(way: list[Node]) -> bool:
     """Whether all that a backward pass goes through, up to a graph of before, adds to it, or takes a share of the sum."""
-    return "AddBackward0" in ops and set(ops) <= {"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0"}
+    ops = {each.op for each in way}
+    products = (each for each in way if each.op in _SHARES and sum(edge is not None for edge in each.next) > 1)
+    return "AddBackward0" in ops and ops <= {"AddBackward0", "SubBackward0"} | _SHARES and not any(products)
 
 
 def _is_term(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
     """Whether a later loss adds what was a term of an earlier one, beside others: no total that goes on."""
     entered = next((each for each in way if each in first.reach), None)
-    if entered is None or not _is_total([each.op for each in way if each not in first.reach]):
+    if entered is None or not _is_total([each for each in way if each not in first.reach]):
         return False
     term = graphs.reach([Edge(entered)])
     return any(each.saved for each in first.reach if each not in term)
