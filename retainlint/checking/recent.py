@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from retainlint.text.files import Files
 
 
-ENOUGH = 0.05
+ENOUGH = 0.04
 """Seconds after which no further function is run for the first answer."""
 
 MOST = 20

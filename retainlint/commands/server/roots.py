@@ -14,7 +14,7 @@ from retainlint.commands.server.worker import Lost, Worker
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic
 
-PAUSE = 0.03
+PAUSE = 0.02
 """Seconds without a further change before a text is checked: who types makes one every tenth of a second or so, and a check
 that a change comes too late for is stopped."""
 
