@@ -106,22 +106,18 @@ def _outside_brackets(text: str) -> str:
     return "".join(kept)
 
 
-_ADDING = re.compile(r"\s*([\w.]+)\.(?:append|appendleft|extend|push|add|put)\(")
+_ADDING = r"\.(?:append|appendleft|extend|push|add|put)\("
 
 
 def kept_in(span: Span) -> str:
     """The list that the statement of `span` adds to, `losses` in `losses.append(f(x))`, or one that another adds what this
     one binds to, or an item of it, as it is; "" if there is none."""
-    source = span.source
-    if match := _ADDING.match(_row(source, span.row)):
-        return match[1]
+    source, rows = span.source, [span.row]
     if name := sole_name(span):
-        part = re.compile(rf"(?<![\w.]){re.escape(name)}(?:\[[^\[\]]{{0,80}}\])?[,)]")
-        for row in range(1, len(source.row_starts) + 1):
-            text = _row(source, row)
-            if name in text and (match := _ADDING.match(text)) and part.search(text, match.end()):
-                return match[1]
-    return ""
+        part = rf"[^\n]{{0,80}}?(?<![\w.]){re.escape(name)}(?:\[[^\[\]\n]{{0,80}}\])?[,)]"
+        rows += [source.place(each.start())[0] for each in re.finditer(_ADDING + part, source.text)]
+    lists = (re.match(rf"\s*([\w.]+){_ADDING}", _row(source, row)) for row in rows)
+    return next((match[1] for match in lists if match), "")
 
 
 def is_cached(span: Span) -> bool:

@@ -130,8 +130,7 @@ class _Iterations:
 def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
     iterations = _Iterations(machine, instr, state, iterable)
     plan, enough = iterations.plan, _enough(machine, iterations.outer)
-    known = iterations.known()
-    seen, live = list(known), [state]
+    seen, live = iterations.known(), [state]
     entry = carried(state, instr.carried)
     exhausted: list[State] = []
     idle: list[State] = []  # that the first iteration has left as they were: they need no other
@@ -165,7 +164,6 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
             break
         if number == 1 and not plan.exact:
             first = live[0].fork()
-    known[:] = seen
     return iterations.leave(exhausted + iterations.over + live + idle)
 
 
