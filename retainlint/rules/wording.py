@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from retainlint.diagnostic import Severity
 from retainlint.incident import Condition, Witness
-from retainlint.text.quoting import WIDTH, code, short
+from retainlint.text.quoting import code, short
 from retainlint.text.source import Source, Span
 
 CONDITIONS = 6
@@ -46,8 +46,7 @@ def place(span: Span, home: Source) -> str:
     """`line 9` (`cell 2, line 9`), or `model.py:9` where that is another file than the finding's."""
     if span.source is home:
         return span.line
-    text = short(str(span), 1000)
-    return text if len(text) <= WIDTH else f"…{text[1 - WIDTH :]}"
+    return short(str(span), 1000)  # whole, to be opened from where it is read
 
 
 def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
