@@ -16,9 +16,9 @@ PACKAGE = Path(__file__).resolve().parent.parent / "retainlint"
 FLOORS: dict[str, str] = {
     "startup": "",
     "catalogue": "",
-    "config": "",
     "autograd": "",
     "text": "startup",
+    "config": "text",
     "numeric": "autograd",
     "ir": "text startup",
     "incident": "text startup",
@@ -26,7 +26,7 @@ FLOORS: dict[str, str] = {
     "program": "ir text startup",
     "diagnostic": "incident text startup",
     "lowering": "program ir text startup",
-    "symbolic": "program ir incident autograd text startup",
+    "symbolic": "lowering program ir incident autograd text startup",
     "rules": "diagnostic incident catalogue text startup",
     "fixes": "diagnostic incident text startup",
     "report": "diagnostic incident catalogue text",
@@ -84,7 +84,7 @@ DRAWERS = {"utils", "util", "common", "helpers", "helper", "types", "core", "mis
 
 @cache
 def modules() -> list[Path]:
-    return sorted(path for path in PACKAGE.rglob("*.py"))
+    return sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "stubs")
 
 
 def dotted(path: Path) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 import pytest
+from click import ClickException
 
 from retainlint import report, rules
 from retainlint.catalogue import CATALOGUE
@@ -133,3 +134,82 @@ def test_a_setting_is_its_row_and_the_option_that_overrides_it_a_line(
     run("check", program)
     run("check", "--tone", "shrill", program)
     assert seen == [("low", "default"), ("high", "retainlint.toml:1"), ("shrill", "command line")]
+
+
+STUB = """MODULES = ("ourtrainer", "ourtrainer.loops")
+STEPS = ("loss_of",)
+CALLED = ("descend",)
+
+
+def descend(loss, again=False):
+    loss.backward(retain_graph=again)
+
+
+class Loop:
+    def run(self, batches):
+        for batch in batches:
+            descend(self.loss_of(batch))
+"""
+LOOP = """import torch
+from ourtrainer.loops import Loop
+
+weight = torch.ones(3, requires_grad=True)
+
+class Mine(Loop):
+    def __init__(self):
+        self.scale = weight.exp()
+
+    def loss_of(self, batch):
+        return (self.scale{} * weight * batch).sum()
+
+Mine().run([torch.ones(3), torch.ones(3)])
+"""
+
+
+def test_a_framework_is_its_stub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Named in the configuration; what it does is told at the places of the program."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "trainer.py").write_text(STUB)
+    (tmp_path / "retainlint.toml").write_text('stubs = ["tools/trainer.py"]\n')
+    twice = "import ourtrainer\n" + PROGRAM.replace("l.backward()", "ourtrainer.descend(l)")
+    programs = {"twice.py": twice, "loop.py": LOOP.format(""), "runs.py": LOOP.format(".detach()")}
+    for name, text in programs.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    check = ("check", "--output-format", "concise", *programs)
+    for _ in range(2):  # the second time from the cache
+        run(*check)
+        found = [line.partition(" error")[0] for line in capsys.readouterr().out.splitlines() if ": RTL" in line]
+        assert found == ["loop.py:13:1: RTL106", "twice.py:6:1: RTL102"]
+    (tmp_path / "tools" / "trainer.py").write_text(STUB.replace("again=False", "again=True"))
+    run(*check)
+    assert "error" not in capsys.readouterr().out
+    run(*check, "--isolated")
+    assert "error" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "no such file or directory"),
+        (b"MODULES = ()\n", "no row says which modules it stands for"),
+        (b'MODULES = ("ours",)\ndef f(:\n', "line 2: "),
+        (b'MODULES = ("ours",)\n\0', "no stub: "),
+        (b"\xff", "it is not UTF-8"),
+        (b"# " + b"-" * 200_000, "more than 100,000 characters"),
+    ],
+)
+def test_a_broken_stub_is_one_clear_error(
+    text: bytes | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if text is not None:
+        (tmp_path / "ours.py").write_bytes(text)
+    (tmp_path / "retainlint.toml").write_text('stubs = [\n    "ours.py",\n]\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ClickException) as raised:
+        run("check", ".")
+    assert str(raised.value).startswith("retainlint.toml:2: 'ours.py'"), raised.value
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from retainlint.project.discovery import MissingPath, discover, holds_projects
+from retainlint.text import stubs
 from retainlint.text.files import LARGEST, Disk, Listings
 from retainlint.text.prefilter import may_hold_backward, may_matter
 
@@ -282,6 +283,7 @@ def _check(
     early: Early | None = None,
 ) -> FileResult:
     """Raises Costly where more than a look at names is needed, if it is to be `hasty`."""
+    stubs.use(settings.stubs)
     if not (settings.thorough or hasty or may_matter(name, data)):
         return FileResult(name)
     from retainlint.checking import pipeline

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 
 from retainlint.config.globs import Globs
-from retainlint.config.reading import may_configure, nearest_file
+from retainlint.config.reading import bytes_of, displayed_path, may_configure, nearest_file
 from retainlint.config.selection import KnownRules, Selection, Settings, chosen_codes
 from retainlint.config.table import BY_KEY, COMMAND_LINE, DEFAULT, Layer, SettingValue, Stated, of_values
 from retainlint.config.words import ConfigError, meant, shown
+from retainlint.text import stubs
 
 
 class Requested:
@@ -108,6 +109,12 @@ class Config:
         return _settings(self.codes, self._suppressions)
 
     @cached_property
+    def stubs(self) -> tuple[tuple[str, str], ...]:
+        """The project's own stubs, each by its name and its text. Raises ConfigError for what is none."""
+        stated = self.stated("stubs")
+        return tuple(_stub(word, stated.at(number), stated.root) for number, word in enumerate(_words(stated.value)))
+
+    @cached_property
     def _excluded(self) -> Globs:
         return self._globs("exclude", "extend-exclude")
 
@@ -154,6 +161,8 @@ class Configs:
         elif requested.isolated:
             self._only = self._built([], self._here)
         self.respect_gitignore = self.here.flag("respect-gitignore")
+        self._stubs = alike.stubs if alike is not None else self.here.stubs
+        stubs.use(self._stubs)
         self.force_exclude = self.here.flag("force-exclude")
 
     @classmethod
@@ -198,7 +207,8 @@ class Configs:
 
     def settings(self, name: str) -> Settings:
         """What one file's check depends on. Raises ConfigError."""
-        return self._alike or self.of_file(name).settings(name)
+        found = self._alike or self.of_file(name).settings(name)
+        return found if found.stubs == self._stubs else found._replace(stubs=self._stubs)
 
     def _built(self, below: list[Layer], root: str) -> Config:
         config = Config((*below, *self._top), root, self._known, self._requested.suppressions)
@@ -223,6 +233,21 @@ class _at:  # noqa: N801 -- read as a word
 @lru_cache(maxsize=256)
 def _settings(codes: frozenset[str], suppressions: bool) -> Settings:
     return Settings(codes, suppressions)
+
+
+def _stub(word: str, origin: str, root: str) -> tuple[str, str]:
+    """A stub's name and text."""
+    place = os.path.abspath(os.path.join(root, os.path.expanduser(word)))
+    name = displayed_path(place)
+    if os.path.exists(place) and not os.path.isfile(place):
+        raise ConfigError(f"{origin}: {shown(name)} is no file")
+    try:
+        stub = stubs.checked(name, bytes_of(place, origin, shown(name)).decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{origin}: {shown(name)} is no stub: it is not UTF-8") from error
+    except stubs.BrokenStub as error:
+        raise ConfigError(f"{origin}: {shown(name)} is no stub: {error}") from error
+    return stub.name, stub.text
 
 
 def _of_texts(texts: list[str], root: str) -> list[Layer]:

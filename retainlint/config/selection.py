@@ -75,13 +75,15 @@ class Settings(NamedTuple):
     """`codes` are the rules that are on, None stands for every rule; `suppressions` whether comments count.
 
     With `thorough`, a failure counts that the program itself catches, and a file is run though no backward stands in it.
-    With `tried`, each help is tried before it is told, and a fix is found.
+    With `tried`, each help is tried before it is told, and a fix is found. `stubs` are frameworks' stand-ins of the
+    project's own, each by its name and its text.
     """
 
     codes: frozenset[str] | None = None
     suppressions: bool = True
     thorough: bool = False
     tried: bool = True
+    stubs: tuple[tuple[str, str], ...] = ()
 
     def wants(self, code: str) -> bool:
         return self.codes is None or code in self.codes

@@ -228,6 +228,12 @@ SETTINGS: tuple[Setting, ...] = (
         'cache-dir = "~/.cache/retainlint"', per_run=True, path=True,
     ),
     Setting(
+        "stubs", SettingKind.WORDS, (),
+        "Python modules that say what frameworks of your own do, relative to this file; they are read, never run. The page "
+        "about stubs tells how one is written.",
+        'stubs = ["tools/ourtrainer.py"]', per_run=True,
+    ),
+    Setting(
         "output-format", SettingKind.TEXT, "full", "How findings are written; `retainlint check --help` lists the formats.",
         'output-format = "grouped"', per_run=True,
     ),

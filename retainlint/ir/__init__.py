@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from dataclasses import field, fields
 from enum import Enum
 from functools import cached_property, partial
 from types import EllipsisType
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from retainlint.ir import facts
 from retainlint.ir.facts import Facts
-from retainlint.startup.records import record
+from retainlint.startup.records import record, replace
 from retainlint.text.source import Span
 
 Register: TypeAlias = int
@@ -262,6 +262,7 @@ class Code:
     extent: tuple[int, int] = (0, 0)  # from its first character to its last
 
     dead_registers = _NOT_ASKED  # what its blocks read
+    origin = _NOT_ASKED  # the code that this one is, at another place
 
     @cached_property
     def facts(self) -> Facts:
@@ -482,6 +483,23 @@ Instr: TypeAlias = (
     | Compare | Call | Build | Append | Unpack | Import | MakeFunction | Decorate | MakeClass | MakeType | Yield | Await
     | Opaque | If | For | While | With | Try | Break | Continue | Return | Raise
 )  # fmt: skip
+
+
+def moved(code: Code, span: Span) -> Code:
+    """A code of which all that it does stands at another place."""
+    known = {each.name: getattr(code, each.name) for each in fields(Code)}
+    return Code(**{**known, "body": _moved(code.body, span)})
+
+
+def _moved(part: Any, span: Span) -> Any:
+    if isinstance(part, tuple):
+        return tuple(_moved(each, span) for each in part)
+    if isinstance(part, Live):
+        return replace(part)  # for each code notes of its own
+    if not isinstance(part, Base | Handler | Arg):
+        return part
+    inner = {each.name: _moved(getattr(part, each.name), span) for each in fields(part)}
+    return replace(part, **{**inner, "span": span})
 
 
 def _items(instr: Build) -> Iterable[Register]:

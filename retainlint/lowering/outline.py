@@ -274,8 +274,9 @@ def _spoken(text: str) -> Iterator[int]:
     """Where a walk may be spelt, by the end of one of a few words: they are found many times as fast as `walks.WALK`, and
     whatever that finds ends with one of them."""
     patterns = [_BACKWARD, _GRAD]
-    if any(word in text for word in prefilter.STEPS + prefilter.BACKWARD_CALLERS):
-        patterns.append(prefilter.BY_OTHERS)
+    others = prefilter.others()
+    if any(word in text for word in others.steps + others.callers):
+        patterns.append(others.spelt)
     if "transformers" in text or "skorch" in text:
         yield from (end for _, end in prefilter.trained(text))
     yield from (found.end() for pattern in patterns for found in re.finditer(pattern, text))
@@ -305,7 +306,7 @@ def _backward_passes(
                 yield node
         elif isinstance(node, ast.Call) and _called(node.func):
             yield node.func
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in prefilter.STEPS:
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in prefilter.others().steps:
             yield node.body[-1]
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
             if node.module.startswith("skorch") or any(each.name == prefilter.TRAINER for each in node.names):
@@ -333,7 +334,7 @@ def _called(func: ast.expr) -> bool:
     name = _last(func)
     return (
         name == "grad"
-        or name.endswith(prefilter.BACKWARD_CALLERS)
+        or name.endswith(prefilter.others().callers)
         or (name.endswith("backward") and not prefilter.only_speaks(name))
     )
 

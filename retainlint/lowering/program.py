@@ -14,7 +14,7 @@ from retainlint.lowering.outline import Outline, names_used
 from retainlint.lowering.parse import no_collection, parse, parse_around, parse_rows, room_to_recurse
 from retainlint.lowering.scopes import Holder, Names, bindings_of
 from retainlint.program import Part, Program
-from retainlint.text.prefilter import BACKWARD, trained
+from retainlint.text.prefilter import backward, trained
 from retainlint.text.source import Source, Span
 
 _VALUES = {**expressions.VALUES, **expressions.LITERALS, **statements.COMPREHENSIONS, **functions.VALUES}
@@ -62,7 +62,7 @@ def unit_of(source: Source, backward_passes: list[int]) -> Unit:
 
 def _spelled(text: str) -> list[int]:
     """Where a walk may be spelt in a text that has no outline."""
-    return [found.start() for found in re.finditer(BACKWARD, text)] + [start for start, _ in trained(text)]
+    return [found.start() for found in re.finditer(backward(), text)] + [start for start, _ in trained(text)]
 
 
 def lower_part(unit: Unit, part: Part, pieces: dict[int, int], bodies: dict[int, int]) -> Block:

@@ -10,13 +10,14 @@ from typing import TypeAlias
 
 from retainlint.project.import_resolution import Import, Modules, imports_in
 from retainlint.startup.lazy_patterns import pattern
+from retainlint.text import stubs
 from retainlint.text.files import Held
 from retainlint.text.prefilter import (
-    STEPS,
     may_backpropagate,
     may_lead_to_backward,
     may_spell_backward,
     may_start_backward,
+    others,
     spoken,
 )
 from retainlint.text.recalling import recalled
@@ -53,7 +54,6 @@ _KEPT_IN = pattern(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 _BASES = pattern(r"[ \t]*\(([^()]*)(\(?)")
 _BASE = pattern(r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.]|[ \t]*=)")
 _SUBSCRIPT = pattern(r"\[[^\[\]]*\]")
-_STEP = pattern(rb"\bdef[ \t]+(?:%s)[ \t]*\(" % "|".join(STEPS).encode())
 
 
 class Definition:
@@ -266,9 +266,10 @@ class CallIndex:
         """Whether a walk may stand in the entry's code: more than is spoken of one, and a step's result is a trainer's."""
         if not may_spell_backward(self.data):
             return False
-        if _STEP.search(self.data) is None or may_spell_backward(self.data, steps=False):
+        steps = rb"\bdef[ \t]+(?:%s)[ \t]*\(" % "|".join(others().steps).encode()
+        if re.search(steps, self.data) is None or may_spell_backward(self.data, steps=False):
             return True
-        if any(trainer in self._entry.text for trainer in TRAINERS):
+        if any(trainer in self._entry.text for trainer in (*TRAINERS, *stubs.stepping())):
             return True
         return self.modules is not None and self._steps_are_walked()
 
@@ -374,7 +375,9 @@ class CallIndex:
         """Whether a class of the entry that has a step is derived from a trainer, from what nobody can tell, or from a
         class in whose module a walk stands: perhaps of what the step returns."""
         names = dict.fromkeys(each.name for each in self._entry.classes)
-        stepping = (name for name in names if not self._entry.definitions[name].methods.keys().isdisjoint(STEPS))
+        stepping = (
+            name for name in names if not self._entry.definitions[name].methods.keys().isdisjoint(others().steps)
+        )
         pending = [(self._place, name) for name in stepping]
         seen: set[Place] = set()
         while pending:

@@ -151,15 +151,27 @@ class Project:
         return _lowered.of(key, lambda: self._lowering(name, data, key[1].hex()))
 
     def _lowering(self, name: str, data: bytes, digest: str) -> Program | str:
-        ir_store = self._modules.files.ir_store
         try:
             source = Source.decode(name, data)
         except UnreadableSource as error:
             return error.reason
+        return self._kept(source, digest)
+
+    def _kept(self, source: Source, digest: str) -> Program | str:
+        ir_store = self._modules.files.ir_store
         kept = ir_store.find_partly(source, digest) if ir_store is not None else None
         found = self._lower(source) if kept is None else kept
         if ir_store is not None and kept is None and not isinstance(found, str):
             ir_store.keep(found, digest)
+        return found
+
+    def lowered(self, stub: Source) -> Program:
+        """A stub, lowered."""
+        from hashlib import sha256
+
+        key = (stub.name, sha256(stub.text.encode()).digest())
+        found = _lowered.of(key, lambda: self._kept(stub, key[1].hex()))
+        assert not isinstance(found, str)
         return found
 
     def _text(self, place: str) -> bytes | None:

@@ -9,21 +9,13 @@ from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from retainlint.startup.lazy_patterns import pattern
-from retainlint.text import is_notebook
+from retainlint.text import is_notebook, stubs
 from retainlint.text.recalling import recalled
-
-STEPS = ("training_step", "compute_loss")
-"""Methods whose result a trainer walks."""
-
-BACKWARD_CALLERS = ("loss_scaler", "create_supervised_trainer", "NativeScaler")
-"""What walks when it is called, without the word: timm's scalers, ignite's trainer."""
 
 KERNELS = ("torch", "aten", "prims")
 """What torch's own functions begin with, each of which computes one gradient: `torch.ops.aten.convolution_backward`."""
 
 TRAINER = "Trainer"
-
-BY_OTHERS = rf"def[ \t]+(?:{'|'.join(STEPS)})[ \t]*\(|(?:{'|'.join(BACKWARD_CALLERS)})[ \t]*\("
 
 _SPEAKING = (
     r"(?:_*(?:is|has|must|should|can|needs|use|set|reset|mark|track|save|register)_\w*"
@@ -34,10 +26,38 @@ _SPEAKING = (
 
 _ANY = rf"(?=\w*backward\b)(?!{_SPEAKING}backward\b)"
 
-BACKWARD = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|(?<!def )\bgrad\s*\(|{BY_OTHERS}"
-"""`loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def grad(...)`, nor `ctx.save_for_backward(x)`.
-Comments and texts count too. So do `STEPS`, `BACKWARD_CALLERS`, and what `trained` tells. `may_backpropagate` tells as much
-of bytes."""
+_ITSELF = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|(?<!def )\bgrad\s*\("
+
+
+class Others(NamedTuple):
+    """What walks without the word: `steps` are methods whose result a trainer walks, and `callers` walk when they are
+    called. `spelt` is a pattern of both, and for bytes that of both and of callers alone."""
+
+    steps: tuple[str, ...]
+    callers: tuple[str, ...]
+    words: tuple[bytes, ...]
+    spelt: str
+    both: re.Pattern[bytes]
+    calls: re.Pattern[bytes]
+
+
+@stubs.by_stubs
+def others() -> Others:
+    """Timm's scalers, the methods of trainers, and what stubs say."""
+    steps = ("training_step", "compute_loss", *stubs.steps())
+    callers = ("loss_scaler", "NativeScaler", *stubs.called())
+    calls = rf"(?:{'|'.join(callers)})[ \t]*\("
+    spelt = rf"def[ \t]+(?:{'|'.join(steps)})[ \t]*\(|{calls}"
+    words = tuple(word.encode() for word in (*callers, *steps))
+    return Others(steps, callers, words, spelt, pattern(spelt.encode()), pattern(calls.encode()))
+
+
+def backward() -> str:
+    """A pattern of `loss.backward`, `manual_backward(loss)`, `autograd.grad(...)`; not `def grad(...)`, nor
+    `ctx.save_for_backward(x)`. Comments and texts count too. So do `others`, and what `trained` tells. `may_backpropagate`
+    tells as much of bytes."""
+    return f"{_ITSELF}|{others().spelt}"
+
 
 BACKPROPAGATING = (b"backward", b"manual_backward", b"run_backward")
 """What walks wherever it is defined."""
@@ -58,8 +78,6 @@ _BINDS = pattern(rb"\b(?:for|lambda)\b")
 _CLASS = pattern(rb"^class\b", re.MULTILINE)
 _OF_OBJECT = pattern(rb"\s*\([ \t\n]*self\b")
 _GRAD = pattern(rb"grad\s*\(")
-_BY_OTHERS = pattern(BY_OTHERS.encode())
-_BY_CALLERS = pattern(BY_OTHERS[BY_OTHERS.index("|(?:") + 1 :].encode())
 _TRAINERS = (
     (pattern(r"\bfrom[ \t]+transformers[ \t]+import\b"), pattern(rf"\b{TRAINER}\b"), pattern(r"\bdef[ \t]+forward\b")),
     (pattern(r"\bfrom[ \t]+skorch[\w.]*[ \t]+import\b"), None, pattern(r"\bdef[ \t]+get_loss\b")),
@@ -149,16 +167,17 @@ def may_lead_to_backward(data: bytes) -> bool:
 
 
 def may_backpropagate(data: bytes, steps: bool = True) -> bool:
-    """Whether `BACKWARD` may be found in bytes, several times as fast, since it looks for whole words first; without
+    """Whether `backward()` may be found in bytes, several times as fast, since it looks for whole words first; without
     `steps` those don't count."""
     return any(each.walks for each in _mentions(data)) or _is_walked_otherwise(data, steps)
 
 
 def _is_walked_otherwise(data: bytes, steps: bool) -> bool:
     """The same but for the word `backward`."""
-    for word in (*STEPS, *BACKWARD_CALLERS) if steps else BACKWARD_CALLERS:
-        if word.encode() in data:
-            if (_BY_OTHERS if steps else _BY_CALLERS).search(data) is not None:
+    other = others()
+    for word in other.words if steps else other.words[: len(other.callers)]:
+        if word in data:
+            if (other.both if steps else other.calls).search(data) is not None:
                 return True
             break
     if b"grad" in data:

@@ -35,13 +35,15 @@ class Source:
     Rows are split where Python's tokenizer splits them: at `\\n`, `\\r\\n` and a lone `\\r`, never at a form feed.
     Two sources are equal only if they are the same object. A text made of several cells is one program; `cells` are the
     offsets at which they start. `shown` is what stands in the file, as long and with the same rows, where that isn't
-    all Python (rows of IPython, prose around a program, comments of other bytes); "" if it is `text`.
+    all Python (rows of IPython, prose around a program, comments of other bytes); "" if it is `text`. A stub's text stands
+    for a framework's: nobody is shown a place in it.
     """
 
     name: str
     text: str
     cells: tuple[int, ...] = ()
     shown: str = ""
+    is_stub: bool = False
 
     @classmethod
     def of_cells(cls, name: str, cells: Sequence[str]) -> Source:

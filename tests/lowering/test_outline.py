@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from retainlint import ir, program
 from retainlint.lowering import lower, outline
 from retainlint.lowering.outline import _spoken
-from retainlint.text.prefilter import BACKWARD, may_backpropagate
+from retainlint.text.prefilter import backward, may_backpropagate
 from retainlint.text.source import Source, Span
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -192,13 +192,13 @@ WORDS = [
 
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map("".join))
 def test_bytes_tell_of_every_walk_that_the_text_tells_of(text: str) -> None:
-    assert may_backpropagate(text.encode()) == (re.search(BACKWARD, text) is not None)
+    assert may_backpropagate(text.encode()) == (re.search(backward(), text) is not None)
 
 
 @given(st.lists(st.sampled_from([*WORDS, "from transformers import Trainer", "forward"]), max_size=12).map("".join))
 def test_a_walk_ends_where_one_of_its_words_does(text: str) -> None:
     source = Source("t.py", text)
     rows = {source.place(end - 1)[0] for end in _spoken(text)}
-    for found in re.finditer(BACKWARD, text):
+    for found in re.finditer(backward(), text):
         word = found.start() + len(found[0].rstrip(" \n(")) - 1  # the bracket may stand rows below its word
         assert {source.place(word)[0], source.place(found.end() - 1)[0]} & rows

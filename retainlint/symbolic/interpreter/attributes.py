@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Generator, Mapping
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter import module_bodies
+from retainlint.symbolic.interpreter import module_bodies, stub_modules
 from retainlint.symbolic.merging import merge_states
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import dataclasses, reflection
@@ -57,6 +57,8 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
     if isinstance(obj, Closure | Wrapped) and (kept := _of_function(state, obj, name)) is not None:
         return [(state, kept)]
     if isinstance(obj, External):
+        if (stub := stub_modules.standing_for(machine, state, obj)) != obj:
+            return read(machine, state, stub, name, span)
         found = Const(obj.path.rpartition(".")[2]) if name == "__name__" else dispatch.member(obj.path, name)
         return [(state, found)]
     if _lacks(state, obj, name):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from retainlint import ir
-from retainlint.symbolic.interpreter import attributes, module_bodies, subscripts
+from retainlint.symbolic.interpreter import attributes, module_bodies, stub_modules, subscripts
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import dataclasses, iteration, options
@@ -51,6 +51,8 @@ from retainlint.text.source import Span
 def crosses(machine: Machine, state: State, code: ir.Code) -> bool:
     """Whether a call leads into another module; where no walk stands in the program, whether it leads about there."""
     source, here = code.span.source, machine.program
+    if source.is_stub:
+        return False
     return source is not here.source and (not here.module.backward_passes or source is not state.frame.code.span.source)
 
 
@@ -252,6 +254,8 @@ def _spread(machine: Machine, state: State, value: Value, span: Span) -> tuple[V
 
 
 def call(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Results:
+    if type(func) is External:
+        func = stub_modules.standing_for(machine, state, func)
     match func:
         case Closure():
             return run_closure(machine, state, func, args, span)
@@ -478,20 +482,22 @@ def _entered(
     consumer: Callable[[State, Value], list[State]] | None = None,
 ) -> Results:
     """Run a function's body, and leave it."""
+    func = stub_modules.placed(machine, func, span)
     code = func.code
     if not _is_refused(func, args):
         machine.entered.add(code)
-    frame_id = state.push(code, func.frame, span)
+    call = span if code.origin is None else None  # what is placed there is called by nobody else
+    frame_id = state.push(code, func.frame, call)
     frame = state.frames[frame_id]
     frame.cls = func.owner
     frame.consumer = consumer
     frame.sizes, frame.assumed = tuple([size(state, value) for value in args.all]), state.choices
     _bind(state, frame, func, args, span)
     with paced(machine, code):
-        return [(after, _leave(after, frame_id, code, span)) for after in machine.run(code.body, [state])]
+        return [(after, _leave(after, frame_id, code, call)) for after in machine.run(code.body, [state])]
 
 
-def _leave(state: State, frame_id: int, code: ir.Code, span: Span) -> Value:
+def _leave(state: State, frame_id: int, code: ir.Code, call: Span | None) -> Value:
     """Leave a call; its value."""
     frame = state.frames[frame_id]
     value: Value = NONE
@@ -500,7 +506,7 @@ def _leave(state: State, frame_id: int, code: ir.Code, span: Span) -> Value:
         state.flow = None
     if code.is_generator and frame.consumer is None:
         value = state.new(ListObj(frame.yielded))
-    state.pop(span)
+    state.pop(call)
     if not code.captured:
         state.frames.pop(frame_id, None)  # the base has it, where what was imported meanwhile might have asked for it
     elif frame.registers:

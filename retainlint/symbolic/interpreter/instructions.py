@@ -17,6 +17,7 @@ from retainlint.symbolic.interpreter import (
     handlers,
     loops,
     module_bodies,
+    stub_modules,
     subscripts,
 )
 from retainlint.symbolic.interpreter.calls import call
@@ -211,7 +212,9 @@ def _mark_dataclass(state: State, target: Value, *, frozen: bool = False) -> Non
 def make_class(machine: Machine, state: State, instr: ir.MakeClass) -> list[State]:
     """Run the class body; its names become the attributes."""
     registers = state.frame.registers
-    bases = tuple(registers[arg.value] for arg in instr.bases if arg.name is None and not arg.star)
+    given = [registers[arg.value] for arg in instr.bases if arg.name is None and not arg.star]
+    known = [stub_modules.standing_for(machine, state, each) for each in given]
+    bases = (*known, *stub_modules.behind(machine, instr.code))
     frame_id = state.push(instr.code, state.stack[-1], None)
     done: list[State] = []
     for after in machine.run(instr.code.body, [state]):

@@ -76,7 +76,9 @@ class _Iterations:
         for each in states:
             before = each.iterations[len(outer)].number if len(each.iterations) > len(outer) else 0
             iteration = max(number, before + 1)
-            here = Iteration(span, iteration, depth=len(each.calls), sure=plan.sure, few=plan.few, begun=plan.loop)
+            here = Iteration(
+                span, iteration, _is_stub(each), len(each.calls), sure=plan.sure, few=plan.few, begun=plan.loop
+            )
             each.iterations = (*outer, here)
             plan.presume(each, number, index)
             for current, item in plan.at(each, index):
@@ -193,7 +195,8 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
         number += 1
         begun: list[State] = []
         for each in live:
-            each.iterations = (*outer, Iteration(instr.span, number, depth=len(each.calls), begun=begin))
+            here = Iteration(instr.span, number, _is_stub(each), len(each.calls), begun=begin)
+            each.iterations = (*outer, here)
         for tested in machine.run(instr.test, live):
             if tested.flow is not None:
                 ended.append(tested)
@@ -242,6 +245,11 @@ def _enough(machine: Machine, outer: tuple[Iteration, ...]) -> float:
     if nested >= limits.SINGLE_LOOPS_NESTED:
         return 1
     return limits.WHILE_ITERATIONS_NESTED if nested >= machine.chooser.breadth.nested else math.inf
+
+
+def _is_stub(state: State) -> bool:
+    """Whether a loop is a framework's: the program sees its own functions called again."""
+    return state.frame.code.origin is not None
 
 
 def _iterated(machine: Machine, state: State, iterable: Value, span: Span) -> list[tuple[State, Value]]:

@@ -55,6 +55,10 @@ class Project(Protocol):
 
     def dotted(self, place: str) -> str: ...
 
+    def lowered(self, source: Source) -> Program:
+        """A stub, which can be lowered."""
+        ...
+
     def program(self, place: str) -> Program | str | None:
         """The module, lowered; else why it can't be read; None for a package without a text."""
         ...
@@ -116,6 +120,9 @@ class Imports:
     endless: set[ir.Code] = field(default_factory=set)  # those that were given up
     costs: dict[ir.Code, int] = field(default_factory=dict)  # the most steps that a call of theirs took
     late: dict[ir.Code, int] = field(default_factory=dict)  # by entry, steps of such calls behind those it may spend
+    placed: dict[tuple[ir.Code, Span], ir.Code] = field(
+        default_factory=dict
+    )  # functions of stubs where they are called
     read: int = 0
     rows: int = 0
 

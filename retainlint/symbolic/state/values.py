@@ -257,8 +257,6 @@ class Notes:
     moves: Value | None = None  # of an engine: the optimiser that its step moves
     callbacks: Value | None = None  # of a trainer
     optimizers: Value | None = None  # what `configure_optimizers` made
-    update: Value | None = None  # of an Ignite engine: what it calls for each batch
-    handlers: Value | None = None  # and what else, at which events
     fast: Value | None = None  # of a module or an optimiser of higher: the weights that it has now
     first: Value | None = None  # and those that it had first
     tracks: Value | None = None  # whether its steps have a graph

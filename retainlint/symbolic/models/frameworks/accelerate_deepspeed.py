@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.symbolic.models.frameworks import hugging_face, ignite, libraries, lightning
+from retainlint.symbolic.models.frameworks import hugging_face, libraries, lightning
 from retainlint.symbolic.models.torch import backward_calls, optimizers
 from retainlint.symbolic.models.torch.operations import operate
 from retainlint.symbolic.models.unknown import conventions, objects
@@ -40,7 +40,6 @@ _KINDS = {
     "lightning.Trainer": "trainer", "lightning.pytorch.Trainer": "trainer", "pytorch_lightning.Trainer": "trainer",
 }  # fmt: skip
 _METHODS = {
-    ignite.NAME: ignite.METHODS,
     "accelerator": {"prepare", "unwrap_model", "accumulate", "autocast", "prepare_model", "reduce"},
     "fabric": {"setup", "setup_module", "setup_optimizers", "setup_dataloaders"}, "trainer": {"fit"},
     hugging_face.NAME: {"train"},
@@ -63,10 +62,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, given[0] if given[1] == NONE else Tuple(given))]
     if path == "apex.amp.scale_loss" and args.pos:
         return [(state, _scaled(machine, state, args, span))]
-    found = libraries.higher_function(machine, state, path, args, span) or hugging_face.function(
-        state, path, args, span
-    )
-    return ignite.function(machine, state, path, args, span) if found is None else found
+    return libraries.higher_function(machine, state, path, args, span) or hugging_face.function(state, path, args, span)
 
 
 def _deepspeed(state: State, args: Args, span: Span) -> Value:
@@ -122,8 +118,6 @@ def unknown_method(
         model = args.get(0, "model")
         fits = lightning.is_fitted(state, model)
         return lightning.fit(machine, state, model, span, _callbacks(state, held)) if fits else None
-    if held.name == ignite.NAME:
-        return ignite.method(machine, state, obj, held, name, args, span)
     if name in ("accumulate", "autocast"):
         return [(state, objects.fresh(state, span, plain=True))]
     return [(state, args.pos[0] if len(args.pos) == 1 else Tuple(args.pos))]
