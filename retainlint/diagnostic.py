@@ -313,6 +313,7 @@ class Diagnostic:
     witness: Witness | None = None
     fix: Fix | None = None
     called: Span | None = None  # where the file that was checked calls what leads to a place in another one
+    alone: str = ""  # the function or method that has to be run for itself, called by nobody of its file
     behind: int = 0  # how many failures stand before it at its place: torch comes to it once these are cured
 
     @property

@@ -93,6 +93,8 @@ class IncidentBase:
     conditions: tuple[Condition, ...] = field(kw_only=True)
     assumptions: tuple[str, ...] = field(default=(), kw_only=True)
     witness: Witness | None = field(default=None, kw_only=True)
+    alone: str = field(default="", kw_only=True)
+    """The function or method of the program in which it fails only if that is run for itself, as nobody there calls it."""
 
 
 @record
@@ -402,3 +404,5 @@ class Exploration:
     """What it took beside its steps too, in steps that take as much."""
     entries: tuple[Entry, ...] = ()
     """What was run for itself, the module's body first."""
+    followed: frozenset[Definition] = frozenset()
+    """The functions and methods of other modules that it called, and followed to their end, with their backward passes."""

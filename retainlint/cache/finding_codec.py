@@ -13,7 +13,7 @@ from retainlint.text.source import Source, Span, UnreadableSource
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
-    from retainlint.incident import Gap
+    from retainlint.incident import Definition, Gap
 
 Json: TypeAlias = Any
 Read: TypeAlias = Callable[[str], "bytes | None"]
@@ -59,6 +59,19 @@ def unjudged(text: str) -> int:
         gaps = [value["Gap"] for value in values]
         return len({(start, end) for (number, start, end), _, backward in gaps if backward and not sources[number][0]})
     except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise Stale(str(error)) from error
+
+
+def pack_names(found: Sequence[Definition]) -> str:
+    """Functions and methods of other files as text, NOTHING for none."""
+    return json.dumps(found, separators=(",", ":")) if found else NOTHING
+
+
+def unpack_names(text: str) -> tuple[Definition, ...]:
+    """Raises Stale."""
+    try:
+        return tuple((str(name), str(qualified)) for name, qualified in json.loads(text)) if text else ()
+    except (ValueError, TypeError, RecursionError) as error:
         raise Stale(str(error)) from error
 
 

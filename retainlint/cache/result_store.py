@@ -17,8 +17,8 @@ from retainlint.text.files import stamp
 _QUICK = 1
 """How hard zlib tries: a tenth of the size for less time than writing JSON takes."""
 
-Texts: TypeAlias = "tuple[str, str, str]"
-"""What one file's check gave, packed: its findings, those beyond it, and what couldn't be followed."""
+Texts: TypeAlias = "tuple[str, str, str, str]"
+"""What one file's check gave, packed: its findings, those beyond it, what couldn't be followed, and what of others was."""
 
 
 class Entry:
@@ -63,9 +63,9 @@ class Pack:
         if entry.texts is not None:
             return entry.texts
         try:
-            own, beyond = ("", "") if entry.told is None else self._told[entry.told]
+            own, beyond, followed = ("", "", "") if entry.told is None else self._told[entry.told]
             unseen = "" if entry.gaps is None else self._gaps[entry.gaps]
-            return str(own), str(beyond), str(unseen)
+            return str(own), str(beyond), str(unseen), str(followed)
         except (ValueError, TypeError, LookupError, RecursionError, zlib.error):
             return None
 
@@ -111,12 +111,12 @@ class Pack:
         ]
         places, needed = self.places.packed([entry.needs for _, entry, _ in found])
         rows: dict[str, tuple[str, str, Needs, int | None, int | None]] = {}
-        told: list[tuple[str, str]] = []
+        told: list[tuple[str, str, str]] = []
         unseen: list[str] = []
-        for (name, entry, (own, beyond, gaps)), needs in zip(found, needed, strict=True):
-            numbers = len(told) if own or beyond else None, len(unseen) if gaps else None
+        for (name, entry, (own, beyond, gaps, followed)), needs in zip(found, needed, strict=True):
+            numbers = len(told) if own or beyond or followed else None, len(unseen) if gaps else None
             rows[name] = (entry.stamp, entry.digest, needs, *numbers)
-            told += [(own, beyond)] if own or beyond else []
+            told += [(own, beyond, followed)] if own or beyond or followed else []
             unseen += [gaps] if gaps else []
         parts = (self.header, places, rows, told, unseen)
         *lines, last = (json.dumps(part, separators=(",", ":")).encode() for part in parts)

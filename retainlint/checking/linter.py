@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # costly to import, and needed only where a file may matter
     from retainlint.checking.recent import Recent
     from retainlint.config import Configs, Settings
     from retainlint.diagnostic import Diagnostic
-    from retainlint.incident import Gap
+    from retainlint.incident import Definition, Gap
     from retainlint.text.files import Files
 
     class Progress(Protocol):
@@ -49,7 +49,8 @@ class FileResult(NamedTuple):
     `beyond` are findings whose place lies in a module that the file imports, neither selected nor suppressed so far.
     `unjudged` counts the backward passes of the file among the `gaps`, which are only kept where they are asked for.
     `lookups` is all that was asked of other files, by their absolute paths: None for what wasn't there. `entries` are what
-    was run of it, with the steps that took; `seconds` is what its check took where that was timed, and `came` how it came without one.
+    was run of it, with the steps that took, `followed` what it called of other files; `seconds` is what its check took where
+    that was timed, and `came` how it came without one.
     """
 
     name: str
@@ -60,6 +61,7 @@ class FileResult(NamedTuple):
     lookups: Mapping[str, str | None] = _NO_LOOKUPS
     unjudged: int = 0
     entries: tuple[tuple[str, int], ...] = ()
+    followed: tuple[Definition, ...] = ()
     seconds: float = 0.0
     came: str = ""
 
@@ -118,6 +120,25 @@ class Result:
             self.crashes.append(one)
 
 
+class World:
+    """Some files as one program: what runs for itself in one of them, but was followed from another, is called as that
+    calls it, and no other call of it is assumed."""
+
+    def __init__(self, results: Iterable[FileResult]) -> None:
+        self._followed: dict[str, set[str]] = {}
+        for one in results:
+            for name, qualified in one.followed:
+                self._followed.setdefault(os.path.abspath(name), set()).add(qualified)
+
+    def closed(self, one: FileResult) -> FileResult:
+        """A file's result without what fails only where nobody's call is assumed."""
+        known = self._followed.get(os.path.abspath(one.name)) if self._followed else None
+        if not known:
+            return one
+        own, beyond = (tuple(d for d in found if d.alone not in known) for found in (one.diagnostics, one.beyond))
+        return one._replace(diagnostics=own, beyond=beyond)
+
+
 def check(
     paths: Iterable[str],
     configs: Configs,
@@ -140,22 +161,22 @@ def check(
         result.diagnostics += _unchecked(name, reason, configs.settings(name))
     telling: dict[str, FileResult] = {}
     for done, one in enumerate((running or _one_by_one)(found.files, settings, found.listings), 1):
-        if one.diagnostics or one.gaps or one.beyond or one.unjudged:  # of a million files a few thousand
+        if one.diagnostics or one.gaps or one.beyond or one.unjudged or one.followed:  # of a million a few thousand
             telling[one.name] = one
         result.note(one)
         if progress is not None:
             many += len(one.diagnostics)
             progress(done, len(found.files), many)
-    beyond: list[Diagnostic] = []
-    for one in (telling[name] for name in found.files if name in telling):
-        result.add(one)
-        beyond += one.beyond
     others = _leading_to(found.files, filter(os.path.isdir, paths), configs, Disk(listings=found.listings))
     settled = {name: configs.settings(name) for name in others}
     result.leading = len(others)
-    for one in (running or _one_by_one)(others, settled, found.listings) if others else ():
-        beyond += one.beyond
-        result.seconds += one.seconds
+    leading = [*(running or _one_by_one)(others, settled, found.listings)] if others else []
+    own = [telling[name] for name in found.files if name in telling]
+    world = World((*own, *leading))
+    for one in map(world.closed, own):
+        result.add(one)
+    beyond = [each for one in (*own, *leading) for each in world.closed(one).beyond]
+    result.seconds += sum(one.seconds for one in leading)
     if beyond or len(result.diagnostics) > 1:
         from retainlint.checking.diagnostics import joined
 
@@ -204,11 +225,13 @@ class Given:
         own = check_timed(name, data, configs.settings(name), Disk() if self._is_own else self._files, early)
         result.note(own if may_matter(name, data) else own._replace(came=SKIPPED))
         self.lookups.update(own.lookups)
-        result.add(own)
         is_known = (Disk() if self._is_own else self._files).read(os.path.abspath(name)) == data
         others = self._importers.leading_to((name,)) if is_known else []
         others = [*dict.fromkeys((*others, *also))]
-        beyond = [each for other in others for each in self._of(other).beyond] + [*own.beyond]
+        leading = [self._of(other) for other in others]
+        world = World((own, *leading))
+        result.add(world.closed(own))
+        beyond = [each for one in (*leading, own) for each in world.closed(one).beyond]
         if beyond:
             from retainlint.checking.diagnostics import joined
 
@@ -312,7 +335,8 @@ def _check(
         lookups = modules.lookups if modules is not None else _NO_LOOKUPS
         unjudged = len({g.span for g in gaps if g.backward and g.span.source.name == name})
         entries = tuple((entry.start[1], entry.steps) for each in found for entry in each.entries)
-        return FileResult(name, tuple(told), "", gaps, tuple(beyond), lookups, unjudged, entries)
+        followed = tuple(sorted({each for one in found for each in one.followed}))
+        return FileResult(name, tuple(told), "", gaps, tuple(beyond), lookups, unjudged, entries, followed)
     except pipeline.Costly:
         raise
     except Exception as error:  # noqa: BLE001 -- a bug of ours in one file must not hide the other files' findings

@@ -45,6 +45,7 @@ class Found:
     steps: int = 0
     unjudged: tuple[Gap, ...] = ()
     entries: tuple[Entry, ...] = ()
+    followed: frozenset[Definition] = frozenset()
 
 
 class Costly(Exception):
@@ -254,6 +255,7 @@ def _examine(
         + (words_of(source) if once else 0),  # a word takes about as long as a step
         explored.unjudged,
         explored.entries,
+        explored.followed,
     )
 
 

@@ -38,7 +38,7 @@ SURE = 2.0
 FEW = 50
 """So many files are read as fast as a cache is."""
 
-NOTHING_FOUND = ("", "", "")
+NOTHING_FOUND = ("", "", "", "")
 """How that is kept."""
 
 ROUNDS = 12
@@ -133,8 +133,8 @@ class Running:
 
     def _unpacked(self, name: str, texts: Texts) -> FileResult | None:
         """None if a text isn't any more what it was when it was checked."""
-        own, beyond, gaps = texts
-        if not (own or beyond or gaps):
+        own, beyond, gaps, followed = texts
+        if not any(texts):
             return FileResult(name)
         from retainlint.cache import finding_codec
 
@@ -145,6 +145,7 @@ class Running:
                 gaps=finding_codec.unpack_gaps(name, gaps, read) if self.gaps else (),
                 beyond=finding_codec.unpack_diagnostics(name, beyond, read),
                 unjudged=finding_codec.unjudged(gaps),
+                followed=finding_codec.unpack_names(followed),
             )
         except finding_codec.Stale:
             return None

@@ -106,7 +106,7 @@ def answer_of(result: FileResult, data: bytes, here: str) -> Answer | None:
         )
     except finding_codec.Stale:
         return None
-    packed = (texts[0], texts[1], texts[2])
+    packed = (texts[0], texts[1], texts[2], finding_codec.pack_names(result.followed))
     return Answer(digest, dict(result.lookups), packed, result.crash, result.seconds, result.entries)
 
 

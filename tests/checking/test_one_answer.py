@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from retainlint import check, check_source
+from retainlint.cache.cache import Cache
+from retainlint.checking import linter
+from retainlint.checking.scheduler import Running
 from retainlint.commands import CommandError
 from retainlint.commands.reproduce import reproduce
+from retainlint.config import Configs, Settings
 
 MEMORY = """
 import torch
@@ -47,6 +51,7 @@ def main():
 main()
 """
 WALKED, CALLED = ("engine/loop.py", 5), ("train.py", 11)
+FIXTURES = Path(__file__).resolve().parent.parent.parent / "fixtures"
 HAS_TORCH = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, check=False).returncode == 0
 
 
@@ -179,3 +184,20 @@ def test_a_script_is_known_by_its_syntax(tmp_path: Path, monkeypatch: pytest.Mon
     text = '"""A script:\n\nfrom . import nothing\n"""\n' + TRAIN.replace("\nmain()", f"\n{call}")
     _project(tmp_path, monkeypatch, text)
     assert _told(".") == [(*WALKED, "RTL104")]
+
+
+def test_no_other_call_is_assumed_of_what_a_program_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = FIXTURES / "projects" / "runs" / "main_makes_the_pair_so_that_its_graph_is_kept"
+    for name in ("pair.py", "main.py"):
+        (tmp_path / name).write_text((kept / name).read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def kept_and_told() -> list[int]:
+        configs = Configs.alike(Settings(tried=False))
+        return [each.place[1] for each in linter.check(["."], configs, None, Running(Cache("cache", str))).diagnostics]
+
+    assert [kept_and_told(), kept_and_told(), _told("pair.py")] == [[], [], []]
+    (tmp_path / "main.py").write_text((kept / "main.py").read_text(encoding="utf-8").replace("True", "False"))
+    assert kept_and_told() == [15]
+    (tmp_path / "main.py").unlink()
+    assert _told("pair.py") == [("pair.py", 15, "RTL103")]

@@ -225,6 +225,7 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
 
 
 def _say_spent(machine: Interpreter, code: ir.Code) -> None:
+    machine.exhausted = True
     name = f"`{code.qualname}`" if code.qualname else "the module"
     spent = f"its budget of {machine.budget} steps ran out"
     if machine.graphs.effort.is_spent:
@@ -237,6 +238,7 @@ def _say_spent(machine: Interpreter, code: ir.Code) -> None:
 def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
     """Run one function with unknown arguments; a method on an object of its class, which is made once."""
     machine.running = code
+    machine.alone = code.qualname if owner is None or code.qualname == f"{owner.qualname}.{code.name}" else ""
     machine.imports.spent_before += machine.imports.spent
     machine.imports.begin()
     machine.gpu_asked, reached = False, len(machine.backpropagated)
@@ -266,6 +268,7 @@ def _noted(machine: Interpreter, code: ir.Code) -> Entry:
     """What was run for itself just now."""
     reached = frozenset(map(_definition, machine.reached))
     machine.reached.clear()
+    machine.alone = ""
     return Entry(_definition(code), reached, machine.steps)
 
 

@@ -12,6 +12,7 @@ from retainlint.incident import (
     AtBackward,
     Condition,
     Conduct,
+    Definition,
     Exploration,
     Freed,
     Gap,
@@ -116,7 +117,16 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     unjudged = _unjudged(machine, (*incidents, *waste))
     conduct, gaps, entries = _conduct(machine), tuple(machine.gaps), tuple(machine.entries)
     steps = sum(each.steps for each in entries) + machine.imports.wasted
-    return Exploration(verdict, incidents, gaps, steps, waste, conduct, unjudged, effort, entries)
+    followed = _followed(machine)
+    return Exploration(verdict, incidents, gaps, steps, waste, conduct, unjudged, effort, entries, followed)
+
+
+def _followed(machine: Interpreter) -> frozenset[Definition]:
+    """What was called of other modules, and run a backward pass; nothing if any path was left, as that may have failed."""
+    if machine.exhausted or machine.pruned:
+        return frozenset()
+    codes, own = machine.leading & machine.entered, machine.program.source
+    return frozenset((code.span.source.name, code.qualname) for code in codes if code.span.source is not own)
 
 
 def _owned(machine: Interpreter, report: Report) -> Report:
@@ -290,7 +300,9 @@ def _simplest(reports: list[Report]) -> Incident:
     conditions = tuple(c for c in dict.fromkeys(chosen) if c in needed)
     proof = best.proof() if best.proof is not None else None
     witness = None if proof is None else replace(proof, choices=conditions)
-    return replace(best.incident, conditions=conditions, witness=witness)
+    starts = {report.incident.alone for report in reports}
+    alone = best.incident.alone if len(starts) == 1 else ""
+    return replace(best.incident, conditions=conditions, witness=witness, alone=alone)
 
 
 def _clauses(asked: list[frozenset[Condition]]) -> list[frozenset[Condition]]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from retainlint import ir, program
 from retainlint.autograd.graph import Node
 from retainlint.incident import Entry, Gap, Incident, Moment, Witness
-from retainlint.startup.records import record
+from retainlint.startup.records import record, replace
 from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions
 from retainlint.symbolic.interpreter.instructions import STEPS
 from retainlint.symbolic.merging.equivalence import Hint
@@ -80,6 +80,7 @@ class Interpreter:
         self.presumed: set[Span] = set()  # conditions of the one way in which an object was made
         self.entries: list[Entry] = []
         self.running = program.module  # the entry
+        self.alone = ""  # its name, if it is a function or method that runs for itself
         self.unset: dict[int, Ref] = {}
         self.rounds: dict[Span, frozenset[str]] = {}
         self.repeated: dict[tuple[int, ...], list[State]] = {}
@@ -92,7 +93,7 @@ class Interpreter:
         self.yielding: set[ir.Code] = set()
         self.sampled = 0
         self.gpu_asked = self.gpu_open = self.forced = False
-        self.pruned = self.trying = False
+        self.pruned = self.trying = self.exhausted = False
 
     # -- what models ask for --------------------------------------------------------------------------------------
 
@@ -126,7 +127,7 @@ class Interpreter:
         leaves: frozenset[Node] = frozenset(),
     ) -> None:
         if not self.imports.loading:
-            self.reports.append(Report(incident, proof, leaves))
+            self.reports.append(Report(replace(incident, alone=self.alone), proof, leaves))
 
     @contextmanager
     def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:
