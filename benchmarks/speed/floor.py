@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import click  # noqa: F401 -- its import is part of what is measured
 
-from retainlint.text.prefilter import BACKWARD, may_backpropagate
+from retainlint.text.prefilter import may_backpropagate
 
 
 def main(arguments: list[str]) -> None:
@@ -55,7 +55,7 @@ def _definitions(text: str) -> Iterator[str]:
         warnings.simplefilter("ignore")
         tree = ast.parse(text)
     rows = text.splitlines(keepends=True)
-    walks = [text.count("\n", 0, found.start()) + 1 for found in re.finditer(BACKWARD, text)]
+    walks = [text.count("\n", 0, found.start()) + 1 for found in re.finditer(r"backward\s*\(|\bgrad\s*\(", text)]
     pending: list[ast.stmt] = list(tree.body)
     while pending:
         node = pending.pop()
