@@ -44,6 +44,9 @@ _LONE_BACKSLASH = re.compile(r"(?m)(?<!\\\n)^\\(?=\r?\n)")
 _FEED_IN_INDENT = re.compile(r"(?<!\\)(\r?\n)([ \t\f]*\f)(?=[ \t]*\S)")
 """An indentation begins anew behind a form feed, which libcst doesn't know: what stands before it goes to the row above."""
 
+_BACKSLASH_IN_INDENT = re.compile(r"(?m)(?<!\\\n)(?<!\\\r\n)^([ \t]+)\\(?=\r?\n)")
+"""A row of blanks that is joined to the next: libcst loses the backslash."""
+
 _BRACKETED_TARGET = re.compile(r"(?m)((?:^|;)[ \t]*\(*)\(([^(),:=\n]+)\)(?=[ \t)]*:)")
 """`(x): int`, which libcst doesn't know either: brackets around what is annotated."""
 
@@ -139,13 +142,15 @@ def _read(text: str) -> tuple[str, cst.Module]:
     """A text and its tree; of one that libcst refuses, another that means the same and is as long, if it reads that."""
     try:
         module = parse_module(text)
-        if "\f" not in text or module.code == text or align(module, text) is not None:
+        loses = "\f" in text or _BACKSLASH_IN_INDENT.search(text) is not None
+        if not loses or module.code == text or align(module, text) is not None:
             return text, module
-        raise LookupError("libcst has lost a form feed")
+        raise LookupError("libcst has lost a form feed or a backslash")
     except UnicodeEncodeError:
         raise
     except Exception:
         other = _FEED_IN_INDENT.sub(lambda found: " " * len(found[2]) + found[1], text) if "\f" in text else text
+        other = _BACKSLASH_IN_INDENT.sub(r"\1 ", other)
         before = ""
         while before != other:  # each turn takes a pair of brackets
             before, other = other, _BRACKETED_TARGET.sub(r"\1\2  ", other)

@@ -134,6 +134,7 @@ REFUSED = {
     "a form feed before an indentation": "class N:\n    def f(self):\n\f     loss.backward()\n    def g(self): pass\n",
     "form feeds within one": "if a:\r\n  \f \f     loss.backward()\r\n     # b\r\n     c\r\n",
     "a form feed behind a backslash": "if a:\n  b = 1 + \\\n\f 2\n\f  c\n",
+    "a backslash in an indentation": "def f(x):\n    y = g(x)\n    \\\n    y.h()\n\t\nif x:\r\n  \\\r\n  f(x)\r\n",
     "a comment behind the last line": "if x:\n    loss.backward()\n    # c\n    ",
 }
 
