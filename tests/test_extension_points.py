@@ -182,7 +182,7 @@ def test_a_framework_is_its_stub(
     for _ in range(2):  # the second time from the cache
         run(*check)
         found = [line.partition(" error")[0] for line in capsys.readouterr().out.splitlines() if ": RTL" in line]
-        assert found == ["loop.py:13:1: RTL106", "twice.py:6:1: RTL102"]
+        assert found == ["loop.py:11:9: RTL106", "twice.py:6:1: RTL102"]
     (tmp_path / "tools" / "trainer.py").write_text(STUB.replace("again=False", "again=True"))
     run(*check)
     assert "error" not in capsys.readouterr().out

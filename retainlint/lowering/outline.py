@@ -17,7 +17,7 @@ from retainlint.lowering.effects import StatementEffects, look, look_into
 from retainlint.lowering.guards import too_deep
 from retainlint.program import Effect, Part
 from retainlint.startup.records import record
-from retainlint.text import prefilter
+from retainlint.text import prefilter, stubs
 from retainlint.text.source import Source
 
 _DEFINES = re.compile(r"(?:@|(?:async[ \t]+)?def\b|class\b)")
@@ -277,7 +277,7 @@ def _spoken(text: str) -> Iterator[int]:
     others = prefilter.others()
     if any(word in text for word in others.steps + others.callers):
         patterns.append(others.spelt)
-    if "transformers" in text or "skorch" in text:
+    if any(each.package in text for each in prefilter.trainers()):
         yield from (end for _, end in prefilter.trained(text))
     yield from (found.end() for pattern in patterns for found in re.finditer(pattern, text))
 
@@ -309,7 +309,8 @@ def _backward_passes(
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in prefilter.others().steps:
             yield node.body[-1]
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            if node.module.startswith("skorch") or any(each.name == prefilter.TRAINER for each in node.names):
+            packages = {package for package, _ in stubs.overridden()}
+            if node.module.partition(".")[0] in packages or any(each.name == prefilter.TRAINER for each in node.names):
                 yield node
 
 

@@ -78,11 +78,6 @@ _BINDS = pattern(rb"\b(?:for|lambda)\b")
 _CLASS = pattern(rb"^class\b", re.MULTILINE)
 _OF_OBJECT = pattern(rb"\s*\([ \t\n]*self\b")
 _GRAD = pattern(rb"grad\s*\(")
-_TRAINERS = (
-    (pattern(r"\bfrom[ \t]+transformers[ \t]+import\b"), pattern(rf"\b{TRAINER}\b"), pattern(r"\bdef[ \t]+forward\b")),
-    (pattern(r"\bfrom[ \t]+skorch[\w.]*[ \t]+import\b"), None, pattern(r"\bdef[ \t]+get_loss\b")),
-)
-"""Where a trainer is imported from, its name if it counts, and the method whose losses it walks."""
 _TRAINING = pattern(rb"(?m)^(?:\w+[ \t]*=[ \t]*)?\w+\.(?:fit|train|learn)\(")
 _KEPT = rb"\w*(?:loss|output|logit)\w*"
 _KEEPS = pattern(
@@ -185,14 +180,44 @@ def _is_walked_otherwise(data: bytes, steps: bool) -> bool:
             start = found.start()
             if (start == 0 or data[start - 1] not in _WORD_BYTES) and data[max(start - 4, 0) : start] != b"def ":
                 return True
-    may_train = (b"forward" in data and b"Trainer" in data) or (b"skorch" in data and b"get_loss" in data)
+    may_train = any(all(word in data for word in each.words) for each in trainers())
     return may_train and any(trained(data.decode(errors="replace")))
 
 
+class _Trainer(NamedTuple):
+    """Where a trainer is imported from, its name if it counts, the method whose losses it walks, and which words a text
+    must hold for that."""
+
+    package: str
+    imported: re.Pattern[str]
+    name: re.Pattern[str] | None
+    method: re.Pattern[str]
+    words: tuple[bytes, ...]
+
+
+@stubs.by_stubs
+def trainers() -> tuple[_Trainer, ...]:
+    """Hugging Face's, and those of stubs."""
+    method = r"\bdef[ \t]+%s\b"
+    found = [
+        _Trainer(
+            "transformers",
+            pattern(r"\bfrom[ \t]+transformers[ \t]+import\b"),
+            pattern(rf"\b{TRAINER}\b"),
+            pattern(method % "forward"),
+            (b"forward", b"Trainer"),
+        )
+    ]
+    for package, name in stubs.overridden():
+        imported = pattern(rf"\bfrom[ \t]+{package}[\w.]*[ \t]+import\b")
+        found.append(_Trainer(package, imported, None, pattern(method % name), (package.encode(), name.encode())))
+    return tuple(found)
+
+
 def trained(text: str) -> Iterator[tuple[int, int]]:
-    """Where a text imports what walks losses that it defines itself: Hugging Face's trainer, or skorch. Each pattern goes
-    through the text once: taken together they would go through the rest of it from each import."""
-    for imported, trainer, method in _TRAINERS:
+    """Where a text imports what walks losses that it defines itself. Each pattern goes through the text once: taken
+    together they would go through the rest of it from each import."""
+    for _, imported, trainer, method, _ in trainers():
         last = max((found.start() for found in method.finditer(text)), default=0)
         names = [found.span() for found in trainer.finditer(text)] if trainer is not None and last else []
         end, bracket = 0, -1

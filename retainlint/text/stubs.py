@@ -19,18 +19,20 @@ MOST = 100_000
 
 Answer = TypeVar("Answer")
 
-_HEADER = pattern(r'^(MODULES|STEPS|CALLED) = \(((?:"[\w.]+",? ?)+)\)$', 8)  # re.MULTILINE
+_HEADER = pattern(r'^(MODULES|STEPS|OVERRIDDEN|CALLED) = \(((?:"[\w.]+",? ?)+)\)$', 8)  # re.MULTILINE
 _DEFINED = pattern(r"^(?:class|def) ([^\W\d_]\w*)", 8)
 
 
 class Stub(NamedTuple):
     """A framework. What it defines at its top is found in each of its `modules`; its `steps` are methods of the program
-    whose losses it walks, and who calls one of what is `called` has a walk run."""
+    whose losses it walks, those that are `overridden` are so only where it is imported, and who calls one of what is `called`
+    has a walk run."""
 
     name: str
     text: str
     modules: tuple[str, ...]
     steps: tuple[str, ...]
+    overridden: tuple[str, ...]
     called: tuple[str, ...]
 
 
@@ -43,7 +45,7 @@ def read(name: str, text: str) -> Stub:
     header = {key: tuple(words.replace(",", "").replace('"', "").split()) for key, words in _HEADER.findall(text)}
     if "MODULES" not in header:
         raise BrokenStub('no row says which modules it stands for, as `MODULES = ("ourtrainer",)` does')
-    return Stub(name, text, header["MODULES"], header.get("STEPS", ()), header.get("CALLED", ()))
+    return Stub(name, text, *(header.get(key, ()) for key in ("MODULES", "STEPS", "OVERRIDDEN", "CALLED")))
 
 
 def checked(name: str, text: str) -> Stub:
@@ -101,6 +103,12 @@ def every() -> tuple[Stub, ...]:
 def steps() -> tuple[str, ...]:
     """Methods of programs whose losses a framework walks."""
     return tuple(word for stub in every() for word in stub.steps)
+
+
+def overridden() -> tuple[tuple[str, str], ...]:
+    """Packages, and methods that are such where one of them is imported."""
+    rows = ((module.partition(".")[0], word) for stub in every() for word in stub.overridden for module in stub.modules)
+    return tuple(dict.fromkeys(rows))
 
 
 def stepping() -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from retainlint import ir
+from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, module_bodies, stub_modules, subscripts
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
@@ -285,6 +286,11 @@ def _modelled(machine: Machine, state: State, func: Method | External, args: Arg
         if (found := _reflected(machine, state, func, args, span)) is not None:
             return found
         if isinstance(func, Method):
+            if state.frame.returned and (place := state.frame.returned.get(func.obj)) is not None:
+                args, span = (
+                    replace(args, span=place),
+                    place,
+                )  # what a stub does to it stands where the program returned it
             return dispatch.method(machine, state, func.obj, func.name, args, span)
         return dispatch.external(machine, state, func.path, args, span)
     except STUMBLES:
@@ -487,10 +493,14 @@ def _entered(
     if not _is_refused(func, args):
         machine.entered.add(code)
     call = span if code.origin is None else None  # what is placed there is called by nobody else
+    outer = state.frame
+    if code.origin is not None:
+        stub_modules.repeated(state, code, args)
     frame_id = state.push(code, func.frame, call)
     frame = state.frames[frame_id]
     frame.cls = func.owner
     frame.consumer = consumer
+    frame.returned = {} if code.origin is None else outer.returned
     frame.sizes, frame.assumed = tuple([size(state, value) for value in args.all]), state.choices
     _bind(state, frame, func, args, span)
     with paced(machine, code):
@@ -501,12 +511,15 @@ def _leave(state: State, frame_id: int, code: ir.Code, call: Span | None) -> Val
     """Leave a call; its value."""
     frame = state.frames[frame_id]
     value: Value = NONE
+    place: Span | None = None
     if state.flow is not None and state.flow.kind == "return":
-        value = state.flow.value or NONE
+        value, place = state.flow.value or NONE, state.flow.place
         state.flow = None
     if code.is_generator and frame.consumer is None:
         value = state.new(ListObj(frame.yielded))
     state.pop(call)
+    if state.stack:
+        stub_modules.given(state, frame, value, place)
     if not code.captured:
         state.frames.pop(frame_id, None)  # the base has it, where what was imported meanwhile might have asked for it
     elif frame.registers:

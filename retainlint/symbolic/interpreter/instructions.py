@@ -511,7 +511,7 @@ def _continue(machine: Machine, instr: ir.Continue, state: State) -> None:
 
 
 def _return(machine: Machine, instr: ir.Return, state: State) -> None:
-    state.flow = Flow("return", state.read(instr.src))
+    state.flow = Flow("return", state.read(instr.src), instr.span)
 
 
 def _raise(machine: Machine, instr: ir.Raise, state: State) -> None:

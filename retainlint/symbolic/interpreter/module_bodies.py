@@ -15,6 +15,7 @@ from retainlint.symbolic.state.imports import Imports, Loaded, Project, Waiting
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import Base, Frame, State, ticket
 from retainlint.symbolic.state.values import Closure, Const, External, Imported, Module, TensorObj, UnknownObj, Value
+from retainlint.text import stubs
 from retainlint.text.source import Source, Span
 
 _TYPE_CHECKING = External("typing.TYPE_CHECKING")
@@ -291,11 +292,13 @@ def _share(base: Base, state: State) -> None:
 def imported(machine: Machine, state: State, instr: ir.Import) -> Value:
     """What an import binds; the module is not run for it, unless that may be what it was imported for."""
     project, module, name, importer = machine.imports.project, instr.module, instr.name, instr.span.source
-    place = project.find(importer, module, instr.level) if project is not None else None
+    place = project.find(importer, module, instr.level) if project is not None and not importer.is_stub else None
     if project is None or place is None:
         if project is not None and name and not module.partition(".")[0]:
             return objects.fresh(state, instr.span, name=name)
         return _foreign(state, instr)
+    if name and (stub := _in_stub(project, place, name)) is not None:
+        return stub
     _run_registering(machine, state, place, name or "", instr.span)
     if name is None:
         top = project.top(importer, module)
@@ -306,6 +309,12 @@ def imported(machine: Machine, state: State, instr: ir.Import) -> Value:
         machine.imports.stars.setdefault(machine.imports.of[importer], {})[place] = None
         return Const(None)
     return _now(machine, state, place, name) or Imported(place, name)
+
+
+def _in_stub(project: Project, place: str, name: str) -> Value | None:
+    """What a module of the project holds of which a stub tells: that says more."""
+    path = f"{project.dotted(place)}.{name}"
+    return External(path) if path in stubs.by_path() else None
 
 
 def by_name(machine: Machine, state: State, name: str, span: Span) -> Value | None:
@@ -355,13 +364,16 @@ def resolve(machine: Machine, state: State, value: Value, span: Span) -> Value:
 
 def member(machine: Machine, state: State, module: Module, name: str, span: Span) -> Value:
     """`module.name`, as this path sees it."""
+    project = machine.imports.project
+    if project is not None and (stub := _in_stub(project, module.place, name)) is not None:
+        return stub
     frame = loaded(machine, state, module.place, span)
     if frame is not None and frame in state.frames:
         found = named(machine, state, frame, name)
         if found is not None:
             return resolve(machine, state, found, span)
-    if name == "__name__" and machine.imports.project is not None:
-        return Const(machine.imports.project.dotted(module.place))
+    if name == "__name__" and project is not None:
+        return Const(project.dotted(module.place))
     return _followed(machine, state, Imported(module.place, name), span, set())
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from retainlint import ir
 from retainlint.program import Program
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import module_bodies
+from retainlint.symbolic.state import limits
+from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.imports import Loaded
-from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import Frame, State, ticket
-from retainlint.symbolic.state.values import Closure, Const, External, Value
+from retainlint.symbolic.state.values import Closure, Const, DictObj, External, ListObj, Tuple, Value
 from retainlint.text import stubs
 from retainlint.text.source import Source, Span
 
@@ -35,6 +38,43 @@ def _frame(machine: Machine, stub: stubs.Stub) -> int:
         imports.base.frames[frame] = Frame(program.module, None, 0, {"__name__": Const(stub.modules[0])})
         imports.loaded[frame] = Loaded(source.name, frame, program.module, program.parts)
     return frame
+
+
+def given(state: State, left: Frame, value: Value, place: Span | None) -> None:
+    """A call has returned something at a place: if a stub has called a function of the program, what that does to it, or to
+    what it holds, stands there."""
+    if state.frame.code.origin is None:
+        return
+    if left.code.origin is not None:
+        state.writable().returned = left.returned
+    elif place is not None:
+        within = dict.fromkeys(_parts(state, value, limits.RETURNED_DEPTH), place)
+        state.writable().returned = {**state.frame.returned, **within}
+
+
+def _parts(state: State, value: Value, depth: int) -> Iterator[Value]:
+    held = state.get(value)
+    yield value
+    inner = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
+    inner = tuple(held.items.values()) if isinstance(held, DictObj) else inner
+    for each in inner if depth else ():
+        yield from _parts(state, each, depth - 1)
+
+
+def runner(state: State, receiver: Value, name: str) -> Closure | None:
+    """What a stub runs a method of the program by, where nobody is seen to do so: `run_` and its name."""
+    found = find(state, receiver, f"run_{name}")
+    return found if isinstance(found, Closure) and found.code.span.source.is_stub else None
+
+
+def repeated(state: State, code: ir.Code, args: Args) -> None:
+    """A stub runs a method of the program in a loop: that is what is called again and again."""
+    last = state.iterations[-1] if state.iterations else None
+    if last is None or not last.is_call or not args.pos or not code.name.startswith("run_"):
+        return
+    method = find(state, args.pos[0], code.name.removeprefix("run_"))
+    if isinstance(method, Closure) and not method.code.span.source.is_stub and last.depth == len(state.calls):
+        state.iterations = (*state.iterations[:-1], replace(last, loop=method.code.span))
 
 
 def behind(machine: Machine, code: ir.Code) -> tuple[External, ...]:

@@ -95,10 +95,9 @@ def is_optimizer_method(state: State, obj: Value, name: str) -> bool:
 
 
 def is_trainer(state: State, obj: Value, name: str) -> bool:
-    """Whether a trainer of the program inherits `obj.name` from Hugging Face's, or from skorch's."""
-    if name in ("train", "fit"):
-        by_skorch = lightning.is_step(state, obj, "get_loss")
-        return by_skorch == (name == "fit") and lightning.is_trained(state, obj)
+    """Whether a trainer of the program inherits `obj.name` from Hugging Face's."""
+    if name == "train":
+        return lightning.is_trained(state, obj)
     return name in hugging_face.METHODS and hugging_face.is_derived(state, obj)
 
 
@@ -156,7 +155,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case Instance() if isinstance(obj, Ref) and is_optimizer_method(state, obj, name):
             return optimizers.heir_method(machine, state, obj, held, name, args, span)
         case Instance() if is_trainer(state, obj, name):
-            if name in ("train", "fit"):
+            if name == "train":
                 return lightning.train(machine, state, obj, span)
             return hugging_face.method(machine, state, obj, name, args, span)
         case LayerObj(kind=parametrizations.AVERAGED) if name == "update_parameters" and isinstance(obj, Ref):

@@ -357,6 +357,9 @@ PARAMETER_LIST_DEPTH = 6
 OPTIMIZER_LIST_DEPTH = 3
 """The same of the optimisers that `configure_optimizers` returns."""
 
+RETURNED_DEPTH = 2
+"""So deep is looked into what the program returns to a framework: what that does to it is told where it was returned."""
+
 # Findings
 
 BACKWARD_PASSES_AS_PROOF = 20

@@ -27,10 +27,11 @@ def ticket() -> int:
 
 @record
 class Flow:
-    """How a block ended, if not at its end: "break", "continue", "return", "raise", "stop"."""
+    """How a block ended, if not at its end: "break", "continue", "return", "raise", "stop"; and where it returned."""
 
     kind: str
     value: Value | None = None
+    place: Span | None = field(default=None, compare=False)
 
 
 @record(eq=False)
@@ -120,6 +121,9 @@ class Frame:
         tuple[str, int] | None, ...
     ] = ()  # the numbers that it was called with, and how long the sequences were
     assumed: tuple[Choice, ...] = ()  # what this path took for granted when it was called
+    returned: Mapping[Value, Span] = field(
+        default_factory=dict
+    )  # of a stub: where the program returned what it was given
     leads: tuple[frozenset[int], frozenset[int]] | None = None  # noted by `reach`
 
 
@@ -299,6 +303,7 @@ class State:
             frame = Frame(
                 frame.code, frame.parent, self.me, dict(frame.names), dict(frame.registers), dict(frame.spans),
                 frame.cls, frame.receiver, frame.yielded, frame.consumer, frame.sizes, frame.assumed,
+                frame.returned,
             )  # fmt: skip
             self.frames[id] = frame
         return frame

@@ -97,7 +97,7 @@ def _made(state: State, value: Value, depth: int) -> Iterator[Value]:
         yield from _made(state, held.items.get(Const("optimizer"), FALSE), depth + 1)
 
 
-_STEPS = {"training_step": "LightningModule", "compute_loss": "Trainer", "get_loss": "NeuralNet"}
+_STEPS = {"training_step": "LightningModule", "compute_loss": "Trainer"}
 """Methods whose result the framework walks, and what the class is derived from."""
 
 _AT_FIRST = ("setup", "on_fit_start", "on_train_start", "on_train_epoch_start")
@@ -123,8 +123,6 @@ def is_step(state: State, receiver: Value, name: str) -> bool:
         return False
     if base == "Trainer":
         return find(state, receiver, "training_step") is None
-    if base == "NeuralNet":
-        return True
     held = state.get(receiver)
     if isinstance(held, Instance) and held.attrs.get("automatic_optimization") == FALSE:
         return False
@@ -138,8 +136,6 @@ def _is_base(path: str, name: str) -> bool:
     """Whether a class of a framework, or a trainer made of it, is the one meant."""
     if path.startswith(("transformers.", "trl.")):
         return path.endswith(name)
-    if name == "NeuralNet":
-        return path.startswith("skorch.") and path.rpartition(".")[2].startswith(name)
     return path.rpartition(".")[2] == name and not (path.startswith("torch.") and name == "Trainer")
 
 
@@ -152,10 +148,9 @@ def is_fitted(state: State, value: Value) -> bool:
 
 
 def is_trained(state: State, value: Value) -> bool:
-    """Whether a value is a trainer of the program's own, derived from Hugging Face's or skorch's, that walks its losses."""
-    for name in ("compute_loss", "get_loss"):
-        if isinstance(find(state, value, name), Closure) and is_step(state, value, name):
-            return True
+    """Whether a value is a trainer of the program's own, derived from Hugging Face's, that walks its losses."""
+    if isinstance(find(state, value, "compute_loss"), Closure) and is_step(state, value, "compute_loss"):
+        return True
     if not hugging_face.is_derived(state, value):
         return False
     seen = isinstance(state.get(hugging_face.model_of(state, value)), Instance)
