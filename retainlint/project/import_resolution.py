@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.project.discovery import MARKERS
 from retainlint.startup.lazy_patterns import pattern, rows_with
+from retainlint.text import stubs
 from retainlint.text.files import THERE, Disk, ancestors
 from retainlint.text.recalling import recalled
 
 if TYPE_CHECKING:
     from retainlint.text.files import Files
 
-LIBRARIES = frozenset(
-    """torch torchvision torchaudio numpy pytorch_lightning lightning lightning_fabric accelerate deepspeed ignite apex
-    transformers""".split()
-)
-"""What the models know. These names never lead to a local file, not even within such a library's own repository: a model
+LIBRARIES = frozenset(("torch", "torchvision", "torchaudio", "numpy", *stubs.packages()))
+"""What the models and our stubs know. These names never lead to a local file, not even within such a library's own repository: a model
 says more than the library's own code would, and a stray directory called `torch` says nothing."""
 
 _IMPORT = pattern(

@@ -44,7 +44,7 @@ class Others(NamedTuple):
 @stubs.by_stubs
 def others() -> Others:
     """Timm's scalers, the methods of trainers, and what stubs say."""
-    steps = ("training_step", "compute_loss", *stubs.steps())
+    steps = stubs.steps()
     callers = ("loss_scaler", "NativeScaler", *stubs.called())
     calls = rf"(?:{'|'.join(callers)})[ \t]*\("
     spelt = rf"def[ \t]+(?:{'|'.join(steps)})[ \t]*\(|{calls}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -19,18 +20,20 @@ MOST = 100_000
 
 Answer = TypeVar("Answer")
 
-_HEADER = pattern(r'^(MODULES|STEPS|OVERRIDDEN|CALLED) = \(((?:"[\w.]+",? ?)+)\)$', 8)  # re.MULTILINE
-_DEFINED = pattern(r"^(?:class|def) ([^\W\d_]\w*)", 8)
+_HEADER = pattern(r'^(MODULES|ANYWHERE|STEPS|OVERRIDDEN|CALLED) = \(((?:"[\w.]+",? ?)+)\)$', 8)  # re.MULTILINE
+_DEFINED = pattern(r"(?:^(?:class|def) (?=\w+[(:])|^(?=\w+ = )|(?<= = )(?=\w+ = ))([^\W\d_]\w*)", 8)
 
 
 class Stub(NamedTuple):
-    """A framework. What it defines at its top is found in each of its `modules`; its `steps` are methods of the program
+    """A framework. What it defines at its top is found in each of its `modules`, and those classes `anywhere` from which the
+    program derives its own; its `steps` are methods of the program
     whose losses it walks, those that are `overridden` are so only where it is imported, and who calls one of what is `called`
     has a walk run."""
 
     name: str
     text: str
     modules: tuple[str, ...]
+    anywhere: tuple[str, ...]
     steps: tuple[str, ...]
     overridden: tuple[str, ...]
     called: tuple[str, ...]
@@ -45,7 +48,7 @@ def read(name: str, text: str) -> Stub:
     header = {key: tuple(words.replace(",", "").replace('"', "").split()) for key, words in _HEADER.findall(text)}
     if "MODULES" not in header:
         raise BrokenStub('no row says which modules it stands for, as `MODULES = ("ourtrainer",)` does')
-    return Stub(name, text, *(header.get(key, ()) for key in ("MODULES", "STEPS", "OVERRIDDEN", "CALLED")))
+    return Stub(name, text, *(header.get(key, ()) for key in ("MODULES", "ANYWHERE", "STEPS", "OVERRIDDEN", "CALLED")))
 
 
 def checked(name: str, text: str) -> Stub:
@@ -111,9 +114,20 @@ def overridden() -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(rows))
 
 
+def packages() -> frozenset[str]:
+    """The frameworks of our own stubs: not what Python brings."""
+    found = frozenset(module.partition(".")[0] for stub in _own() for module in stub.modules)
+    return found - sys.stdlib_module_names
+
+
 def stepping() -> tuple[str, ...]:
     """The modules of which a text speaks that derives classes with such methods."""
     return tuple(module for stub in every() if stub.steps for module in stub.modules)
+
+
+def anywhere() -> tuple[str, ...]:
+    """With what the name ends of a class that has the steps of its heirs walked."""
+    return tuple(word for stub in every() for word in stub.anywhere)
 
 
 def called() -> tuple[str, ...]:
@@ -123,13 +137,14 @@ def called() -> tuple[str, ...]:
 
 @by_stubs
 def by_path() -> dict[str, tuple[Stub, str]]:
-    """Each function and class of a stub by the paths under which a program imports it."""
-    return {
-        f"{module}.{name}": (stub, name)
-        for stub in every()
-        for name in _DEFINED.findall(stub.text)
-        for module in stub.modules
-    }
+    """Each function and class of a stub by the paths under which a program imports it; what is found anywhere by its name
+    behind a dot."""
+    found = {f".{name}": (stub, name) for stub in every() for name in stub.anywhere}
+    for stub in every():
+        found.update(
+            (f"{module}.{name}", (stub, name)) for name in _DEFINED.findall(stub.text) for module in stub.modules
+        )
+    return found
 
 
 @cache

@@ -15,7 +15,7 @@ from retainlint.symbolic.exploration.entry_points import class_made_by, entries,
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.interpreter.stub_modules import runner
-from retainlint.symbolic.models.frameworks import lightning, test_runners
+from retainlint.symbolic.models.frameworks import test_runners
 from retainlint.symbolic.models.unknown.objects import forget_unset
 from retainlint.symbolic.state import coverage, events, gradient_events, havoc, limits, path_choice, reachability
 from retainlint.symbolic.state.classes import ancestry, class_of, find
@@ -252,7 +252,7 @@ def _method(
     results: Results = []
     for number in range(1, limits.METHOD_RUNS + 1):
         for each in states:
-            supposed = not (lightning.is_step(each, receiver, code.name) or runner(each, receiver, code.name))
+            supposed = runner(each, receiver, code.name) is None
             each.iterations = (Iteration(code.span, number, is_call=True, supposed=supposed),)
             forget_unset(machine, each, receiver)
             if given.open:
@@ -346,8 +346,6 @@ def _invoke(
         return machine.call(state, method.func, given, code.span)
     if (run := runner(state, receiver, code.name)) is not None:
         return machine.call(state, Bound(run, receiver), Args((Const(number),)), code.span)
-    if lightning.is_step(state, receiver, code.name):
-        return lightning.step(machine, state, receiver, method, code, number)
     return machine.call(state, Bound(method, receiver), given, code.span)
 
 

@@ -207,7 +207,10 @@ def inherited(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
         cls = class_made_by(state, subclass)
         if cls is None:
             continue
-        first, *bases = (obj for base in ancestry(state, cls) if isinstance(obj := state.get(base), ClassObj))
+        known = (obj for base in ancestry(state, cls) if isinstance(obj := state.get(base), ClassObj))
+        first, *bases = (
+            obj for obj in known if not obj.code.span.source.is_stub
+        )  # what a stub has an heir do is known
         own = [name for name, value in first.attrs.items() if isinstance(value, Closure)]
         for name, method in ((name, value) for base in bases for name, value in base.attrs.items()):
             if not isinstance(method, Closure) or not method.code.backward_passes or method.code.name == "__init__":

@@ -142,7 +142,7 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
     if dispatch.is_optimizer_method(state, obj, name):
         return [(state, Method(obj, name))]
-    if dispatch.is_inherited(name) or dispatch.is_trainer(state, obj, name):
+    if dispatch.is_inherited(name):
         return [(state, Method(obj, name))]
     getter = find(state, obj, "__getattr__")
     if getter is not None:

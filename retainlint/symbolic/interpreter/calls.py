@@ -400,9 +400,17 @@ def _wrapped(
     return results
 
 
+def says_nothing(code: ir.Code) -> bool:
+    """Whether a body holds no more than `pass`, `...` or a result."""
+    return all(isinstance(each, ir.Const | ir.Return) for each in code.body)
+
+
 def run_closure(machine: Machine, state: State, func: Closure, args: Args, span: Span) -> Results:
     code = func.code
-    machine.reached.add(code)
+    if code.span.source.is_stub and says_nothing(code):
+        return [(state, NONE)]  # a hook that the program leaves alone
+    if not code.span.source.is_stub:
+        machine.reached.add(code)
     if code.is_generator:
         machine.entered.add(code)
         return [(state, state.new(GeneratorObj(func, args.pos, args.named)))]
@@ -434,7 +442,8 @@ def run_body(
 ) -> Results:
     """Run a function's body in a frame of its own; `consumer` is what each yielded value is given to."""
     code = func.code
-    machine.reached.add(code)
+    if not code.span.source.is_stub:
+        machine.reached.add(code)
     sizes = tuple([size(state, value) for value in args.all])
     if too_deep(machine, state, code, sizes):
         machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed", spoils=False)
@@ -490,12 +499,13 @@ def _entered(
     """Run a function's body, and leave it."""
     func = stub_modules.placed(machine, func, span)
     code = func.code
-    if not _is_refused(func, args):
+    outer = state.frame
+    if outer.code.origin is not None or not _is_refused(func, args):  # what a stub doesn't give isn't known
         machine.entered.add(code)
     call = span if code.origin is None else None  # what is placed there is called by nobody else
-    outer = state.frame
     if code.origin is not None:
         stub_modules.repeated(state, code, args)
+        machine.budget += sum(1 for _ in ir.walk(code.body))  # what a stub takes itself isn't the program's
     frame_id = state.push(code, func.frame, call)
     frame = state.frames[frame_id]
     frame.cls = func.owner
@@ -610,7 +620,6 @@ def _initialised(machine: Machine, state: State, cls: Ref, made: Ref, args: Args
     elif (
         classes.kind(state, cls) is not None
         or classes.derives(state, made)
-        or dispatch.is_trainer(state, made, "__init__")
         or dispatch.is_optimizer_method(state, made, "__init__")
     ):
         dispatch.method(machine, state, made, "__init__", args, span)

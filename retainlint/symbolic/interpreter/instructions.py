@@ -170,7 +170,7 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
     if isinstance(decorator, Partial) and isinstance(decorator.func, External):
         options, decorator = dict(decorator.kwargs), decorator.func
     if isinstance(decorator, External):
-        if decorator.path == "abc.abstractmethod" and isinstance(target, Closure) and _says_nothing(target.code):
+        if decorator.path == "abc.abstractmethod" and isinstance(target, Closure) and calls.says_nothing(target.code):
             return [(state, Wrapped("abstract", target))]
         kind = _WRAPPERS.get(decorator.path)
         if kind == "cache":
@@ -198,11 +198,6 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
     return [(state, target)]
 
 
-def _says_nothing(code: ir.Code) -> bool:
-    """Whether a body holds no more than `pass`, `...` or a result."""
-    return all(isinstance(each, ir.Const | ir.Return) for each in code.body)
-
-
 def _mark_dataclass(state: State, target: Value, *, frozen: bool = False) -> None:
     obj = state.get(target)
     if isinstance(obj, ClassObj) and isinstance(target, Ref):
@@ -213,8 +208,8 @@ def make_class(machine: Machine, state: State, instr: ir.MakeClass) -> list[Stat
     """Run the class body; its names become the attributes."""
     registers = state.frame.registers
     given = [registers[arg.value] for arg in instr.bases if arg.name is None and not arg.star]
-    known = [stub_modules.standing_for(machine, state, each) for each in given]
-    bases = (*known, *stub_modules.behind(machine, instr.code))
+    known = [stub_modules.standing_for(machine, state, each, is_base=True) for each in given]
+    bases = (*known, *stub_modules.behind(machine, instr.code, bool(known)))
     frame_id = state.push(instr.code, state.stack[-1], None)
     done: list[State] = []
     for after in machine.run(instr.code.body, [state]):

@@ -77,7 +77,13 @@ class _Iterations:
             before = each.iterations[len(outer)].number if len(each.iterations) > len(outer) else 0
             iteration = max(number, before + 1)
             here = Iteration(
-                span, iteration, _is_stub(each), len(each.calls), sure=plan.sure, few=plan.few, begun=plan.loop
+                span,
+                iteration,
+                _is_stub(each),
+                len(each.calls),
+                sure=plan.sure,
+                few=plan.few and not _is_stub(each),
+                begun=plan.loop,
             )
             each.iterations = (*outer, here)
             plan.presume(each, number, index)

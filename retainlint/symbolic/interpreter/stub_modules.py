@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from retainlint import ir
@@ -14,14 +14,16 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.imports import Loaded
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import Frame, State, ticket
-from retainlint.symbolic.state.values import Closure, Const, DictObj, External, ListObj, Tuple, Value
+from retainlint.symbolic.state.values import Closure, Const, DictObj, External, ListObj, Tuple, UnknownObj, Value
 from retainlint.text import stubs
 from retainlint.text.source import Source, Span
 
 
-def standing_for(machine: Machine, state: State, value: Value) -> Value:
+def standing_for(machine: Machine, state: State, value: Value, *, is_base: bool = False) -> Value:
     """The function or class of a stub that stands for something imported; what has none is itself."""
     found = stubs.by_path().get(value.path) if isinstance(value, External) else None
+    if found is None and is_base and isinstance(value, External) and not value.path.startswith("torch."):
+        found = stubs.by_path().get(f".{value.path.rpartition('.')[2]}")
     if found is None:
         return value
     stub, name = found
@@ -55,8 +57,13 @@ def given(state: State, left: Frame, value: Value, place: Span | None) -> None:
 def _parts(state: State, value: Value, depth: int) -> Iterator[Value]:
     held = state.get(value)
     yield value
-    inner = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
-    inner = tuple(held.items.values()) if isinstance(held, DictObj) else inner
+    match held:
+        case ListObj(items=items):
+            inner: Iterable[Value] = items
+        case DictObj(items=entries) | UnknownObj(attrs=entries):
+            inner = entries.values()
+        case _:
+            inner = value.items if isinstance(value, Tuple) else ()
     for each in inner if depth else ():
         yield from _parts(state, each, depth - 1)
 
@@ -77,9 +84,9 @@ def repeated(state: State, code: ir.Code, args: Args) -> None:
         state.iterations = (*state.iterations[:-1], replace(last, loop=method.code.span))
 
 
-def behind(machine: Machine, code: ir.Code) -> tuple[External, ...]:
-    """What a stub's class is one of: the framework's own, of which it says only some."""
-    if not code.span.source.is_stub:
+def behind(machine: Machine, code: ir.Code, is_whole: bool) -> tuple[External, ...]:
+    """What a stub's class is one of: the framework's own, of which it says only some, unless what it derives from is known."""
+    if not code.span.source.is_stub or is_whole:
         return ()
     module = machine.imports.base.frames[machine.imports.of[code.span.source]].names["__name__"]
     assert isinstance(module, Const)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.frameworks import accelerate_deepspeed, hugging_face, libraries, lightning
 from retainlint.symbolic.models.frameworks import grad_scaler as trainers_
+from retainlint.symbolic.models.frameworks import libraries, stub_functions
 from retainlint.symbolic.models.python import builtins, containers, dataclasses, library, options, reflection
 from retainlint.symbolic.models.torch import (
     autograd_function,
@@ -64,7 +64,7 @@ _TORCH = (
     distributions.function,
 )  # fmt: skip
 _FRAMEWORKS = (
-    trainers_.function, accelerate_deepspeed.function, transforms.transform_function, parametrizations.wrapping_function, libraries.einops_function, transforms.pytree_function,
+    stub_functions.function, trainers_.function, libraries.higher_function, libraries.outputs_function, transforms.transform_function, parametrizations.wrapping_function, libraries.einops_function, transforms.pytree_function,
 )  # fmt: skip
 
 
@@ -94,13 +94,6 @@ def is_optimizer_method(state: State, obj: Value, name: str) -> bool:
     return name in optimizers.OF_HEIRS and classes.optimizer_of(state, obj) is not None
 
 
-def is_trainer(state: State, obj: Value, name: str) -> bool:
-    """Whether a trainer of the program inherits `obj.name` from Hugging Face's."""
-    if name == "train":
-        return lightning.is_trained(state, obj)
-    return name in hugging_face.METHODS and hugging_face.is_derived(state, obj)
-
-
 def external(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
     """Call something imported or built in."""
     root = path.partition(".")[0]
@@ -125,7 +118,8 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
 
 def unknown_call(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Results | None:
     """A call of something unknown that a framework's name tells of."""
-    return accelerate_deepspeed.called(machine, state, held, args, span)
+    patched = libraries.called(machine, state, held, args, span)
+    return trainers_.called(machine, state, held, args, span) if patched is None else patched
 
 
 def parametrized(machine: Machine, state: State, obj: Value, held: LayerObj, name: str, span: Span) -> Value | None:
@@ -154,10 +148,6 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return optimizers.method(machine, state, obj, name, args, span)
         case Instance() if isinstance(obj, Ref) and is_optimizer_method(state, obj, name):
             return optimizers.heir_method(machine, state, obj, held, name, args, span)
-        case Instance() if is_trainer(state, obj, name):
-            if name == "train":
-                return lightning.train(machine, state, obj, span)
-            return hugging_face.method(machine, state, obj, name, args, span)
         case LayerObj(kind=parametrizations.AVERAGED) if name == "update_parameters" and isinstance(obj, Ref):
             return parametrizations.averaged(machine, state, obj, span)
         case Instance() if classes.of(state, obj) != obj:
@@ -175,7 +165,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case ClassObj() if name == "apply" and isinstance(obj, Ref) and autograd_function.is_function(state, obj):
             return autograd_function.apply(machine, state, obj, args, span)
         case Instance() if name == "optimizers":
-            return lightning.optimizers(machine, state, obj, span)
+            return stub_functions.optimizers(machine, state, obj, span)
         case Instance() if name in trainers_.METHODS:
             asked = objects.fresh(state, span, name=name)
             return _unknown_method(machine, state, asked, UnknownObj(span, name=name), name, args, span)
@@ -201,7 +191,7 @@ def _unknown_method(
     if (option := options.method(state, obj, held, name, args, span)) is not None:
         return [(state, option)]
     for ask in (
-        accelerate_deepspeed.unknown_method,
+        libraries.method,
         trainers_.unknown_method,
         modules.unknown_method,
         tensors.unknown_method,
@@ -233,7 +223,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 return obj  # a wrapper is what it wraps
             if name in trainers_.METHODS or name in modules.METHODS or names.is_method(name):
                 return Method(obj, name)
-            if accelerate_deepspeed.is_method(held, name) or conventions.CHANGES.takes(name):
+            if libraries.is_method(held, name) or conventions.CHANGES.takes(name):
                 return Method(obj, name)
             if names.is_attribute(name) and held.hint in ("", "tensor"):
                 return tensors.unknown_attribute(machine, state, obj, held, name, span)

@@ -27,10 +27,7 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-MODULE_BASES = (
-    "torch.nn.Module", "pytorch_lightning.LightningModule", "lightning.LightningModule",
-    "lightning.pytorch.LightningModule", "pl.LightningModule",
-)  # fmt: skip
+MODULE = "torch.nn.Module"
 
 
 _NO_LAYERS = {"Module", "Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer", "DataParallel"}
@@ -60,7 +57,7 @@ def is_module(state: State, value: Value) -> bool:
     """Whether an object's class derives from nn.Module, or from a layer."""
     cls = class_of(state, value) or value
     return any(
-        isinstance(base, External) and (base.path in MODULE_BASES or _layer(base.path)) for base in ancestry(state, cls)
+        isinstance(base, External) and (base.path == MODULE or _layer(base.path)) for base in ancestry(state, cls)
     )
 
 
@@ -85,9 +82,16 @@ def is_open(state: State, cls: Value) -> bool:
 
 def unseen(state: State, cls: Value) -> Iterator[Value]:
     """The bases of a class that we can't see, layers of torch too."""
-    known = ("builtins.object", "abc.ABC", "torch.autograd.Function", "torch.utils.data.Dataset", "typing.NamedTuple")
+    known = (
+        MODULE,
+        "builtins.object",
+        "abc.ABC",
+        "torch.autograd.Function",
+        "torch.utils.data.Dataset",
+        "typing.NamedTuple",
+    )
     for base in ancestry(state, cls):
-        is_known = isinstance(base, External) and (base.path in MODULE_BASES or base.path in known)
+        is_known = isinstance(base, External) and base.path in known
         if not is_known and not isinstance(state.get(base), ClassObj):
             yield base
 

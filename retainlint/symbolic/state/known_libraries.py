@@ -6,6 +6,7 @@ import re
 
 from retainlint.ir import facts
 from retainlint.startup.lazy_patterns import pattern
+from retainlint.text import stubs
 from retainlint.text.recalling import recalled
 from retainlint.text.source import Source
 
@@ -57,10 +58,8 @@ NO_OPERATIONS = ("torch.distributed.", "torch.multiprocessing.", "torch.utils.da
 """Parts of torch whose functions build no graph, and may keep what they are given."""
 RISKY = ("torch.load", "torch.save", "torch.compile", "torch.jit", "torch.distributed", "torch.cuda", "torch.hub")
 """What of torch may raise, too."""
-_ON_TORCH = pattern(
-    r"torch|lightning|accelerate|transformers|timm|ignite|deepspeed|fastai|diffusers|monai|mmcv|mmengine"
-)
-"""Libraries built on torch."""
+_ON_TORCH = pattern(r"torch|lightning|timm|fastai|diffusers|monai|mmcv|mmengine")
+"""Libraries built on torch, beside those that have a stub."""
 _SETTINGS = re.compile(r"torch\.(backends\.\w+\.(?!is_)|version\.|_C\._?has_|has_)|sys\.flags\.")
 _CLASS = re.compile(r"_?[A-Z](?=\w*[a-z])\w*$")
 _NOTHING = frozenset[str]()
@@ -86,4 +85,6 @@ def speaks_another(source: Source) -> bool:
     """Whether a file imports a library with an autograd of its own, and nothing of torch: what it walks, and we can't see,
     is not torch's."""
     found = facts.packages(source)
-    return any(known_for("engine", each) for each in found) and not any(map(_ON_TORCH.search, found))
+    return any(known_for("engine", each) for each in found) and not any(
+        each in stubs.packages() or _ON_TORCH.search(each) for each in found
+    )

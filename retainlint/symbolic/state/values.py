@@ -254,8 +254,6 @@ class Notes:
     behind: Value | None = None  # and behind it
     total: Value | None = None  # of the sum of an unknown and a number: both, as a term, should the unknown be a number
     zeroes: Value | None = None  # whether it zeroes gradients, and is no network
-    moves: Value | None = None  # of an engine: the optimiser that its step moves
-    callbacks: Value | None = None  # of a trainer
     optimizers: Value | None = None  # what `configure_optimizers` made
     fast: Value | None = None  # of a module or an optimiser of higher: the weights that it has now
     first: Value | None = None  # and those that it had first

@@ -1,4 +1,4 @@
-"""Frameworks that walk for you: accelerators, engines, gradient scalers."""
+"""Gradient scalers, and what is taken for one, or for another object of a framework, by its name."""
 
 from __future__ import annotations
 
@@ -32,9 +32,26 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     """Contexts of libraries that matter here."""
     if path in _GUARDS:
         return [(state, GradMode(True, guards=True, expects=not path.endswith("suppress")))]
-    if path.startswith("torch.amp.") or path.endswith("GradScaler"):
+    name = path.rpartition(".")[2]
+    if path.startswith("torch.amp.") or name.endswith("GradScaler"):
         return [(state, objects.fresh(state, span, name="scaler", hint="trainer"))]
+    if name.startswith("NativeScaler") or name == "ApexScaler":
+        return [(state, objects.fresh(state, span, name="loss_scaler", hint="trainer"))]
     return None
+
+
+def called(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Results | None:
+    """`loss_scaler(loss, optimizer, ...)`, as timm has it: it walks and steps."""
+    if not conventions.LOSS_SCALER.takes(held.name) or len(args.pos) + len(args.named) < 2 or not args.pos:
+        return None
+    rest = Args((), args.named, args.open, (), args.span, args.places)
+    results = backward_calls.backward_for(machine, state, args.pos[0], rest, span)
+    optimizer = args.get(1, "optimizer")
+    steps = {value for key, value in args.named if key in ("need_update", "update_grad")} <= {TRUE}
+    for each, _ in results:
+        if steps and isinstance(optimizer, Ref) and isinstance(each.get(optimizer), OptimizerObj):
+            optimizers.method(machine, each, optimizer, "step", Args(span=span), span)
+    return results
 
 
 def unknown_method(

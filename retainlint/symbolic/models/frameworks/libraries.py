@@ -1,11 +1,11 @@
-"""Smaller libraries: einops, and higher's modules with weights of their own."""
+"""Smaller libraries: einops, higher's modules with weights of their own, and what models of transformers return."""
 
 from __future__ import annotations
 
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import backward_calls
 from retainlint.symbolic.models.torch.operations import operate
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
@@ -69,6 +69,15 @@ def _product(machine: Machine, state: State, args: Args, span: Span) -> Value:
     return operate(machine, state, "bmm" if len(tensors) > 1 else "sum", tensors, span, spans=args.spans)
 
 
+def outputs_function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Make what a model of transformers returns, which holds what it was made of; None for any other path."""
+    if conventions.TRANSFORMERS_OUTPUT.takes(path) and args.named and not args.pos and not args.open:
+        fields = {name: value for name, value in args.named if value != NONE}
+        items = {f"[{key!r}]": value for key, value in (*enumerate(fields.values()), *fields.items())}
+        return [(state, state.new(UnknownObj(span, name="outputs", attrs={**items, **dict(args.named)})))]
+    return None
+
+
 def higher_function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
     """`higher.innerloop_ctx(model, optimizer)`; None for any other path."""
     if path not in ("higher.innerloop_ctx", "higher.patch.innerloop_ctx"):
@@ -91,7 +100,9 @@ def is_method(held: UnknownObj, name: str) -> bool:
     return held.notes.fast is not None and name == ("parameters" if held.notes.tracks is None else "step")
 
 
-def method(machine: Machine, state: State, held: UnknownObj, name: str, args: Args, span: Span) -> Results | None:
+def method(
+    machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
+) -> Results | None:
     """`diffopt.step(loss)`, `fmodel.parameters(time=...)`."""
     if name == "step" and held.notes.tracks is not None and args.pos:
         return _step(machine, state, held, args, span)
@@ -119,13 +130,13 @@ def _step(machine: Machine, state: State, held: UnknownObj, args: Args, span: Sp
     return [(each, NONE) for each, _ in results]
 
 
-def called(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Value | None:
+def called(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Results | None:
     """A call of the module with weights of its own; None for anything else."""
     if held.notes.fast is None or held.notes.tracks is not None:
         return None
     edges = objects.edges_in(machine, state, (*args.all, held.notes.fast))
     if not state.grad:
-        return objects.fresh(state, span, plain=True)
+        return [(state, objects.fresh(state, span, plain=True))]
     assumed = "calling the patched module saves tensors for its backward"
     edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
-    return state.new(UnknownObj(span, edge, "tensor"))
+    return [(state, state.new(UnknownObj(span, edge, "tensor")))]

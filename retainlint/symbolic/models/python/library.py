@@ -179,7 +179,7 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             if name == "trange":
                 return [(state, lazy(state, "range", args, span))]
             return [(state, args.get(0, "iterable", objects.fresh(state, span, plain=True)))]
-    if path.startswith("operator.") and (found := _of_operator(machine, state, path, name, args, span)) is not None:
+    if path.startswith("operator.") and (found := _of_operator(machine, state, name, args, span)) is not None:
         return found
     if path.startswith("itertools."):
         return _itertools(machine, state, name, args, span)
@@ -207,19 +207,10 @@ def _record(machine: Machine, state: State, path: str, args: Args, span: Span) -
     return None
 
 
-def _of_operator(machine: Machine, state: State, path: str, name: str, args: Args, span: Span) -> Results | None:
-    """The functions of `operator`, and those that its getters make."""
-    match path:
-        case "operator.attrgetter":
-            return [(state, Partial(External("operator.attribute_of"), (Tuple(args.pos),), ()))]
-        case "operator.attribute_of":
-            return _attributes(machine, state, args, span)
-        case "operator.itemgetter" if len(args.pos) == 1:
-            return [(state, Partial(External("operator.item_of"), args.pos, ()))]
-        case "operator.methodcaller" if args.pos:
-            return [(state, Partial(External("operator.method_of"), (Tuple(args.pos),), args.named))]
-        case "operator.method_of":
-            return _method_of(machine, state, args, span)
+def _of_operator(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results | None:
+    """The functions of `operator`, and those that its getter of items makes."""
+    if name == "itemgetter" and len(args.pos) == 1:
+        return [(state, Partial(External("operator.item_of"), args.pos, ()))]
     return _operator(machine, state, name, args, span) if name in _OPERATORS else None
 
 
@@ -246,8 +237,6 @@ def _itertools(machine: Machine, state: State, name: str, args: Args, span: Span
             return [(state, state.new(IteratorObj("cycle", args.pos[:1])))]
         case "starmap":
             return [(state, state.new(IteratorObj("starmap", args.pos[1:], args.get(0, "function"))))]
-        case "pairwise":
-            return [(state, _pairs(machine, state, args.get(0, "iterable"), span))]
         case "chain":
             return [(state, state.new(IteratorObj("chain", args.pos)))]
         case "islice" if (part := _part(state, args)) is not None:
@@ -278,33 +267,6 @@ def _part(state: State, args: Args) -> Value | None:
     return state.new(ListObj(items[slice(*numbers)]))
 
 
-def _pairs(machine: Machine, state: State, iterable: Value, span: Span) -> Value:
-    """Each item of a sequence with the one behind it."""
-    known = iteration.known_items(machine, state, iterable, span)
-    if known is None:
-        return objects.fresh(state, span, hint="iterator")
-    return state.new(ListObj(tuple(map(Tuple, zip(known, known[1:], strict=False)))))
-
-
-def _attributes(machine: Machine, state: State, args: Args, span: Span) -> Results:
-    """Call what `operator.attrgetter` made: its names come first."""
-    names, obj = args.pos[0], args.get(1, "obj")
-    assert isinstance(names, Tuple)
-    found: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
-    for name in names.items:
-        if not (isinstance(name, Const) and isinstance(name.value, str)):
-            return [(state, objects.fresh(state, span))]
-        ways = [(each, values, obj) for each, values in found]
-        for part in name.value.split("."):
-            ways = [
-                (after, values, value)
-                for each, values, held in ways
-                for after, value in machine.attribute(each, held, part, span)
-            ]
-        found = [(each, (*values, value)) for each, values, value in ways]
-    return [(each, values[0] if len(values) == 1 else Tuple(values)) for each, values in found]
-
-
 def _least(state: State, heap: Value) -> int | None:
     """Where in a heap the item stands that comes out first, if numbers tell."""
     held = state.get(heap)
@@ -312,20 +274,6 @@ def _least(state: State, heap: Value) -> int | None:
     keys = [each.items[0] if isinstance(each, Tuple) and each.items else each for each in items]
     numbers = [key.value for key in keys if isinstance(key, Const) and isinstance(key.value, int | float)]
     return numbers.index(min(numbers)) if numbers and len(numbers) == len(items) else None
-
-
-def _method_of(machine: Machine, state: State, args: Args, span: Span) -> Results:
-    """Call what `operator.methodcaller` made: the method's name comes first, with its arguments, then the object."""
-    given = args.pos[0]
-    assert isinstance(given, Tuple)
-    name, *more = given.items
-    if not (isinstance(name, Const) and isinstance(name.value, str)):
-        return [(state, objects.called(machine, state, External("operator.methodcaller"), args, span))]
-    return [
-        done
-        for each, found in machine.attribute(state, args.get(1, "obj"), name.value, span)
-        for done in machine.call(each, found, Args(tuple(more), args.named), span)
-    ]
 
 
 def _field_names(state: State, value: Value) -> tuple[Value, ...]:

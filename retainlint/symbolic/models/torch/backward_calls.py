@@ -21,6 +21,8 @@ from retainlint.text.source import Span
 
 def backward(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
     """`root.backward(gradient, retain_graph, create_graph, inputs)`."""
+    if state.frame.code.origin is not None:
+        return backward_for(machine, state, root, args, span)
     text = span.text.partition(".backward")[0].strip() or "loss"
     _announce(machine, state, "Tensor.backward", (root,), args, span, text)
     return [(s, NONE) for s, _ in _requested(machine, state, (root,), text, args, span, 1, 3)]
@@ -36,7 +38,8 @@ def _announce(
 
 def backward_for(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
     """A trainer walks `root` for the program; only flags under their names count."""
-    text = span.text.partition("(")[2].rpartition(")")[0].partition(",")[0].strip() or "loss"
+    given = span.text.partition("(")[2].rpartition(")")[0].partition(",")[0]
+    text = (span.text.removeprefix("return ") if span.text.startswith("return ") else given).strip() or "loss"
     named = Args((), args.named, args.open, (), args.span, args.places)
     return [(s, NONE) for s, _ in _requested(machine, state, (root,), text, named, span, 1, 3)]
 

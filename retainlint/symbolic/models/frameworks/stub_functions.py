@@ -1,0 +1,136 @@
+"""What stubs ask of the machine itself, under `retainlint.stubs`: what is known of a value, and what is done without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from retainlint import ir
+from retainlint.startup.records import replace
+from retainlint.symbolic.models.torch import optimizers as stepping
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import limits
+from retainlint.symbolic.state.classes import find
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import (
+    FALSE,
+    NONE,
+    Bound,
+    Closure,
+    Const,
+    DictObj,
+    Instance,
+    ListObj,
+    OptimizerObj,
+    Ref,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+HOME = "retainlint.stubs."
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """Call one; None for any other path."""
+    given = args.get(0, "value")
+    match path.removeprefix(HOME):
+        case "seen":
+            return [(state, Const(_is_seen(state, given)))]
+        case "walks":
+            return [(state, Const(_walks(given)))]
+        case "loss_in":
+            return [(state, _loss(state, given) or NONE)]
+        case "optimizers":
+            return optimizers(machine, state, given, span)
+        case "step":
+            _step(machine, state, given, args.get(1, "number"), span)
+            return [(state, NONE)]
+    return None
+
+
+def _is_seen(state: State, value: Value) -> bool:
+    """Whether the program itself says what a value is: a constant, one of its objects or functions, or what holds these."""
+    if isinstance(value, Bound | Closure):
+        func = value.func if isinstance(value, Bound) else value
+        return isinstance(func, Closure) and not func.code.span.source.is_stub
+    return isinstance(value, Const | Tuple) or isinstance(state.get(value), Instance | ListObj | DictObj | OptimizerObj)
+
+
+def _walks(method: Value) -> bool:
+    """Whether a method runs a backward pass itself, by what it calls."""
+    func = method.func if isinstance(method, Bound) else method
+    return isinstance(func, Closure) and any("backward" in each.name for each in func.code.facts.calls)
+
+
+def _loss(state: State, value: Value) -> Value | None:
+    """The loss in what a step returns: itself, under "loss", or the first of a tuple."""
+    held = state.get(value)
+    if isinstance(value, Tuple) and value.items:
+        return _loss(state, value.items[0])
+    if isinstance(held, DictObj):
+        found = held.items.get(Const("loss"))
+        return _loss(state, found) if found is not None else None
+    if isinstance(held, TensorObj) and held.edge is not None:
+        return value
+    return value if isinstance(held, UnknownObj) and held.edge is not None and not held.plain else None
+
+
+def _step(machine: Machine, state: State, receiver: Value, number: Value, span: Span) -> None:
+    """The steps of the optimisers that `configure_optimizers` surely makes; of several, with turns of their own, of this
+    turn's. A trainer that accumulates gradients steps later. They are made aside, or each call would seem to leave others."""
+    configure, method = (find(state, receiver, name) for name in ("configure_optimizers", "training_step"))
+    if not isinstance(configure, Closure):
+        return
+    results = optimizers(machine, state.fork(), receiver, span)
+    if len(results) != 1 or results[0][0].flow is not None:
+        return
+    after, value = results[0]
+    made = [after.get(each) for each in (value.items if isinstance(value, Tuple) else (value,))]
+    in_iterations = isinstance(method, Closure) and any(each.name == "optimizer_idx" for each in method.code.params)
+    if in_iterations and isinstance(number, Const) and isinstance(number.value, int):
+        made = made[number.value - 1 : number.value]
+    for held in made:
+        if isinstance(held, OptimizerObj) and held.params is not None:
+            known = tuple(param for param in held.params if not isinstance(param, Ref) or param.id in state.heap)
+            stepping.step(machine, state, replace(held, params=known), _last_return(configure.code))
+
+
+def _last_return(code: ir.Code) -> Span:
+    spans = [each.span for each in ir.walk(code.body) if isinstance(each, ir.Return)]
+    return max(spans, key=lambda span: span.start, default=code.span)
+
+
+def optimizers(machine: Machine, state: State, receiver: Value, span: Span) -> Results:
+    """`self.optimizers()`: what the class's `configure_optimizers` makes."""
+    configure = find(state, receiver, "configure_optimizers")
+    if configure is None:
+        return [(state, objects.fresh(state, span, hint="optimizer"))]
+    held = state.get(receiver)
+    if isinstance(held, Instance) and held.notes.optimizers is not None:
+        return [(state, held.notes.optimizers)]
+    found: Results = []
+    for each, value in machine.call(state, Bound(configure, receiver), Args(), span):
+        made = list(_made(each, value, 0))
+        one = made[0] if len(made) == 1 else Tuple(tuple(made)) if made else objects.fresh(each, span)
+        now = each.get(receiver)
+        if isinstance(now, Instance) and isinstance(receiver, Ref):
+            each.set(receiver, replace(now, notes=replace(now.notes, optimizers=one)))
+        found.append((each, one))
+    return found
+
+
+def _made(state: State, value: Value, depth: int) -> Iterator[Value]:
+    """The optimisers in a result of `configure_optimizers`: alone, in lists, or in dicts under "optimizer"."""
+    held = state.get(value)
+    if isinstance(held, OptimizerObj):
+        yield value
+    if depth > limits.OPTIMIZER_LIST_DEPTH:
+        return
+    items = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
+    for item in items:
+        yield from _made(state, item, depth + 1)
+    if isinstance(held, DictObj):
+        yield from _made(state, held.items.get(Const("optimizer"), FALSE), depth + 1)
