@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-
 from retainlint.symbolic.detectors import api_misuse, gradient_order, kept_graphs, retained_graphs, reuse
 from retainlint.symbolic.detectors.claims import Claims
 from retainlint.symbolic.state import events
@@ -15,7 +13,6 @@ class Detectors(events.Events):
 
     def __init__(self, machine: Machine) -> None:
         super().__init__()
-        machine = weakref.proxy(machine)  # it holds its listeners: a circle would keep all its states until it is found
         claims = self.claims = Claims(machine.graphs, machine.opened)
         on = self.subscribe
         on(events.Reused, lambda e: reuse.freed(machine, e.state, e.node, e.first, e.second))

@@ -71,7 +71,7 @@ def _backpropagates_its_own(machine: Machine, before: State, after: State, reach
     those that are gone, or of whose gradient the next call makes no use."""
     afresh = gradient_events.begins_afresh(before, after)
     reached = {node for node in reached if not (node.is_leaf and (afresh or not _is_graded(before, after, node)))}
-    networks = {machine.graphs.networks[node][0] for node in reached & machine.graphs.networks.keys()}
+    networks = {machine.graphs.networks[node][0] for node in reached.intersection(machine.graphs.networks)}
     if networks and claims_of(machine).is_pruned:
         return False  # the next call may take the ways that this one has left out
     if not all(_is_gone(machine, before, after, each) for each in networks):

@@ -49,7 +49,10 @@ def explore(
     """
     with _room_to_recurse():
         machine = Interpreter(program, budget, project, tells_caught=tells_caught, listeners=Detectors)
-        return _explore(machine, left_out, proves)
+        try:
+            return _explore(machine, left_out, proves)
+        finally:
+            machine.close()
 
 
 EXHAUSTED = (OutOfSteps, RecursionError)

@@ -346,10 +346,12 @@ def _call(state: State, func: Value) -> bool:
     return True
 
 
+_KNOWN = (TensorObj, ListObj, DictObj, LayerObj, OptimizerObj, IteratorObj, GeneratorObj, Instance, ClassObj)
+
+
 def _is_known(state: State, obj: Value) -> bool:
     held = state.get(obj)
-    known = TensorObj | ListObj | DictObj | LayerObj | OptimizerObj | IteratorObj | GeneratorObj | Instance | ClassObj
-    return isinstance(held, known) or terms.is_scalar(obj) or isinstance(obj, Tuple)
+    return isinstance(held, _KNOWN) or terms.is_scalar(obj) or isinstance(obj, Tuple)
 
 
 def _item(state: State, obj: Value, index: Value) -> bool:

@@ -254,9 +254,9 @@ def _shares(
         told = set() if merged else {each[0] if isinstance(each, tuple) else each for each in state.reported}
         found = spoilt & (reachability.nodes(state) | told)
         ever |= found
-        if found and passing & state.heap.keys():
+        if found and not passing.isdisjoint(state.heap):
             state = state.fork()
-            for id in passing & state.heap.keys():
+            for id in passing.intersection(state.heap):
                 state.set(Ref(id), ListObj((), True))
             found = spoilt & (reachability.nodes(state) | told)
         held[key] = held.get(key, set()) | found

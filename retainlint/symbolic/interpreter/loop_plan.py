@@ -116,7 +116,7 @@ class Plan:
     def forget(self, states: list[State]) -> None:
         """Behind the loop, any number of turns may have been run."""
         for state in states:
-            for term in self.presumed & state.truths.keys():
+            for term in self.presumed.intersection(state.truths):
                 del state.truths[term]
 
     def may_end(self, state: State) -> bool:

@@ -231,7 +231,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
     finished += live
     for each in finished + ended:
         each.iterations = outer
-        for term in presumed & each.truths.keys():
+        for term in presumed.intersection(each.truths):
             del each.truths[term]
     after = machine.run(instr.orelse, finished)
     return settled(machine, leave_loop(ended, outer) + after, instr.live)

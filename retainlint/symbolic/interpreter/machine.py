@@ -129,6 +129,11 @@ class Interpreter:
         if not self.imports.loading:
             self.reports.append(Report(replace(incident, alone=self.alone), proof, leaves))
 
+    def close(self) -> None:
+        """Part from the listeners, which hold the machine: a circle would keep all its states until it is found."""
+        self.events = Events()
+        self.reports.clear()
+
     @contextmanager
     def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:
         """Try a path that nothing may be concluded from, but the failures that count."""

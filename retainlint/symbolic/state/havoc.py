@@ -46,7 +46,7 @@ def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
     others = [method for name, group in named.items() if name in around and name not in reached for method in group]
     lost = {name for method in _but_init(others) for name in method.facts.cleared}
     lost.update(name for loop in loops for name in loop.cleared)
-    if lost & held.attrs.keys():
+    if not lost.isdisjoint(held.attrs):
         state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 
@@ -83,7 +83,9 @@ def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
         lost = {name for each in _but_init(others) for name in each.facts.bound}
         counted = {name for name in entry.facts.changed if _is_count(held.attrs.get(name))}
         own = counted | {name for name in lost if isinstance(held.attrs.get(name), Const)}
-        common = {name for name in lost - held.attrs.keys() if isinstance(classes.find(state, receiver, name), Const)}
+        common = {
+            name for name in lost.difference(held.attrs) if isinstance(classes.find(state, receiver, name), Const)
+        }
         if own or common:
             left = {name: value for name, value in held.attrs.items() if name not in own}
             set_ = {name: state.new(UnknownObj(entry.span, name=name)) for name in sorted(common)}
@@ -95,7 +97,7 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
         lost = {name for each in _but_init([method]) for name in each.facts.bound}
-        if lost & held.attrs.keys():
+        if not lost.isdisjoint(held.attrs):
             state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 

@@ -445,7 +445,7 @@ def _captured(state: State, values: Iterable[Value]) -> Iterator[Value]:
         if isinstance(value, Closure) and value.frame in state.frames:  # one that reads nothing may have lost it
             frame = state.frames[value.frame]
             if frame.parent is not None:
-                yield from (frame.names[name] for name in frame.code.captured & frame.names.keys())
+                yield from (frame.names[name] for name in frame.code.captured.intersection(frame.names))
 
 
 def _expose(machine: Machine, state: State, value: Value, func: Value, level: int) -> None:
