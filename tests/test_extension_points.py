@@ -183,6 +183,8 @@ def test_a_framework_is_its_stub(
         run(*check)
         found = [line.partition(" error")[0] for line in capsys.readouterr().out.splitlines() if ": RTL" in line]
         assert found == ["loop.py:11:9: RTL106", "twice.py:6:1: RTL102"]
+    run("reproduce", "loop.py:11")
+    assert "loop.py:11" in capsys.readouterr().out
     (tmp_path / "tools" / "trainer.py").write_text(STUB.replace("again=False", "again=True"))
     run(*check)
     assert "error" not in capsys.readouterr().out

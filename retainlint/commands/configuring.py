@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from retainlint import report
 from retainlint.catalogue import CATALOGUE, NOT_CHECKED
 from retainlint.commands import CommandError
-from retainlint.config import ConfigError, Configs, KnownRules, Requested, meant, shown
+from retainlint.config import ConfigError, Configs, KnownRules, Requested, Settings, meant, shown
 from retainlint.config.table import setting
 from retainlint.project.discovery import MissingPath
 from retainlint.startup.version import __version__
@@ -30,6 +30,15 @@ def configured(requested: Requested) -> Configs:
     """Raises CommandError for a configuration that means nothing."""
     with command_errors():
         return Configs(requested, known_rules(), __version__)
+
+
+def whatever_is_chosen(*, thorough: bool = False) -> Configs:
+    """The same for every file, whatever is selected, suppressed or left out: of the configuration only the stubs count.
+
+    Raises CommandError for a configuration that means nothing.
+    """
+    stubs = configured(requested({})).here.stubs
+    return Configs.alike(Settings(suppressions=False, thorough=thorough, stubs=stubs))
 
 
 def known_rules() -> KnownRules:

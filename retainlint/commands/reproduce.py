@@ -9,7 +9,7 @@ from typing import TextIO
 
 from retainlint.checking import linter
 from retainlint.commands import CommandError
-from retainlint.config import Configs, Settings
+from retainlint.commands.configuring import whatever_is_chosen
 from retainlint.diagnostic import Diagnostic
 
 PLACE = re.compile(r"(?P<file>.+?):(?:cell (?P<cell>\d+):)?(?P<row>\d+)(?::\d+)?:?", re.DOTALL)
@@ -29,7 +29,7 @@ def reproduce(place: str, out: TextIO, run: Callable[[str], int] | None = None) 
     file, row = match["file"], int(match["row"])
     if not os.path.isfile(file):
         raise CommandError(f"{file}: no such file")
-    result = linter.check([file], Configs.alike(Settings(suppressions=False, thorough=True)))
+    result = linter.check([file], whatever_is_chosen(thorough=True))
     if result.crashes:
         crashed = result.crashes[0].diagnostics[0]
         raise CommandError(f"{file}: {crashed.message}; {crashed.help}")

@@ -16,11 +16,10 @@ from retainlint.catalogue import NOT_CHECKED
 from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands.advice import FAILURES
-from retainlint.commands.configuring import command_errors
+from retainlint.commands.configuring import command_errors, whatever_is_chosen
 from retainlint.commands.frames import Finder, Located, is_users
 from retainlint.commands.reproduce import PLACE
 from retainlint.commands.tracebacks import Raised, TracebackFrame, has_traceback, last_raised
-from retainlint.config import Configs, Settings
 from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.incident import Gap
 from retainlint.report import render, statistics
@@ -145,7 +144,7 @@ def _answer(raised: Raised, located: list[Located]) -> Explanation:
     """Check the files of all frames, comments and selection set aside, and choose what tells of the same error."""
     with command_errors():
         files = dict.fromkeys(each.file for each in located)
-        result = linter.check(files, Configs.alike(Settings(suppressions=False, thorough=True)))
+        result = linter.check(files, whatever_is_chosen(thorough=True))
     if result.crashes and not result.diagnostics:
         raise CommandError(result.crashes[0].diagnostics[0].message)
     codes = raised.misuse.codes if raised.misuse is not None else FAILURES
