@@ -255,7 +255,7 @@ def _called_by_bases(state: State, cls: Ref) -> Iterator[str]:
     """What the bases of a class, as far as they stand in other modules, name of their own object."""
     first, *bases = (obj for base in ancestry(state, cls) if isinstance(obj := state.get(base), ClassObj))
     for base in bases:
-        if base.code.span.source is not first.code.span.source:
+        if base.code.span.source is not first.code.span.source and not base.code.span.source.is_stub:
             for value in base.attrs.values():
                 yield from value.code.facts.own if isinstance(value, Closure) else ()
 
