@@ -171,7 +171,7 @@ clamp_tensor    ClampBackward0          self min max | self! min! max! | same | 
 # reductions
 sum             SumBackward0            self | | reduced signed
 mean            MeanBackward0           self | | reduced signed
-cumsum          CumsumBackward0         self |
+cumsum          CumsumBackward0         self | | same
 trace           TraceBackward0          self | | scalar reduced
 max             MaxBackward1            self | self! =result! | reduced signed indexed
 min             MinBackward1            self | self! =result! | reduced signed indexed
@@ -300,8 +300,8 @@ clone           CloneBackward0          self | | same signed
 to              ToCopyBackward0         self | | same signed | - cfloat cdouble chalf
 cat             CatBackward0            tensors* | | total | concat concatenate hstack vstack dstack row_stack column_stack
 stack           StackBackward0          tensors* |
-flip            FlipBackward0           self |
-roll            RollBackward0           self |
+flip            FlipBackward0           self | | same
+roll            RollBackward0           self | | same
 triu            TriuBackward0           self |
 tril            TrilBackward0           self |
 diag            DiagonalBackward0       self |
@@ -318,8 +318,8 @@ diagflat        DiagEmbedBackward0      self |
 diagonal        DiagonalBackward0       self | | view
 diagonal_copy   DiagonalBackward0_copy  self |
 expand_copy     ExpandBackward0_copy    self |
-fliplr          FlipBackward0           self |
-flipud          FlipBackward0           self |
+fliplr          FlipBackward0           self | | same
+flipud          FlipBackward0           self | | same
 narrow_copy     NarrowCopyBackward0     self |
 channel_shuffle ChannelShuffleBackward0 self |
 pixel_unshuffle PixelUnshuffleBackward0 self |

@@ -125,13 +125,25 @@ class Plan:
 
 
 def _enough(body: ir.Block) -> int:
-    """Up to how many turns a loop is run as it is: more where a remainder decides whether one walks, or where a turn is only
-    an item of a comprehension."""
+    """Up to how many turns a loop is run as it is: more where a remainder decides whether one walks, where a turn is only
+    an item of a comprehension, or where it only looks for where to end."""
     if isinstance(body[-1] if body else None, ir.Append) and not any(isinstance(each, ir.If) for each in body):
+        return limits.COUNTED_ITERATIONS
+    if _searches(body):
         return limits.COUNTED_ITERATIONS
     tests = (each for each in body if isinstance(each, ir.If) and facts.of_span(each.span).has_remainder)
     periodic = any(name.endswith("backward") for test in tests for _, name in ir.calls(test.then))
     return limits.COUNTED_ITERATIONS if periodic else limits.EXACT_ITERATIONS
+
+
+def _searches(body: ir.Block) -> bool:
+    """Whether an iteration does nothing but to ask whether it is the last."""
+    last = body[-1] if body else None
+    if not isinstance(last, ir.If) or last.orelse or not (len(last.then) == 1 and isinstance(last.then[0], ir.Break)):
+        return False
+    return not any(
+        isinstance(each, ir.Store | ir.SetAttr | ir.SetItem | ir.For | ir.While) for each in ir.walk(body[1:])
+    )
 
 
 def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.Block = ()) -> Plan:

@@ -141,7 +141,8 @@ EXACT_ITERATIONS = 6
 """A loop of so many iterations is run as it is; of a longer one only some are."""
 
 COUNTED_ITERATIONS = 24
-"""The same of one that runs a backward pass every so many iterations, or that only fills a list by a comprehension."""
+"""The same of one that runs a backward pass every so many iterations, that only fills a list by a comprehension, or only looks
+for where to end."""
 
 LOOP_ITERATIONS = 4
 """Iterations that are run of a longer loop: the first two, one in the middle, and the last."""

@@ -105,7 +105,8 @@ def operate(
     if isinstance(first, TensorObj) and first.positive:
         positive = positive or view or "signed" in result
     unsure = edge is None and any(_is_unsure(state, value) for value in operands)
-    made = state.new(TensorObj(edge, storage, base, cut, positive=positive, ndim=ndim, unsure=unsure))
+    sizes = _sizes(state, operands) if "same" in result else ()
+    made = state.new(TensorObj(edge, storage, base, cut, positive=positive, sizes=sizes, ndim=ndim, unsure=unsure))
     if edge is not None and "total" in result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
@@ -140,6 +141,13 @@ def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int
     if "scalar" in result:
         return row, 0
     return row, max(known) if known and ("same" in result or "first" in result) else None
+
+
+def _sizes(state: State, operands: Sequence[Value]) -> tuple[int, ...]:
+    """The first sizes of the only operand that is no number; none if there are several, which may be stretched."""
+    held = [state.get(value) for value in operands if not isinstance(value, Const)]
+    wide = [each for each in held if not (isinstance(each, TensorObj) and each.ndim == 0)]
+    return wide[0].sizes if len(wide) == 1 and isinstance(wide[0], TensorObj) else ()
 
 
 def row_of(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
