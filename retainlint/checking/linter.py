@@ -122,21 +122,29 @@ class Result:
 
 class World:
     """Some files as one program: what runs for itself in one of them, but was followed from another, is called as that
-    calls it, and no other call of it is assumed."""
+    calls it, and no other call of it is assumed; where both fail at one place, that is told as another's calls lead there."""
 
     def __init__(self, results: Iterable[FileResult]) -> None:
         self._followed: dict[str, set[str]] = {}
+        self._told: set[tuple[str, int, int, str]] = set()
+        results = [*results]
         for one in results:
             for name, qualified in one.followed:
                 self._followed.setdefault(os.path.abspath(name), set()).add(qualified)
+        self._told.update(_known(each) for one in results for each in self.closed(one).beyond)
 
     def closed(self, one: FileResult) -> FileResult:
-        """A file's result without what fails only where nobody's call is assumed."""
-        known = self._followed.get(os.path.abspath(one.name)) if self._followed else None
-        if not known:
+        """A file's result without what fails only where a call is assumed that nobody makes."""
+        known = self._followed.get(os.path.abspath(one.name), ())
+        if not (known or self._told):
             return one
-        own, beyond = (tuple(d for d in found if d.alone not in known) for found in (one.diagnostics, one.beyond))
-        return one._replace(diagnostics=own, beyond=beyond)
+        own = tuple(d for d in one.diagnostics if not d.alone or not (d.alone in known or _known(d) in self._told))
+        return one._replace(diagnostics=own, beyond=tuple(d for d in one.beyond if not d.alone or d.alone not in known))
+
+
+def _known(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
+    name, *place, code, _ = diagnostic.place
+    return os.path.abspath(name), place[0], place[1], code
 
 
 def check(

@@ -201,3 +201,18 @@ def test_no_other_call_is_assumed_of_what_a_program_calls(tmp_path: Path, monkey
     assert kept_and_told() == [15]
     (tmp_path / "main.py").unlink()
     assert _told("pair.py") == [("pair.py", 15, "RTL103")]
+
+
+def test_what_runs_by_default_is_a_warning_though_its_file_knows_no_default(project: Path) -> None:
+    loop = LOOP.replace("def fit(model, memory, batches):", "def fit(model, memory, batches, keep):")
+    loop = loop.replace("memory.update(model, x).sum()", "(memory.update(model, x) if keep else model(x)).sum()")
+    parsed = (
+        "def main():\n    options = argparse.ArgumentParser()\n    options.add_argument('--keep', action='store_true')"
+    )
+    train = "import argparse\n" + TRAIN.replace("def main():", parsed).replace(
+        "* 3)", "* 3, options.parse_args().keep)"
+    )
+    (project / "engine/loop.py").write_text(loop, encoding="utf-8")
+    (project / "train.py").write_text(train, encoding="utf-8")
+    for names in (".", "engine/loop.py"):
+        assert [(each.place[:2], each.severity.value) for each in check(names, isolated=True)] == [(WALKED, "warning")]
