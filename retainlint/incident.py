@@ -17,7 +17,7 @@ class Iteration:
     `is_call` tells the second: a trainer calls the method `loop` again and again. `depth` counts the calls around
     the loop itself; `sure` is false if the program alone says how many turns it makes, and we can't read that; `few`
     is true if they are known, and hardly more than a handful. `by_optimizer` is true of the calls of a closure, and
-    `supposed` of calls again that nobody was seen to make.
+    `supposed` of calls again that nobody was seen to make. `by_default` is false where an option has to be given for it.
     """
 
     loop: Span
@@ -29,6 +29,7 @@ class Iteration:
     begun: int = field(default=0, compare=False)  # what was made since the loop began has a higher number; 0: not known
     by_optimizer: bool = field(default=False, compare=False)
     supposed: bool = field(default=False, compare=False)
+    by_default: bool = field(default=True, compare=False)
 
 
 @record

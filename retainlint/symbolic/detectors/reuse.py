@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
-from retainlint.incident import BackwardPass, Condition, Freed, LeafModified, Modified, Moment, NoGraph
+from retainlint.incident import BackwardPass, Condition, Freed, Iteration, LeafModified, Modified, Moment, NoGraph
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import holders, witness
 from retainlint.symbolic.models.python import options
@@ -112,7 +112,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         via=via,
         name=name or (second.backward_pass.root if second.backward_pass.root.isidentifier() and len(way) == 1 else ""),
         same_root=set(first.roots) == set(second.roots),
-        conditions=conditions(state, begun),
+        conditions=(*conditions(state, begun), *_given(first.backward_pass.moment, second.backward_pass.moment)),
         scheduled=is_scheduled(state, first.keeps, begun),
         assumptions=(
             *_assumptions(machine.graphs, (*way, node)),
@@ -257,8 +257,22 @@ def _about_weights(graphs: Graphs, saved: SavedTensor, change: Change, backward_
 
 def _iterations(freed: Moment, reused: Moment) -> tuple[str, ...]:
     """What is taken for granted of a loop whose count we can't read."""
-    later = next((b for a, b in zip(freed.iterations, reused.iterations, strict=False) if a != b), None)
-    return () if later is None or later.sure else (f"the loop on {later.loop.line} makes more than one iteration",)
+    later = _later(freed, reused)
+    if later is None or later.sure or not later.by_default:
+        return ()
+    return (f"the loop on {later.loop.line} makes more than one iteration",)
+
+
+def _given(freed: Moment, reused: Moment) -> tuple[Condition, ...]:
+    """That a loop makes another iteration, where by the default of an option it doesn't."""
+    later = _later(freed, reused)
+    if later is None or later.by_default:
+        return ()
+    return (Condition(later.loop, True, iterations=reused.iterations, iteration=later.number, by_default=False),)
+
+
+def _later(freed: Moment, reused: Moment) -> Iteration | None:
+    return next((b for a, b in zip(freed.iterations, reused.iterations, strict=False) if a != b), None)
 
 
 def _is_called_once(graphs: Graphs, birth: Birth, spoilt: Moment, second: BackwardRecord) -> bool:

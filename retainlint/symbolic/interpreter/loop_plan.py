@@ -10,7 +10,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.ir import facts
 from retainlint.startup.records import record, replace
-from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.models.python import iteration, options
 from retainlint.symbolic.solver import congruences, decisions, intervals, terms
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
@@ -56,6 +56,11 @@ class Plan:
             begun = terms.sum_of("+", self.span[0], Const(number - 1))
             return decisions.decide(state, decisions.compare(state, "<", begun, self.span[1])) is False
         return most is not None and most < number
+
+    def comes(self, state: State, number: int) -> bool:
+        """Whether there is such an iteration where nobody gives an option; also where that isn't known."""
+        count = None if self.size is None else options.default(state, self.size)
+        return count is None or not isinstance(count.value, int) or number <= count.value
 
     def skips(self, state: State, number: int) -> bool:
         """Whether the path has chosen that the loop has no turn in its middle."""

@@ -84,6 +84,7 @@ class _Iterations:
                 sure=plan.sure,
                 few=plan.few and not _is_stub(each),
                 begun=plan.loop,
+                by_default=plan.comes(each, iteration),
             )
             each.iterations = (*outer, here)
             plan.presume(each, number, index)

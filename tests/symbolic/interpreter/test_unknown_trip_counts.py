@@ -123,3 +123,23 @@ def test_torch_agrees(name: str) -> None:
         exec(HEAD + NET + text.format(runs) + f"f(net, xs, {number})\n", {"__name__": "main"})
     with pytest.raises(RuntimeError, match="second time"):
         exec(HEAD + NET + text.format(raises) + "f(net, xs, 4)\n", {"__name__": "main"})
+
+
+EPOCHS = """
+import argparse
+import torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--epochs", type=int, default={})
+args = parser.parse_args([])
+w = torch.ones(3, requires_grad=True)
+loss = w.exp().sum()
+for _ in range(args.epochs):
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize(("default", "severity"), [(1, "warning"), (2, "error")])
+def test_an_iteration_that_an_option_adds_is_not_by_default(machine: Machine, default: int, severity: str) -> None:
+    (found,) = machine(EPOCHS.format(default)).diagnostics
+    assert found.severity.value == severity
+    assert any("not by default" in note for note in found.notes) == (severity == "warning")

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import iteration, reflection
+from retainlint.symbolic.models.python import iteration, options, reflection
 from retainlint.symbolic.models.torch import backward_calls, modules, names, operations, submodules
 from retainlint.symbolic.models.torch.operations import operate
 from retainlint.symbolic.models.unknown import objects
@@ -217,7 +217,8 @@ def parameter(machine: Machine, state: State, args: Args, span: Span) -> Value:
     wanted = args.get(1, "requires_grad", TRUE)
     edge = None
     if wanted != FALSE:
-        edge = machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
+        is_known = TRUE in (wanted, options.default(state, wanted))
+        edge = machine.graphs.leaf(state.moment(span), PROVEN if is_known else GUESS)
     data = state.get(args.get(0, "data"))
     ndim = data.ndim if isinstance(data, TensorObj) else None
     return state.new(TensorObj(edge, ticket(), parameter=True, ndim=ndim))
