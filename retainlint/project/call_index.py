@@ -266,7 +266,7 @@ class CallIndex:
         steps = rb"\bdef[ \t]+(?:%s)[ \t]*\(" % "|".join(others().steps).encode()
         if re.search(steps, self.data) is None or may_spell_backward(self.data, steps=False):
             return True
-        if any(trainer in self._entry.text for trainer in (*stubs.anywhere(), *stubs.stepping())):
+        if any(trainer in self._entry.text for trainer in (*stubs.words("anywhere"), *stubs.stepping())):
             return True
         return self.modules is not None and self._steps_are_walked()
 
@@ -397,7 +397,7 @@ class CallIndex:
         if definition is None or definition.kind != "class":
             return self._origins_above(place, name)
         found: list[Place] = []
-        for base in definition.bases if definition.bases is not None else stubs.anywhere()[:1]:
+        for base in definition.bases if definition.bases is not None else stubs.words("anywhere")[:1]:
             above = self._based(place, base)
             if above is None:
                 return None
@@ -407,7 +407,7 @@ class CallIndex:
     def _based(self, place: str, base: str) -> list[Place] | None:
         """What a base leads to, as it is spelt."""
         *packages, last = base.split(".")
-        if last.endswith(stubs.anywhere()):
+        if last.endswith(stubs.words("anywhere")):
             return None
         if packages:
             return [(module, last) for each in packages if (module := self._module(place, each)) is not None]
@@ -419,10 +419,10 @@ class CallIndex:
         """Where a name comes from that is no class of the module itself."""
         index = self._index(place)
         origin = index.imported.get(name)
-        if origin is not None and origin.name.endswith(stubs.anywhere()):
+        if origin is not None and origin.name.endswith(stubs.words("anywhere")):
             return None
         found = list(self._origins(place, name))
-        is_unknown = origin is None and not found and any(trainer in index.text for trainer in stubs.anywhere())
+        is_unknown = origin is None and not found and any(trainer in index.text for trainer in stubs.words("anywhere"))
         return None if is_unknown else found
 
     # -- names ------------------------------------------------------------------------------------------------------

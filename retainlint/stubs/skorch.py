@@ -16,13 +16,4 @@ class NeuralNet:
         return loss
 
 
-class NeuralNetClassifier(NeuralNet):
-    pass
-
-
-class NeuralNetBinaryClassifier(NeuralNet):
-    pass
-
-
-class NeuralNetRegressor(NeuralNet):
-    pass
+NeuralNetClassifier = NeuralNetBinaryClassifier = NeuralNetRegressor = NeuralNet

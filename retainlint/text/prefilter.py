@@ -44,8 +44,8 @@ class Others(NamedTuple):
 @stubs.by_stubs
 def others() -> Others:
     """Timm's scalers, the methods of trainers, and what stubs say."""
-    steps = stubs.steps()
-    callers = ("loss_scaler", "NativeScaler", *stubs.called())
+    steps = stubs.words("steps")
+    callers = ("loss_scaler", "NativeScaler", *stubs.words("called"))
     calls = rf"(?:{'|'.join(callers)})[ \t]*\("
     spelt = rf"def[ \t]+(?:{'|'.join(steps)})[ \t]*\(|{calls}"
     words = tuple(word.encode() for word in (*callers, *steps))
@@ -184,40 +184,40 @@ def _is_walked_otherwise(data: bytes, steps: bool) -> bool:
     return may_train and any(trained(data.decode(errors="replace")))
 
 
+_BELOW = r"[\w.]*"
+
+
 class _Trainer(NamedTuple):
-    """Where a trainer is imported from, its name if it counts, the method whose losses it walks, and which words a text
-    must hold for that."""
+    """Where a trainer is imported from, by its name if that counts, and the method whose losses it walks."""
 
     package: str
-    imported: re.Pattern[str]
-    name: re.Pattern[str] | None
-    method: re.Pattern[str]
-    words: tuple[bytes, ...]
+    name: str
+    method: str
+
+    @property
+    def words(self) -> tuple[bytes, ...]:
+        """What a text must hold."""
+        return tuple(word.encode() for word in (self.package, self.name, self.method))
+
+    @property
+    def patterns(self) -> tuple[re.Pattern[str], re.Pattern[str] | None, re.Pattern[str]]:
+        imported = rf"\bfrom[ \t]+{self.package}{'' if self.name else _BELOW}[ \t]+import\b"
+        name = re.compile(rf"\b{self.name}\b") if self.name else None
+        return re.compile(imported), name, re.compile(rf"\bdef[ \t]+{self.method}\b")
 
 
 @stubs.by_stubs
 def trainers() -> tuple[_Trainer, ...]:
     """Hugging Face's, and those of stubs."""
-    method = r"\bdef[ \t]+%s\b"
-    found = [
-        _Trainer(
-            "transformers",
-            pattern(r"\bfrom[ \t]+transformers[ \t]+import\b"),
-            pattern(rf"\b{TRAINER}\b"),
-            pattern(method % "forward"),
-            (b"forward", b"Trainer"),
-        )
-    ]
-    for package, name in stubs.overridden():
-        imported = pattern(rf"\bfrom[ \t]+{package}[\w.]*[ \t]+import\b")
-        found.append(_Trainer(package, imported, None, pattern(method % name), (package.encode(), name.encode())))
-    return tuple(found)
+    return _Trainer("transformers", TRAINER, "forward"), *(
+        _Trainer(each, "", name) for each, name in stubs.overridden()
+    )
 
 
 def trained(text: str) -> Iterator[tuple[int, int]]:
     """Where a text imports what walks losses that it defines itself. Each pattern goes through the text once: taken
     together they would go through the rest of it from each import."""
-    for _, imported, trainer, method, _ in trainers():
+    for imported, trainer, method in (each.patterns for each in trainers()):
         last = max((found.start() for found in method.finditer(text)), default=0)
         names = [found.span() for found in trainer.finditer(text)] if trainer is not None and last else []
         end, bracket = 0, -1

@@ -103,21 +103,15 @@ def every() -> tuple[Stub, ...]:
     return (*_own(), *_added)
 
 
-def steps() -> tuple[str, ...]:
-    """Methods of programs whose losses a framework walks."""
-    return tuple(word for stub in every() for word in stub.steps)
+def words(kind: str) -> tuple[str, ...]:
+    """All that the stubs name of one kind: "steps", "called" or "anywhere"."""
+    return tuple(word for stub in every() for word in getattr(stub, kind))
 
 
 def overridden() -> tuple[tuple[str, str], ...]:
-    """Packages, and methods that are such where one of them is imported."""
+    """Packages, and methods whose losses are walked where one of them is imported."""
     rows = ((module.partition(".")[0], word) for stub in every() for word in stub.overridden for module in stub.modules)
     return tuple(dict.fromkeys(rows))
-
-
-def packages() -> frozenset[str]:
-    """The frameworks of our own stubs: not what Python brings."""
-    found = frozenset(module.partition(".")[0] for stub in _own() for module in stub.modules)
-    return found - sys.stdlib_module_names
 
 
 def stepping() -> tuple[str, ...]:
@@ -125,14 +119,10 @@ def stepping() -> tuple[str, ...]:
     return tuple(module for stub in every() if stub.steps for module in stub.modules)
 
 
-def anywhere() -> tuple[str, ...]:
-    """With what the name ends of a class that has the steps of its heirs walked."""
-    return tuple(word for stub in every() for word in stub.anywhere)
-
-
-def called() -> tuple[str, ...]:
-    """What has a walk run when it is called."""
-    return tuple(word for stub in every() for word in stub.called)
+def packages() -> frozenset[str]:
+    """The frameworks of our own stubs: not what Python brings."""
+    found = frozenset(module.partition(".")[0] for stub in _own() for module in stub.modules)
+    return found - sys.stdlib_module_names
 
 
 @by_stubs
