@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from itertools import chain
 
 from retainlint import ir, program
@@ -130,14 +131,12 @@ _WRITES = {"dst", "star", "level"}
 
 def _reads(instr: ir.Instr) -> Iterator[int]:
     """The registers that an instruction reads; blocks inside it are not looked into."""
-    for each in fields(instr):
-        value = getattr(instr, each.name)
-        if each.name in _WRITES or isinstance(value, bool):
-            continue
-        if isinstance(instr, ir.Const) or (isinstance(instr, ir.For) and each.name == "item"):
-            continue
+    kind: type = type(instr)
+    for name in _operands(kind):
+        value = getattr(instr, name)
         if isinstance(value, int):
-            yield value
+            if not isinstance(value, bool):
+                yield value
         elif isinstance(value, ir.Item):
             yield from _parts(value)
         elif isinstance(value, tuple):
@@ -148,6 +147,15 @@ def _reads(instr: ir.Instr) -> Iterator[int]:
                     yield from _parts(part)
         elif isinstance(value, ir.Code):
             yield from (param.default for param in value.params if param.default is not None)
+
+
+@cache
+def _operands(kind: type) -> tuple[str, ...]:
+    """The fields of an instruction that may name registers which it reads."""
+    if kind is ir.Const:
+        return ()
+    written = _WRITES | {"item"} if kind is ir.For else _WRITES
+    return tuple(each.name for each in fields(kind) if each.name not in written)
 
 
 def _parts(item: ir.Item) -> Iterator[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from retainlint import ir
 from retainlint.startup.records import replace
 from retainlint.symbolic.state import classes, havoc
@@ -82,29 +84,38 @@ def forget_set(state: State, obj: Value, method: ir.Code) -> None:
 
 def owned(state: State, value: Value) -> tuple[list[Value], bool]:
     """The parameters of a module, and whether these are surely all. A plain list hides its modules, as in torch."""
-    named, sure = named_parameters(state, value, "", set())
+    named, sure = named_parameters(state, value, "")
     return list(named.values()), sure
 
 
-def named_parameters(state: State, value: Value, prefix: str, seen: set[Value]) -> tuple[dict[str, Value], bool]:
+def named_parameters(state: State, value: Value, prefix: str) -> tuple[dict[str, Value], bool]:
     """The parameters of a module by their dotted names, and whether these are surely all."""
-    if type(value) is not Ref or value in seen:
-        return {}, True
-    seen.add(value)
-    held = state.heap[value.id]
-    if isinstance(held, TensorObj):
-        return ({prefix: value} if held.parameter else {}), True
-    if isinstance(held, UnknownObj):
-        return {}, held.hint not in ("module", "submodule")
-    if not isinstance(held, (LayerObj, Instance)):
-        return {}, True
     found: dict[str, Value] = {}
     sure = True
-    for name, part in held.attrs.items():
-        more, all_ = named_parameters(state, part, f"{prefix}.{name}" if prefix else name, seen)
-        found |= more
-        sure &= all_
+    for name, each in _parameters(state, value, prefix, set()):
+        if each is None:
+            sure = False
+        else:
+            found[name] = each
     return found, sure
+
+
+def _parameters(state: State, value: Value, prefix: str, seen: set[int]) -> Iterator[tuple[str, Value | None]]:
+    """Each parameter once, and None for a part that may have some which nobody sees."""
+    if type(value) is not Ref or value.id in seen:
+        return
+    seen.add(value.id)
+    held = state.heap[value.id]
+    if isinstance(held, TensorObj):
+        if held.parameter:
+            yield prefix, value
+    elif isinstance(held, UnknownObj):
+        if held.hint in ("module", "submodule"):
+            yield prefix, None
+    elif isinstance(held, (LayerObj, Instance)):
+        for name, part in held.attrs.items():
+            if type(part) is Ref and part.id not in seen:
+                yield from _parameters(state, part, f"{prefix}.{name}" if prefix else name, seen)
 
 
 def buffers(state: State, obj: Value, method: str) -> Value:
@@ -125,13 +136,13 @@ def buffers(state: State, obj: Value, method: str) -> Value:
 
 def is_frozen(state: State, value: Value) -> bool:
     """Whether something is a module of whose parameters we know some, and none needs a gradient."""
-    named, sure = named_parameters(state, value, "", set())
-    return sure and bool(named) and all(_needs_none(state, each) for each in named.values())
-
-
-def _needs_none(state: State, parameter: Value) -> bool:
-    held = state.get(parameter)
-    return isinstance(held, TensorObj) and held.edge is None
+    known = False
+    for _, each in _parameters(state, value, "", set()):
+        known = True
+        held = None if each is None else state.get(each)
+        if not isinstance(held, TensorObj) or held.edge is not None:
+            return False
+    return known
 
 
 _NUMBERED = ("Sequential", "ModuleList")

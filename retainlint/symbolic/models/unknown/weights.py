@@ -117,8 +117,8 @@ def family(state: State, value: Value) -> Iterator[Ref]:
                 continue
             if isinstance(own := held.notes.weights, Ref):
                 yield own
-            notes = held.notes if held.notes.owner is None else replace(held.notes, owner=None)
-            stack.extend((*held.attrs.values(), *notes.named.values()))
+            stack.extend(held.attrs.values())
+            stack.extend(each for name, each in held.notes.named.items() if name != "(owner)")
 
 
 def unseen(state: State, module: Value) -> list[Value]:
