@@ -19,7 +19,10 @@ class LightningModule(torch.nn.Module):
     on_train_batch_start = on_batch_start = on_before_zero_grad = on_after_backward = _hook
     on_train_batch_end = on_batch_end = _hook
 
-    def run_training_step(self, number):
+    def run_training_step(self, number, trainer=None, callbacks=()):
+        for callback in callbacks:
+            callback.on_train_batch_start(trainer, self)
+            callback.on_batch_start(trainer, self)
         self.on_train_batch_start()
         self.on_batch_start()
         output = self.training_step(optimizer_idx=number - 1)
@@ -27,12 +30,19 @@ class LightningModule(torch.nn.Module):
         if seen(automatic) and automatic and not walks(self.training_step):
             loss = loss_in(output)
             if loss is not None:
-                self.backward(loss)
-                step(self, number)
+                for callback in callbacks:
+                    callback.on_before_zero_grad(trainer, self)
                 self.on_before_zero_grad()
+                self.backward(loss)
+                for callback in callbacks:
+                    callback.on_after_backward(trainer, self)
                 self.on_after_backward()
-                self.on_train_batch_end()
-                self.on_batch_end()
+                step(self, number)
+        for callback in callbacks:
+            callback.on_train_batch_end(trainer, self)
+            callback.on_batch_end(trainer, self)
+        self.on_train_batch_end()
+        self.on_batch_end()
         return output
 
     def backward(self, loss, *args, **kwargs):
@@ -62,14 +72,6 @@ class Trainer:
         model.on_train_start()
         model.on_train_epoch_start()
         for number in (1, 2):  # what a batch leaves to the next one shows in two
-            for callback in callbacks:
-                callback.on_train_batch_start(self, model)
-                callback.on_batch_start(self, model)
-            model.run_training_step(number)
-            for callback in callbacks:
-                callback.on_before_zero_grad(self, model)
-                callback.on_after_backward(self, model)
-                callback.on_train_batch_end(self, model)
-                callback.on_batch_end(self, model)
+            model.run_training_step(number, self, callbacks)
         model.on_train_epoch_end()
         model.on_train_end()
