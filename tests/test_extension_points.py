@@ -172,6 +172,9 @@ def test_a_framework_is_its_stub(
     """Named in the configuration; what it does is told at the places of the program."""
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "trainer.py").write_text(STUB)
+    (tmp_path / "ourtrainer").mkdir()  # the stub says more than the module itself
+    (tmp_path / "ourtrainer" / "__init__.py").write_text("from ours._native import descend\n")
+    (tmp_path / "ourtrainer" / "loops.py").write_text("from ours._native import Loop\n")
     (tmp_path / "retainlint.toml").write_text('stubs = ["tools/trainer.py"]\n')
     twice = "import ourtrainer\n" + PROGRAM.replace("l.backward()", "ourtrainer.descend(l)")
     programs = {"twice.py": twice, "loop.py": LOOP.format(""), "runs.py": LOOP.format(".detach()")}

@@ -230,7 +230,7 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
 def _say_spent(machine: Interpreter, code: ir.Code) -> None:
     machine.exhausted = True
     name = f"`{code.qualname}`" if code.qualname else "the module"
-    spent = f"its budget of {machine.budget} steps ran out"
+    spent = f"its budget of {min(machine.budget, machine.full)} steps ran out"
     if machine.graphs.effort.is_spent:
         spent = "its paths take too much to compare"
     elif machine.steps <= machine.budget:
