@@ -7,17 +7,18 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import TypeGuard
 
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix
-from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, bound, parameters
+from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, bound, normalized, parameters
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import after, before, detached, first, reads, torch_name
+from retainlint.fixes.statements import after, before, calls, detached, first, reads, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import Span, spelt
 
 
-def is_function(node: ast.AST) -> bool:
+def is_function(node: ast.AST) -> TypeGuard[FunctionNode]:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
 
 
@@ -46,6 +47,39 @@ def is_container(code: EditableCode, name: str) -> bool:
     return re.search(rf"{spelt(name)}(\.append\(|\.extend\(| \+?= \[)", code.text) is not None
 
 
+_STORES = re.compile(r"^(append|appendleft|insert|put|add|extend)$")
+
+
+def stored(code: EditableCode, inside: ast.AST, name: str) -> Iterator[tuple[ast.expr, bool]]:
+    """What is put into a list or dict of a name, and whether it is many items."""
+    wanted = normalized(name)
+    for call in calls([inside], _STORES):
+        if isinstance(call.func, ast.Attribute) and call.args and normalized(code.of(call.func.value)) == wanted:
+            yield call.args[-1], call.func.attr == "extend"
+    for node in code.below(inside):
+        if isinstance(node, ast.AugAssign) and normalized(code.of(node.target)) == wanted:
+            if isinstance(node.value, ast.List):
+                yield node.value, True
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            if normalized(code.of(node.targets[0].value)) == wanted:
+                yield node.value, False
+
+
+def _detachable(given: ast.expr, many: bool) -> list[ast.expr]:
+    """The expressions of which one, detached, leaves what is stored without a graph."""
+    match given:
+        case ast.ListComp() | ast.GeneratorExp():
+            return [given.elt]
+        case ast.List() | ast.Tuple() | ast.Set():
+            return given.elts
+        case ast.Dict():
+            return given.values
+        case ast.Call():
+            owner = [given.func.value] if isinstance(given.func, ast.Attribute) else []
+            return [*([] if many else [given]), *owner, *given.args, *(each.value for each in given.keywords)]
+    return [] if many else [given]
+
+
 ROWS = 3
 """Of the ways to write what detaches a name, those tried at each place; the others are tried at one."""
 
@@ -62,9 +96,10 @@ class Carried:
 
     def fixes(self) -> Iterator[Callable[[], Fix]]:
         """At the start of each turn if it has a value then, at its end, where it is kept."""
-        noun = "call" if is_function(self.body) else "iteration"
+        noun = f"call of `{self.body.name}`" if is_function(self.body) else "iteration"
+        yield from self._stored()
         used = entering(self.code, self.body, self.name)
-        if noun == "call" and len(used) == 1:
+        if is_function(self.body) and len(used) == 1:
             yield lambda: unsafe(f"Detach `{self.name}` where it is used", detached(self.code, used[0]))
         start, end = f"at the start of each {noun}", f"at the end of each {noun}"
         known = [row for row in self._rows if "[-1]" not in row] if self._is_known_before() else []
@@ -142,6 +177,18 @@ class Carried:
             raise Uneditable("the walk is elsewhere")
         return after(self.code, backward_pass, row)
 
+    def _stored(self) -> Iterator[Callable[[], Fix]]:
+        """What a list is given, detached as it is put there: whole, or one part of it."""
+        for given, many in stored(self.code, self.body, self.name):
+            for part in _detachable(given, many):
+                statement = self.code.statement(self.code.start(part))
+                yield partial(self._in_row, statement, detached(self.code, part))
+
+    def _in_row(self, statement: ast.stmt | None, edit: Edit) -> Fix:
+        start, end = self.code.rows(statement) if statement is not None else (edit.start, edit.end)
+        row = self.code.text[start : edit.start] + edit.text + self.code.text[edit.end : end]
+        return unsafe(f"Store it detached: `{' '.join(row.split())}`", edit)
+
     def _kept(self) -> Iterator[Callable[[], Fix]]:
         """Each statement that binds the name, with what it binds detached."""
         for write in self.code.writes(self.body, self.name):
@@ -163,7 +210,8 @@ def detach(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator
 
 def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
     names = _names(code, cure, diagnostic)
-    for each in _seen(code, cure, diagnostic):
+    holding = list(_seen(code, cure, diagnostic))
+    for each in sorted(holding, key=lambda each: not any(stored(code, each.body, each.name))):
         yield from _all(each.fixes())
     if cure.iteration is not None:
         for name, body in _over_iterations(code, cure, diagnostic, names):
@@ -198,7 +246,7 @@ def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
         for prefix in (".".join(parts[:end]) for end in range(len(parts), 0, -1)):
             theirs = {f"self{name.removeprefix(prefix)}": rows[name].replace(f"{prefix}.", "self.") for name in names}
             for body in code.below(code.tree):
-                if isinstance(body, ast.FunctionDef) and body.name != "__init__":
+                if isinstance(body, ast.FunctionDef) and (body.name == "__call__" or not body.name.startswith("__")):
                     if any(code.writes(body, name) or code.reads(body, name) for name in theirs):
                         yield Carried(code, next(iter(theirs)), body, diagnostic.primary.span, tuple(theirs.values()))
     if any("." in name.removeprefix("self.") for name in own):

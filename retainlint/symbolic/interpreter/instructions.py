@@ -30,6 +30,7 @@ from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions, loop_periods
 from retainlint.symbolic.state import classes, events, limits
+from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, Frame, State
 from retainlint.symbolic.state.values import (
@@ -56,7 +57,20 @@ from retainlint.text.source import Span
 
 
 def run_if(machine: Machine, instr: ir.If, state: State) -> list[State]:
-    cond = state.read(instr.cond)
+    after: list[State] = []
+    for each, cond in _truth(machine, state, state.read(instr.cond), instr.span):
+        after += [each] if each.flow is not None else _run_decided(machine, instr, each, cond)
+    return after
+
+
+def _truth(machine: Machine, state: State, cond: Value, span: Span) -> Results:
+    """What decides a branch: of an object what its class says."""
+    is_object = isinstance(state.get(cond), Instance)
+    method = (find(state, cond, "__bool__") or find(state, cond, "__len__")) if is_object else None
+    return [(state, cond)] if method is None else machine.call(state, Bound(method, cond), Args(), span)
+
+
+def _run_decided(machine: Machine, instr: ir.If, state: State, cond: Value) -> list[State]:
     if loops := decisions.loops_of(cond):
         return _run_counted(machine, instr, state, cond, loops)
     return _run_arms(machine, instr, state, cond, decisions.decide(state, cond))

@@ -110,7 +110,10 @@ def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index:
         if (placed := _at_place(state, held, index, span)) is not None:
             _place(state, obj, held, index, placed)
             return [(state, placed)]
-        if not (isinstance(index, Const) and index.value == -1 and items):
+        is_rest = (
+            isinstance(index, Slice) and isinstance(index.parts[1], Const) and not decisions.loops_of(index.parts[0])
+        )
+        if not is_rest and not (isinstance(index, Const) and index.value == -1 and items):
             return [(state, items[-1] if items else objects.item(machine, state, obj, span))]
     if iteration.may_tell(index, items):
         return iteration.index_choices(state, index, iteration.numbered(items))
@@ -118,7 +121,7 @@ def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index:
         machine.events.emit(events.Escaped(objects.edges_in(machine, state, items)))
     if not isinstance(index, Const | Slice):
         _fillable(state, items)
-    return [(state, _from_sequence(state, items, index, span))]
+    return [(state, _from_sequence(state, items, index, span, open_=held.open))]
 
 
 def _fillable(state: State, items: tuple[Value, ...]) -> None:
@@ -161,7 +164,9 @@ def _letter(obj: Const, text: str | bytes, index: Value) -> Value:
     return Term("item", (obj, index))
 
 
-def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: Span, *, tuple_: bool = False) -> Value:
+def _from_sequence(
+    state: State, items: tuple[Value, ...], index: Value, span: Span, *, tuple_: bool = False, open_: bool = False
+) -> Value:
     if isinstance(index, Const) and isinstance(index.value, int):
         at = int(index.value)
         state.base.deciding.add(index.loops)
@@ -171,7 +176,7 @@ def _from_sequence(state: State, items: tuple[Value, ...], index: Value, span: S
     if isinstance(index, Slice):
         bounds = [_bound(state, part, len(items)) for part in index.parts]
         try:
-            if "?" not in bounds:
+            if "?" not in bounds and not open_:
                 part: tuple[Value, ...] = worked_out(operator.getitem, items, slice(*bounds))
                 return Tuple(part) if tuple_ else state.new(ListObj(part))
         except NotWorkedOut:

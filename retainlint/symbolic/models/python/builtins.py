@@ -181,6 +181,9 @@ def _about_objects(machine: Machine, state: State, name: str, args: Args, span: 
             return [(state, shown)]
         case "object":
             return [(state, objects.fresh(state, span, plain=True))]
+        case "len" if isinstance(state.get(args.get(0, "obj")), Instance):
+            own = find(state, args.all[0], "__len__")
+            return machine.call(state, Bound(own, args.all[0]), Args(), span) if own is not None else None
     return None
 
 

@@ -104,7 +104,8 @@ def operate(
     positive = "positive" in result
     if isinstance(first, TensorObj) and first.positive:
         positive = positive or view or "signed" in result
-    unsure = edge is None and any(_is_unsure(state, value) for value in operands)
+    may_have = edge is None and (state.grad or "view" in result)  # with gradients off a view may have its base's graph
+    unsure = may_have and any(_is_unsure(state, value) for value in operands)
     sizes = _sizes(state, operands) if "same" in result else ()
     made = state.new(TensorObj(edge, storage, base, cut, positive=positive, sizes=sizes, ndim=ndim, unsure=unsure))
     if edge is not None and "total" in result:
@@ -198,6 +199,9 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     spans = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
     sequence = sequences.joined(machine, state, instr, left, right)
     if sequence is None and instr.op == "+":
+        if instr.in_place and submodules.is_list(state, left):
+            grown = machine.call(state, Method(left, "extend"), Args((right,)), span)
+            return [(each, left) for each, _ in grown]
         sequence = submodules.joined(state, left, right)
     if sequence is not None:
         return [(state, sequence)]

@@ -194,6 +194,12 @@ def joined(state: State, left: Value, right: Value) -> Value | None:
     return sequential(state, children, first.kind, training=first.training) if second.kind in _NUMBERED else None
 
 
+def is_list(state: State, value: Value) -> bool:
+    """Whether it is a module that lists others by their numbers, and may be given more."""
+    held = state.get(classes.layer(state, value) or value)
+    return isinstance(value, Ref) and isinstance(held, LayerObj) and held.kind in _NUMBERED
+
+
 def named(state: State, obj: Value, path: str) -> Value | None:
     """What stands under a dotted name in a module; None where it isn't seen."""
     for name in filter(None, path.split(".")):
