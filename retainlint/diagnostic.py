@@ -122,6 +122,13 @@ class BackwardAlone:
 
 
 @record
+class MakeLeaf:
+    """Let what is bound where `span` stands be a leaf, in place of one within its expression that nothing names."""
+
+    span: Span
+
+
+@record
 class Uncache:
     """Compute what stands at `span` whenever it is asked for, not only where it isn't kept from before."""
 
@@ -235,7 +242,7 @@ class RemoveSuppression:
 Cure: TypeAlias = (
     Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
-    | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | Uncache | Uncut
+    | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | Uncache | Uncut
 )  # fmt: skip
 
 

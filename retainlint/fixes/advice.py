@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
-from retainlint.diagnostic import Clear, ComputeInEach, Cure, Detach, Diagnostic, Fix, Help, KeepGraph
+from retainlint.diagnostic import Clear, ComputeInEach, Cure, Detach, Diagnostic, Fix, Help, KeepGraph, MakeLeaf, Severity
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_before, told_from
 from retainlint.fixes.proof import Look, Seen, cures, is_behind
@@ -26,12 +26,13 @@ untried."""
 @dataclass(frozen=True)
 class Trial:
     """What came of trying one help: the fix that proved to cure the finding, with what is seen then, and the other files
-    as they are then; `partly` if the graph is still reached by another way."""
+    as they are then; `partly` if the graph is still reached by another way. `cured` are the errors that are gone."""
 
     fix: Fix
     after: Seen
     changed: tuple[Source, ...] = ()
     partly: bool = False
+    cured: int = 0
 
 
 class Advisor:
@@ -56,9 +57,8 @@ class Advisor:
         """
         if not diagnostic.cures:
             return (diagnostic,)
-        trials = [(each, self._try(diagnostic, each)) for each in diagnostic.helps]
-        proven = [(help, trial) for help, trial in trials if trial is not None]
-        if any(isinstance(cure, ComputeInEach | Clear) for help, _ in proven[:1] for cure in help.cures):
+        proven = self._proven(diagnostic, diagnostic.helps)
+        if any(isinstance(cure, ComputeInEach | Clear | MakeLeaf) for help, _ in proven[:1] for cure in help.cures):
             proven = [
                 (help, trial) for help, trial in proven if not _cuts(help)
             ]  # what trains as is meant is to be had
@@ -95,12 +95,19 @@ class Advisor:
 
     def fix(self, diagnostic: Diagnostic) -> Trial | None:
         """The fix that `advised` would give, with what is seen in the text that it makes."""
-        for help in diagnostic.helps:
-            if _keeps(help) and help is not diagnostic.helps[0]:
-                continue
-            if (trial := self._try(diagnostic, help, whole=True)) is not None:
-                return trial
-        return None
+        kept = [each for each in diagnostic.helps if not _keeps(each) or each is diagnostic.helps[0]]
+        if _errors(self._seen) > 1:
+            return next((trial for _, trial in self._proven(diagnostic, kept, whole=True)), None)
+        return next(filter(None, (self._try(diagnostic, each, whole=True) for each in kept)), None)
+
+    def _proven(
+        self, diagnostic: Diagnostic, helps: Sequence[Help], *, whole: bool = False
+    ) -> list[tuple[Help, Trial]]:
+        """The helps that cure it; where one of them cures other errors, too, those that do."""
+        trials = [(each, self._try(diagnostic, each, whole=whole)) for each in helps]
+        proven = [(help, trial) for help, trial in trials if trial is not None]
+        most = max((trial.cured for _, trial in proven), default=0)
+        return [(help, trial) for help, trial in proven if trial.cured == most]
 
     def _try(self, diagnostic: Diagnostic, help: Help, *, whole: bool = False) -> Trial | None:
         """The first fix of a help that proves to cure the finding: what it can't reach isn't run again for that, but for the
@@ -155,7 +162,7 @@ class Advisor:
             return None
         for partly in (False, True):
             if cures(fix, diagnostic, before, found, partly=partly):
-                return Trial(fix, found, tuple(changed.values()), partly)
+                return Trial(fix, found, tuple(changed.values()), partly, _errors(before) - _errors(found))
         return None
 
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:
@@ -207,13 +214,17 @@ def _told(help: Help, fix: Fix) -> Help:
     cuts = [cure for cure in help.cures if isinstance(cure, Detach)]
     is_carried = any(cure.iteration is not None for cure in cuts) or any(isinstance(cure, Clear) for cure in help.cures)
     is_other = bool(cuts) and fix.message.endswith("where it is made") and f"`{cuts[0].name}`" not in fix.message
-    is_other = is_other or fix.message.startswith(("Make a new list", "Compute it again before", "Let `"))
+    is_other = is_other or fix.message.startswith(("Make a new list", "Compute it again before", "Let `", "Make `"))
     return replace(help, words=fix.message) if is_carried or is_other else help
 
 
 def _cuts(help: Help) -> bool:
     """Whether all that it does is to cut a graph."""
     return all(isinstance(cure, Detach) for cure in help.cures)
+
+
+def _errors(seen: Seen) -> int:
+    return sum(each.severity is Severity.ERROR for each in seen.diagnostics)
 
 
 def _keeps(help: Help) -> bool:

@@ -66,7 +66,7 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly
         return False  # from the second iteration on less is trained than in the first
     if fix.applicability is Applicability.SAFE and _texts(after.leaves) != _texts(before.leaves):
         return False
-    if not before.trained and _texts(before.leaves) - _texts(after.leaves):
+    if not before.trained and _texts(before.leaves) - _texts(after.leaves) - _replaced(before, after):
         return False  # nobody knows which of them are to be trained
     edits = {source.name: made for source, made in fix.by_source(diagnostic.primary.span.source).items()}
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
@@ -97,7 +97,10 @@ def _is_thinner(before: Seen, after: Seen, *, cuts: bool) -> bool:
     trained = {(_text(leaf), was[place]) for leaf, place in before.trained}
     fresh, ways = _ways(before.fresh, was), _ways(after.arrivals, now)
     failed = {place for _, place in fresh}
+    replaced = _replaced(before, after)
     for pair, count in _ways(before.arrivals, was).items():
+        if pair[0] in replaced:
+            continue
         if pair[1] in failed:
             count = min(count, fresh[pair])
         elif cuts:
@@ -106,6 +109,12 @@ def _is_thinner(before: Seen, after: Seen, *, cuts: bool) -> bool:
         if ways[pair] < count and kept[text] >= were[text] and (not trained or pair in trained):
             return True
     return False
+
+
+def _replaced(before: Seen, after: Seen) -> Counter[str]:
+    """The leaves in whose place others are made."""
+    one, two = _texts(before.leaves), _texts(after.leaves)
+    return one - two if (one - two).total() <= (two - one).total() else Counter()
 
 
 Place: TypeAlias = "tuple[str, int]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
-from retainlint.diagnostic import ComputeAnew, Cure, Diagnostic, Help, KeepGraph, Label
+from retainlint.diagnostic import ComputeAnew, Cure, Diagnostic, Help, KeepGraph, Label, MakeLeaf
 from retainlint.incident import Freed, Moment
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.story import FreedStory, outer_call
@@ -45,6 +45,7 @@ class FreedRule(IncidentRule[Freed]):
             incident,
             self.message(story),
             (*self._built_labels(story), *_backward_labels(story)),
+            *_leaf(story),
             *self.helps(story),
             notes=(core_note(incident.witness, incident.op, SENTENCE, when, story.at(incident.built.span)),),
         )
@@ -67,6 +68,17 @@ def keep_graph(story: FreedStory, why: str) -> Help:
     """`retain_graph=True` in the first backward pass, with its price."""
     where = "" if story.is_one_place else f" on {story.at(story.first)}"
     return Help(f"`retain_graph=True`{where}, {why} (it costs memory)", (KeepGraph(story.first),))
+
+
+_HIDDEN_LEAF = re.compile(r"\brequires_grad=True|\brequires_grad_\(|\bParameter\(")
+
+
+def _leaf(story: FreedStory) -> tuple[Help, ...]:
+    """Of a tensor that is computed of a leaf within the same expression: nothing can train that, so it was meant for one."""
+    built = story.incident.built.span
+    if not _HIDDEN_LEAF.search(built.text):
+        return ()
+    return (Help(f"make `{story.what}` itself a leaf", (MakeLeaf(built),), needs_proof=True),)
 
 
 def compute_anew(story: FreedStory) -> tuple[Cure, ...]:

@@ -37,6 +37,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.DropBackward: backward_calls.drop_backward,
         cures.KeepGraph: backward_calls.keep_graph,
         cures.CreateGraph: backward_calls.create_graph,
+        cures.MakeLeaf: expressions.make_leaf,
         cures.MoveInto: recompute.move_into,
         cures.OutOfPlace: out_of_place.out_of_place,
         cures.RemoveSuppression: expressions.remove_suppression,

@@ -14,13 +14,14 @@ from retainlint.diagnostic import (
     DropRetain,
     Edit,
     Fix,
+    MakeLeaf,
     RemoveSuppression,
     RemoveVariable,
     RenameArgument,
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import safe, unsafe
-from retainlint.fixes.statements import called, ended
+from retainlint.fixes.statements import called, ended, torch_name
 
 
 def with_argument(code: EditableCode, call: ast.Call, name: str, value: str) -> Edit:
@@ -148,6 +149,47 @@ def as_number(code: EditableCode, cure: AsNumber, diagnostic: Diagnostic) -> Ite
             if each is not None:
                 edit = ended(code, each, ending)
                 yield unsafe(f"{message}: `{code.of(each)}{ending}`", edit)
+
+
+def make_leaf(code: EditableCode, cure: MakeLeaf, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """`torch.randn(3, requires_grad=True) * 0.1` to `(torch.randn(3) * 0.1).requires_grad_()`, or to a parameter of a module."""
+    statement = code.statement_at(cure.span)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return
+    value, name = statement.value, code.of(statement.targets[0])
+    plain = [edit for each in code.below(value) if isinstance(each, ast.Call) for edit in _not_required(code, each)]
+    if len(plain) != 1:
+        return
+    start, end, made = code.start(value), code.end(value), plain[0]
+    text = code.text[start : made.start] + made.text + code.text[made.end : end]
+    whole = text if isinstance(value, ast.Call | ast.Subscript) else f"({text})"
+    way = f"{whole}.requires_grad_()"
+    if name.startswith("self.") and (maker := _parameter(code)):
+        way = f"{maker}({text})"
+    yield unsafe(f"Make `{name}` itself a leaf: `{name} = {' '.join(way.split())}`", Edit(start, end, way))
+
+
+def _not_required(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
+    """A call that makes a leaf, as one that makes a plain tensor."""
+    for word in call.keywords:
+        if word.arg == "requires_grad" and isinstance(word.value, ast.Constant) and word.value.value is True:
+            yield without_argument(code, call, word)
+    if called(call) == "requires_grad_" and isinstance(call.func, ast.Attribute):
+        yield Edit(code.end(call.func.value), code.end(call), "")
+    if called(call) == "Parameter" and len(call.args) == 1:
+        yield Edit(code.start(call), code.end(call), code.of(call.args[0]))
+
+
+def _parameter(code: EditableCode) -> str:
+    """How the text calls `nn.Parameter`; "" if it has no name for it."""
+    for node in code.below(code.tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                if alias.name in ("Parameter", "nn", "torch.nn"):
+                    name = alias.asname or alias.name
+                    return name if alias.name == "Parameter" else f"{name}.Parameter"
+    torch = torch_name(code)
+    return f"{torch}.nn.Parameter" if torch else ""
 
 
 def _given(code: EditableCode, node: ast.expr) -> ast.expr | None:
