@@ -35,12 +35,13 @@ class Label:
 class Detach:
     """Cut the graph off what is named `name`, at `span`; `iteration` is the loop, or the method, that carries it on, and
     `rows` what detaches each of those that hold it there, where that was seen. `meant`: a backward pass isn't to train
-    what it can't reach then, as the optimisers show."""
+    what it can't reach then, as the optimisers show; `made`: none is, and it is best cut at `span`, where it is made."""
 
     span: Span
     name: str
     iteration: Span | None = None
     meant: bool = False
+    made: bool = False
     rows: tuple[str, ...] = ()
 
 
@@ -124,6 +125,13 @@ class BackwardAlone:
 @record
 class MakeLeaf:
     """Let what is bound where `span` stands be a leaf, in place of one within its expression that nothing names."""
+
+    span: Span
+
+
+@record
+class NotRecorded:
+    """Let no graph be recorded of what the call at `span` makes, as nothing trains that."""
 
     span: Span
 
@@ -242,7 +250,7 @@ class RemoveSuppression:
 Cure: TypeAlias = (
     Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
-    | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | Uncache | Uncut
+    | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | Uncache | Uncut
 )  # fmt: skip
 
 

@@ -145,6 +145,7 @@ class Freed(IncidentBase):
         False  # what only the later walk trains has an optimiser of its own, which owns nothing of what is shared
     )
     trained: bool | None = None  # whether the shared graph is what an optimiser trains; None where that isn't known
+    unowned: bool = False  # no optimiser owns any leaf of the shared graph
     total: bool = False  # the later backward pass comes to it through sums, and their shares, alone
     term: bool = False  # so, and it was no more than a term of the first one's loss
     cuts: tuple[

@@ -6,7 +6,19 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
-from retainlint.diagnostic import Clear, ComputeInEach, Cure, Detach, Diagnostic, Fix, Help, KeepGraph, MakeLeaf, Severity
+from retainlint.diagnostic import (
+    Clear,
+    ComputeInEach,
+    Cure,
+    Detach,
+    Diagnostic,
+    Fix,
+    Help,
+    KeepGraph,
+    MakeLeaf,
+    NotRecorded,
+    Severity,
+)
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_before, told_from
 from retainlint.fixes.proof import Look, Seen, cures, is_behind
@@ -214,7 +226,11 @@ def _told(help: Help, fix: Fix) -> Help:
     cuts = [cure for cure in help.cures if isinstance(cure, Detach)]
     is_carried = any(cure.iteration is not None for cure in cuts) or any(isinstance(cure, Clear) for cure in help.cures)
     is_other = bool(cuts) and fix.message.endswith("where it is made") and f"`{cuts[0].name}`" not in fix.message
-    is_other = is_other or fix.message.startswith(("Make a new list", "Compute it again before", "Let `", "Make `"))
+    is_other = (
+        is_other
+        or any(isinstance(cure, NotRecorded) for cure in help.cures)
+        or fix.message.startswith(("Make a new list", "Compute it again before", "Let `", "Make `"))
+    )
     return replace(help, words=fix.message) if is_carried or is_other else help
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
-from retainlint.diagnostic import ComputeAnew, Cure, Diagnostic, Help, KeepGraph, Label, MakeLeaf
+from retainlint.diagnostic import ComputeAnew, Cure, Detach, Diagnostic, Help, KeepGraph, Label, MakeLeaf, NotRecorded
 from retainlint.incident import Freed, Moment
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.story import FreedStory, outer_call
+from retainlint.rules.story import FreedStory, outer_call, shared_frames
 from retainlint.rules.wording import core_note, keeps
-from retainlint.text.quoting import code
+from retainlint.text.quoting import code, short
 
 SENTENCE = "Trying to backward through the graph a second time"
 
@@ -85,6 +85,22 @@ def compute_anew(story: FreedStory) -> tuple[Cure, ...]:
     """What the second backward pass needs, computed again before it: before the call that leads to it, if both are one place."""
     second = outer_call(story.incident.reused.moment, story.incident.freed.moment) if story.is_one_place else None
     return (ComputeAnew(second or story.second, story.maker),)
+
+
+def not_recorded(story: FreedStory) -> tuple[Help, ...]:
+    """Of what a network makes that no optimiser trains: it needs no graph."""
+    built = story.incident.built
+    if not story.incident.unowned:
+        return ()
+    calls = (*built.frames[shared_frames(built, story.nearest) :], built.span)
+    words = f"compute `{short(calls[0].text)}` under `torch.no_grad()`: no optimiser trains what makes it"
+    return (Help(words, tuple(map(NotRecorded, calls)), needs_proof=True),)
+
+
+def uncut_by_both(story: FreedStory) -> Help:
+    """Of what neither loss is to train: detached once, for both."""
+    words = f"detach `{story.what}` where it is made: neither loss trains what made it"
+    return Help(words, (Detach(story.maker, story.what, meant=True, made=True),))
 
 
 def through(inner: Moment, of: Moment) -> list[Label]:

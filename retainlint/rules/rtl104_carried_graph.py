@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from retainlint.diagnostic import BackwardAlone, Clear, ComputeInEach, Cure, Detach, Help, SumLosses, Uncache
-from retainlint.rules.freed_rules import FreedRule
+from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.source_hints import fills_cache, is_added_to, is_bounded, is_cached, is_list
 from retainlint.rules.story import FreedStory, shared_frames
 from retainlint.text.quoting import short
@@ -50,6 +50,8 @@ class CarriedGraph(FreedRule):
         if cached := next(filter(None, map(fills_cache, calls)), ""):
             words = f"compute `{short(cached)}` again in each {noun}: what is cached keeps its graph"
             return (Help(words, tuple(map(Uncache, calls))),)
+        if plain := not_recorded(story):
+            return (*plain, Help(_detached(story), cut))
         if story.incident.term:
             words = f"compute `{short(story.incident.name or story.maker.text)}` again in each {noun}, or leave it out of those between"
             return (Help(f"{words}: detached, it would train nothing"),)

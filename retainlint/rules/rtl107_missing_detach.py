@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Detach, Help
-from retainlint.rules.freed_rules import FreedRule, compute_anew
+from retainlint.rules.freed_rules import FreedRule, compute_anew, uncut_by_both
 from retainlint.rules.story import FreedStory
 
 
@@ -30,6 +30,8 @@ class MissingDetach(FreedRule):
 
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
         first, second = story.roots
+        if story.incident.aside:
+            return (uncut_by_both(story),)
         losses = ("the first loss", "the second") if first == second else (f"`{first}`", f"`{second}`")
         return (
             Help(

@@ -39,6 +39,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.CreateGraph: backward_calls.create_graph,
         cures.MakeLeaf: expressions.make_leaf,
         cures.MoveInto: recompute.move_into,
+        cures.NotRecorded: no_grad.not_recorded,
         cures.OutOfPlace: out_of_place.out_of_place,
         cures.RemoveSuppression: expressions.remove_suppression,
         cures.RemoveVariable: expressions.remove_variable,

@@ -210,6 +210,9 @@ def detach(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator
 
 def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
     names = _names(code, cure, diagnostic)
+    made = code.statement_of(cure.span)
+    if cure.made and isinstance(made, ast.Assign) and cure.name in map(code.of, made.targets):
+        yield unsafe(f"Detach `{cure.name}` where it is made", detached(code, made.value))
     holding = list(_seen(code, cure, diagnostic))
     for each in sorted(holding, key=lambda each: not any(stored(code, each.body, each.name))):
         yield from _all(each.fixes())

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from retainlint.diagnostic import Diagnostic, Edit, Fix, Uncache, Uncut, UnderNoGrad
+from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, Uncache, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, called, calls, first, removed, torch_name
+from retainlint.fixes.statements import before, called, calls, detached, first, removed, torch_name
+from retainlint.text.quoting import short
 from retainlint.text.source import spelt
 
 
@@ -171,6 +172,19 @@ def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic)
         if isinstance(target, ast.Name):
             name = target.id
             yield unsafe(f"Change a clone of `{name}`", before(code, statement, f"{name} = {name}.clone()"))
+
+
+def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """A statement that only binds what the call makes under `no_grad`; else the call, and its like in the function, detached."""
+    call, torch = code.call_at(cure.span), torch_name(code)
+    statement, why = code.statement_at(cure.span), "no optimiser trains what makes it"
+    if torch and isinstance(statement, ast.Assign) and statement.value is call:
+        message = f"Compute `{short(code.of(statement))}` under `{torch}.no_grad()`: {why}"
+        yield unsafe(message, _under(code, statement, torch))
+    maker = code.of(call.func)
+    alike = [each for each in calls([code.scope(call)], re.compile("")) if code.of(each.func) == maker]
+    ended = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.detach()`" for each in alike))
+    yield unsafe(f"Write {ended}: {why}", *(detached(code, each) for each in alike))
 
 
 def _first_import(code: EditableCode) -> ast.stmt:

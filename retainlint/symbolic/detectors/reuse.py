@@ -129,6 +129,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         stepped=_stepped(state, first),
         aside=_is_aside(machine.graphs, state, node, first, second),
         trained=_trained(machine.graphs, state, node, first, second, way),
+        unowned=_is_unowned(machine.graphs, state, node),
         total=_is_total([each for each in way if each not in first.reach]),
         term=_is_term(machine.graphs, way, first),
         cuts=holders.cuts(
@@ -356,7 +357,16 @@ def _trained(
             return True
         fresh = second.reach.keys() - first.reach.keys()
         return not (any(_data(each) - {None} for each in nodes) or any(_is_again(node, each) for each in fresh))
-    return False if below and held and not any(each.params is None or each.open for each in held) else None
+    return False if _is_unowned(graphs, state, node) else None
+
+
+def _is_unowned(graphs: Graphs, state: State, node: Node) -> bool:
+    """Whether no optimiser of the program owns a leaf of a graph."""
+    below = {each.variable for each in graphs.reach([Edge(node)]) if each.is_leaf}
+    held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
+    if not below or not held or any(each.params is None or each.open for each in held):
+        return False
+    return not any(leaf.variable in below for each in held for leaf in weights.leaves(state, each.params or ()))
 
 
 def _is_again(one: Node, other: Node) -> bool:
@@ -426,7 +436,9 @@ def _is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, s
         state.get(event.owner) for event in _since(state, first) if event.kind == "zero" and event.owner is not None
     ]
     theirs = [leaves for each, leaves in zip(held, owned, strict=True) if leaves & own or each in zeroed]
-    return bool(theirs) and not any(each & shared for each in theirs) and any(each & shared for each in owned)
+    if not theirs or any(each & shared for each in theirs):
+        return False
+    return any(each & shared for each in owned) or not any(each.params is None or each.open for each in held)
 
 
 def _reached_apart(first: BackwardRecord, second: BackwardRecord) -> set[Node]:
