@@ -94,12 +94,13 @@ def _is_thinner(before: Seen, after: Seen, *, cuts: bool) -> bool:
     made; of the others, where a cut is meant, none."""
     was, now = _by_order(before), _by_order(after)
     kept, were = _texts(after.backward_passes), _texts(before.backward_passes)
-    trained = {(_text(leaf), was[place]) for leaf, place in before.trained}
-    fresh, ways = _ways(before.fresh, was), _ways(after.arrivals, now)
+    own, theirs = _leaves(before), _leaves(after)
+    trained = {(own[leaf], was[place]) for leaf, place in before.trained}
+    fresh, ways = _ways(before.fresh, own, was), _ways(after.arrivals, theirs, now)
     failed = {place for _, place in fresh}
     replaced = _replaced(before, after)
-    for pair, count in _ways(before.arrivals, was).items():
-        if pair[0] in replaced:
+    for pair, count in _ways(before.arrivals, own, was).items():
+        if pair[0][0] in replaced:
             continue
         if pair[1] in failed:
             count = min(count, fresh[pair])
@@ -118,7 +119,7 @@ def _replaced(before: Seen, after: Seen) -> Counter[str]:
 
 
 Place: TypeAlias = "tuple[str, int]"
-"""A backward pass by its text, and the number that it has among those of the same text."""
+"""A backward pass, or a leaf, by its text, and the number that it has among those of the same text."""
 
 
 def _by_order(seen: Seen) -> dict[Span, Place]:
@@ -133,10 +134,23 @@ def _by_order(seen: Seen) -> dict[Span, Place]:
     return found
 
 
-def _ways(arrivals: Iterable[tuple[Leaf, Span, int]], places: Mapping[Span, Place]) -> Counter[tuple[str, Place]]:
-    ways: Counter[tuple[str, Place]] = Counter()
+def _leaves(seen: Seen) -> dict[Leaf, Place]:
+    """How each leaf is known again: two networks may be made by the same words."""
+    every = {leaf for leaf, _, _ in (*seen.arrivals, *seen.fresh)} | {leaf for leaf, _ in seen.trained}
+    numbers: Counter[str] = Counter()
+    found = {}
+    for leaf in sorted(every, key=lambda each: [_place(span) for span in reversed(each)]):
+        found[leaf] = (_text(leaf), numbers[_text(leaf)])
+        numbers[_text(leaf)] += 1
+    return found
+
+
+def _ways(
+    arrivals: Iterable[tuple[Leaf, Span, int]], leaves: Mapping[Leaf, Place], places: Mapping[Span, Place]
+) -> Counter[tuple[Place, Place]]:
+    ways: Counter[tuple[Place, Place]] = Counter()
     for leaf, place, count in arrivals:
-        ways[_text(leaf), places[place]] += count
+        ways[leaves[leaf], places[place]] += count
     return ways
 
 

@@ -11,6 +11,7 @@ from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, Uncache, U
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, called, calls, detached, first, removed, torch_name
+from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import spelt
 
@@ -180,11 +181,11 @@ def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) 
     statement, why = code.statement_at(cure.span), "no optimiser trains what makes it"
     if torch and isinstance(statement, ast.Assign) and statement.value is call:
         message = f"Compute `{short(code.of(statement))}` under `{torch}.no_grad()`: {why}"
-        yield unsafe(message, _under(code, statement, torch))
+        yield replace(unsafe(message, _under(code, statement, torch)), cuts=True)
     maker = code.of(call.func)
     alike = [each for each in calls([code.scope(call)], re.compile("")) if code.of(each.func) == maker]
     ended = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.detach()`" for each in alike))
-    yield unsafe(f"Write {ended}: {why}", *(detached(code, each) for each in alike))
+    yield replace(unsafe(f"Write {ended}: {why}", *(detached(code, each) for each in alike)), cuts=True)
 
 
 def _first_import(code: EditableCode) -> ast.stmt:
