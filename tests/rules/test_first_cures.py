@@ -16,7 +16,7 @@ RAISES = Path(__file__).resolve().parents[2] / "fixtures" / "raises"
 FIRST = {
     # Carried state is detached, the list that feeds one walk is emptied, a cache is left, a total isn't walked.
     "rnn_hidden_between_batches": "`hidden = hidden.detach()` at the start of each iteration",
-    "rnn_classic_hand_written": "`hidden = hidden.detach()` at the end of each call",
+    "rnn_classic_hand_written": "`hidden = hidden.detach()` at the end of each call of `train`",
     "long_char_lstm_trainer": "`h = tuple(t.detach() for t in h)` at the start of each iteration",
     "rl_reinforce_log_probs_kept": "Clear `policy.saved_log_probs` after backward",
     "rl_dqn_replay_keeps_q": "keep in `replay` what `q_net(state)` is made of, and make it again in each iteration",
@@ -121,7 +121,7 @@ for x in torch.randn(3, 4, 3):
     optimizer.zero_grad()
     (level.follow(score) * score).backward()
     optimizer.step()
-""": "`self.value = self.value.detach()` at the start of each call",
+""": "`self.value = self.value.detach()` at the start of each call of `follow`",
     # What is handed on, and all that its weights are trained by, isn't cut.
     """
 critic = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
