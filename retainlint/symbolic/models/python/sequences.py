@@ -51,7 +51,8 @@ def _repeated(state: State, value: Value, times: Value) -> Value | None:
         and isinstance(times.value, int)
         and len(sequence.items) * times.value <= limits.REPEATED_ITEMS
     ):
-        items = sequence.items * times.value
+        count = max(times.value, 0)  # one that is huge would not fit, however few items there are
+        items = sequence.items and sequence.items * count
         return Tuple(items) if isinstance(value, Tuple) else state.new(ListObj(items, sequence.open))
     return state.new(ListObj(sequence.items, True))
 
