@@ -191,6 +191,14 @@ PAIRS = {
 }
 
 UNTOUCHED = {
+    "a hook's change, which it doesn't return": """def shut(module, inputs, output):
+    output.mul_(torch.rand_like(output).round())
+
+
+gate = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Sigmoid())
+gate[1].register_forward_hook(shut)
+gate(torch.ones(2, 3)).sum().backward()
+""",
     "arguments that may hold the flag": "y = (w*w).sum()\nkw = {'retain_graph': False}\ny.backward(**kw)\ny.sum().backward()\n",
     "a statement that shares its row": "w += 1; x = 3\n",
     "another thing called torch": "from torch import nn\ntorch = None\nlayer = nn.Linear(3, 1)\nlayer.weight += 1\n",

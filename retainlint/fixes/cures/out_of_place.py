@@ -162,4 +162,13 @@ def _is_local(code: EditableCode, target: ast.expr) -> bool:
     if isinstance(scope, ast.Module):
         return True
     declared = {name for each in ast.walk(scope) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
+    if target.id in parameters(scope.args) and not _is_read_further(code, scope, target):
+        return False  # it is changed for who called
     return target.id in parameters(scope.args) | bound(scope) | declared
+
+
+def _is_read_further(code: EditableCode, scope: ast.AST, target: ast.Name) -> bool:
+    """Whether a function reads a name behind a statement that changes it, or again in a loop."""
+    statement = next(up for up in (target, *code.above(target)) if isinstance(up, ast.stmt))
+    in_loop = any(isinstance(up, ast.For | ast.AsyncFor | ast.While) for up in code.above(statement))
+    return in_loop or any(code.start(each) >= code.end(statement) for each in code.reads(scope, target.id))

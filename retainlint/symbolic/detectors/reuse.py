@@ -345,15 +345,18 @@ def _trained(
 ) -> bool | None:
     """Whether a graph is what the optimisers train: one owns a leaf of it. It isn't where it was made of data, or by what
     the later iteration makes again, and the later backward pass uses all of its leaves in the same way apart from it: then it
-    is what that is compared with, unless it is a term of the loss, or paired with each item of that. None if there is no optimiser, or one that may
-    own more than is seen."""
+    is what that is compared with, unless it is a term of the loss, paired with each item of that, or joined to it before any step.
+    None if there is no optimiser, or one that may own more than is seen."""
     nodes = graphs.reach([Edge(node)])
     below = {each.variable for each in nodes if each.is_leaf}
     held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
     if any(leaf.variable in below for each in held for leaf in weights.leaves(state, each.params or ())):
         above = [each for each in way if each not in first.reach]
         is_term = _is_total(above)  # cut, it would add a constant to the loss
-        if is_term or _is_paired(graphs, above) or not _uses(nodes) <= _uses(_reached_apart(first, second)):
+        meeting = _meeting(above)
+        is_joined = meeting is not None and meeting.op in _JOINS and not _stepped(state, first)
+        is_paired = meeting is not None and _is_paired(graphs, meeting)
+        if is_term or is_joined or is_paired or not _uses(nodes) <= _uses(_reached_apart(first, second)):
             return True
         fresh = second.reach.keys() - first.reach.keys()
         return not (any(_data(each) - {None} for each in nodes) or any(_is_again(node, each) for each in fresh))
@@ -395,15 +398,19 @@ PAIRING = frozenset(("matmul", "mm", "linear", "bmm", "baddbmm", "inner", "tenso
 """Operations on each item of one operand with each of the other: queries with prototypes, with keys, with fast weights."""
 
 
-def _is_paired(graphs: Graphs, way: list[Node]) -> bool:
-    """Whether the first operation on a way, from its end, of two that have graphs pairs all of their items."""
-    for node in reversed(way):
-        operands = [each.node for each in node.next if each is not None]
-        if len(operands) > 1:
-            widened = any(each.op.startswith("Unsqueeze") for each in operands)
-            is_pairing = graphs.births[node].operation in PAIRING and not any(each.is_leaf for each in operands)
-            return widened or is_pairing
-    return False
+_JOINS = frozenset(("CatBackward0", "StackBackward0"))
+
+
+def _meeting(way: list[Node]) -> Node | None:
+    """The first operation on a way, from its end, of two that have graphs."""
+    return next((each for each in reversed(way) if sum(edge is not None for edge in each.next) > 1), None)
+
+
+def _is_paired(graphs: Graphs, node: Node) -> bool:
+    """Whether an operation pairs all items of its operands."""
+    operands = [each.node for each in node.next if each is not None]
+    widened = any(each.op.startswith("Unsqueeze") for each in operands)
+    return widened or (graphs.births[node].operation in PAIRING and not any(each.is_leaf for each in operands))
 
 
 _SHARES = frozenset(("MulBackward0", "DivBackward0"))
