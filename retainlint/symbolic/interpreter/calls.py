@@ -287,10 +287,8 @@ def _modelled(machine: Machine, state: State, func: Method | External, args: Arg
             return found
         if isinstance(func, Method):
             if state.frame.returned and (place := state.frame.returned.get(func.obj)) is not None:
-                args, span = (
-                    replace(args, span=place),
-                    place,
-                )  # what a stub does to it stands where the program returned it
+                # what a stub does to it stands where the program returned it
+                args, span = replace(args, span=place), place
             return dispatch.method(machine, state, func.obj, func.name, args, span)
         return dispatch.external(machine, state, func.path, args, span)
     except STUMBLES:
