@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType, FunctionType
-from typing import TypeVar, cast
+from types import FrameType
+from typing import TypeVar
 
 from retainlint import ir, program
 from retainlint.incident import Definition, Entry, Exploration
@@ -30,7 +30,6 @@ from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const
 
 Result = TypeVar("Result")
-Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def explore(
@@ -72,16 +71,6 @@ def _room_to_recurse() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-def with_room(function: Function) -> Function:
-    """The same function, with a frame so large that the frames of what it calls fit behind it.
-
-    CPython 3.11 and later take the memory of frames from the system in pieces of 16 KiB, some fifteen frames, and give
-    a piece back with its last frame: a call that happens to stand at an edge, in a loop, asks the system each time.
-    """
-    code = function.__code__.replace(co_stacksize=limits.FRAME_WORDS)
-    return cast(Function, FunctionType(code, function.__globals__, function.__name__))
-
-
 def _depth() -> int:
     """How many frames the stack has."""
     frame: FrameType | None = sys._getframe()
@@ -91,7 +80,6 @@ def _depth() -> int:
     return depth
 
 
-@with_room
 def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool) -> Exploration:
     program = machine.program
     for gap in program.gaps:
