@@ -272,6 +272,7 @@ class Graphs:
         while stack:
             node = stack.pop()
             if node is target:
+                self.effort.add(len(found))
                 return True
             if node.order > begun and node not in found:
                 found.add(node)
@@ -291,6 +292,7 @@ class Graphs:
                 if edge is not None and passes <= level and edge.node not in came:
                     came[edge.node] = node
                     stack.append(edge.node)
+        self.effort.add(len(came))
         way: list[Node] = []
         step = target if target in came else None
         while step is not None:
