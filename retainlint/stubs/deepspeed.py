@@ -37,4 +37,4 @@ def initialize(args=None, model=None, optimizer=None, *rest, config=None, **opti
     def others(loader, scheduler):
         return loader, scheduler
 
-    return (DeepSpeedEngine(model, optimizer, config), optimizer, *others())
+    return (DeepSpeedEngine(model, optimizer, config), optimizer, *others())  # what isn't given, nobody knows

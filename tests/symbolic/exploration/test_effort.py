@@ -7,9 +7,13 @@ from itertools import combinations
 import pytest
 from machine import Machine
 
+from retainlint.autograd.graph import Edge, Node, leaf
+from retainlint.incident import Moment
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.effort import Effort, OutOfSteps
-from retainlint.symbolic.state.values import Const, Tuple
+from retainlint.symbolic.state.graphs import Birth, Graphs
+from retainlint.symbolic.state.values import PROVEN, Const, Tuple
+from retainlint.text.source import Source, Span
 
 HEAD = "import torch\nw = torch.ones(3, requires_grad=True)\nloss = (w * w).sum()\n"
 TWICE = "loss.backward()\nloss.backward()\n"
@@ -167,3 +171,15 @@ def test_a_tuple_holds_no_more_tuples_than_its_limit() -> None:
         assert len(value.items) == 2
     flat = Tuple((Tuple((Const(0), Const(1))),) * (limits.NESTED_TUPLES + 1))
     assert all(isinstance(each, Tuple) for each in flat.items)
+
+
+def test_searches_that_find_their_node_count() -> None:
+    graphs, first = Graphs(), leaf("w")
+    node, made = first, Moment(Span(Source("a.py", "w * w\n"), 0, 5), (), ())
+    for order in range(100):
+        node = Node("MulBackward0", next=(Edge(node),), order=order)
+        graphs.births[node] = Birth(made, PROVEN, (PROVEN,), ())
+    assert graphs.leads(Edge(node), first)
+    assert graphs.effort.units >= 100
+    assert len(graphs.way(Edge(node), first, PROVEN)) == 101
+    assert graphs.effort.units >= 200

@@ -59,7 +59,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, listed)]
     match name:
         case "parameters" | "named_parameters":
-            found, sure = submodules.named_parameters(state, obj, "")
+            found, sure = submodules.named_parameters(state, obj)
             weights.note(machine, state, obj, found, sure=sure)
             items = tuple(found.values())
             if name == "named_parameters":

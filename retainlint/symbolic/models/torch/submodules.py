@@ -84,15 +84,15 @@ def forget_set(state: State, obj: Value, method: ir.Code) -> None:
 
 def owned(state: State, value: Value) -> tuple[list[Value], bool]:
     """The parameters of a module, and whether these are surely all. A plain list hides its modules, as in torch."""
-    named, sure = named_parameters(state, value, "")
+    named, sure = named_parameters(state, value)
     return list(named.values()), sure
 
 
-def named_parameters(state: State, value: Value, prefix: str) -> tuple[dict[str, Value], bool]:
+def named_parameters(state: State, value: Value) -> tuple[dict[str, Value], bool]:
     """The parameters of a module by their dotted names, and whether these are surely all."""
     found: dict[str, Value] = {}
     sure = True
-    for name, each in _parameters(state, value, prefix, set()):
+    for name, each in _parameters(state, value, "", set()):
         if each is None:
             sure = False
         else:
@@ -114,8 +114,7 @@ def _parameters(state: State, value: Value, prefix: str, seen: set[int]) -> Iter
             yield prefix, None
     elif isinstance(held, (LayerObj, Instance)):
         for name, part in held.attrs.items():
-            if type(part) is Ref and part.id not in seen:
-                yield from _parameters(state, part, f"{prefix}.{name}" if prefix else name, seen)
+            yield from _parameters(state, part, f"{prefix}.{name}" if prefix else name, seen)
 
 
 def buffers(state: State, obj: Value, method: str) -> Value:
