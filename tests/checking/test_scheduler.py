@@ -234,9 +234,15 @@ def test_a_worker_of_another_version_takes_nothing() -> None:
 
 
 @pytest.fixture
-def forked() -> None:
+def forked() -> Iterator[None]:
+    """Whatever bounds the memory of a process of the linter's own bounds only this test's."""
     if not process.forks():
         pytest.skip("processes are not forked here")
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def large(folder: Path, count: int = 6) -> None:
@@ -323,13 +329,7 @@ def test_a_file_that_wants_all_memory_is_told_of(
         bytearray(10**9)
 
     monkeypatch.setattr(pipeline, "diagnose", grow)
-    import resource
-
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    try:
-        result = linter.check([str(tmp_path / "m1.py"), str(tmp_path / "m2.py")], CONFIGS, None, running)
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
+    result = linter.check([str(tmp_path / "m1.py"), str(tmp_path / "m2.py")], CONFIGS, None, running)
     assert [each.code for each in result.diagnostics] == ["RTL900"] * 2
     assert "MemoryError" in result.crashes[0].crash
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import TypeVar
+from types import FrameType, FunctionType
+from typing import TypeVar, cast
 
 from retainlint import ir, program
 from retainlint.incident import Definition, Entry, Exploration
@@ -30,6 +31,7 @@ from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const
 
 Result = TypeVar("Result")
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def explore(
@@ -71,6 +73,25 @@ def _room_to_recurse() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
+def with_room(function: Function) -> Function:
+    """The same function, with a frame so large that the frames of what it calls fit behind it, where there is memory for it.
+
+    CPython 3.11 and later take the memory of frames from the system in pieces of 16 KiB, some fifteen frames, and give
+    a piece back with its last frame: a call that happens to stand at an edge, in a loop, asks the system each time.
+    """
+    code = function.__code__.replace(co_stacksize=limits.FRAME_WORDS)
+    roomy = FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
+
+    def with_a_look(*arguments: object) -> object:
+        try:
+            mmap.mmap(-1, 2 * 8 * limits.FRAME_WORDS).close()
+        except (OSError, MemoryError):
+            return function(*arguments)
+        return roomy(*arguments)
+
+    return cast(Function, with_a_look)
+
+
 def _depth() -> int:
     """How many frames the stack has."""
     frame: FrameType | None = sys._getframe()
@@ -80,6 +101,7 @@ def _depth() -> int:
     return depth
 
 
+@with_room
 def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool) -> Exploration:
     program = machine.program
     for gap in program.gaps:

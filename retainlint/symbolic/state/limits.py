@@ -135,6 +135,10 @@ INTERPRETER_FRAMES = 3_000
 """Python frames that the machine itself may stand on: a call of the program takes a dozen. Beyond, the file is not checked,
 and that is said."""
 
+FRAME_WORDS = 530_000
+"""Words of a frame for which a piece of memory of 8 MiB is taken: the other half is for these, some 150 words each. Of what none
+needs nothing is taken."""
+
 # Loops
 
 EXACT_ITERATIONS = 6
