@@ -219,6 +219,7 @@ def aimed(dice: random.Random) -> str:
     chosen = dice.choice(patterns())
     found = attacks(chosen.text, chosen.flags)
     before, pump = dice.choice(found) if found else ("", chosen.text)
+    pump = pump or "a"  # what is repeated may fit nothing
     times = dice.choice(MANY)
     body = pump * min(times, 200_000 // len(pump) + 1)
     return dice.choice((f"{before}{body}!", f"{before}{body}\0", f"{before}{body}\n", (before + pump) * (min(times, 200_000 // len(before + pump) + 1)), f"{before}{body}{before}!"))  # fmt: skip
