@@ -126,7 +126,7 @@ def test_links_in_a_cache_are_not_followed(tree: Path) -> None:
     """Neither to read what may never end, nor to write, to mark as used, or to clean."""
     assert concise(".")[1].startswith(FOUND)
     cache = tree / ".retainlint_cache"
-    store = next(cache.glob("*.lowered"))
+    store = next(cache.glob("*.kept"))
     place = elsewhere(tree)
     for file in [*cache.iterdir(), *store.iterdir()]:
         if file.is_file() and file.name != "CACHEDIR.TAG":
@@ -148,7 +148,7 @@ def test_a_cache_that_others_wrote_says_nothing(tree: Path) -> None:
     assert concise(".")[1].startswith(FOUND)
     cache = tree / ".retainlint_cache"
     for change in (b"", b"\0" * 99, b"[]", b"00000000\n{}\n[]\n{}\n[]\n"):
-        for file in [*cache.rglob("*.pack"), *cache.rglob("*.ir"), *cache.rglob("*.ignored")]:
+        for file in [*cache.rglob("*.found"), *cache.rglob("*.ir"), *cache.rglob("*.ignored")]:
             file.write_bytes(change)
         assert concise(".")[1].startswith(FOUND)
 

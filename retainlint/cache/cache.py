@@ -14,7 +14,8 @@ from retainlint.text.files import EXACT, NO_LISTINGS, THERE, Listings, is_absent
 if TYPE_CHECKING:
     from retainlint.cache.ignore_cache import Answers
     from retainlint.cache.ir_store import IrStore
-    from retainlint.cache.result_store import Pack, Texts
+    from retainlint.cache.results import Pack
+    from retainlint.cache.store import Store
     from retainlint.config import Settings
 
 YOUNG = 2_000_000_000
@@ -45,8 +46,8 @@ class Cache:
         for pack in self._packs.values():
             pack.places.doubt(listings)
 
-    def get(self, name: str, settings: Settings) -> Texts | None:
-        """What is known of a file, if nothing has changed on which that depends."""
+    def get(self, name: str, settings: Settings) -> str | None:
+        """What is known of a file, packed, if nothing has changed on which that depends."""
         pack = self._packs.get(settings) or self._pack(settings)
         entry = pack.entries.get(name)
         if entry is None:
@@ -64,15 +65,15 @@ class Cache:
                 pack.places.settle(number, self._holds(pack, number))
             if not pack.places.hold(entry.needs):
                 return None
-        return pack.texts_of(entry)
+        return entry.text
 
-    def put(self, name: str, settings: Settings, digest: str, lookups: Lookups, texts: Texts) -> None:
+    def put(self, name: str, settings: Settings, digest: str, lookups: Lookups, text: str) -> None:
         """Keep what a check gave that began after this object did, or after the last `fresh`."""
         needs = [
             (place, state, self._old(self._stamp(place)) if state not in (None, THERE) else "")
             for place, state in lookups.items()
         ]
-        self._pack(settings).put(name, self._old(self._stamp(name)), digest, needs, texts)
+        self._pack(settings).put(name, self._old(self._stamp(name)), digest, needs, text)
 
     def _stamp(self, place: str) -> str | None:
         """`stamp`, asked once a run."""
@@ -123,41 +124,41 @@ class Cache:
             if state not in (None, THERE)
         }
 
+    @cached_property
+    def _store(self) -> Store:
+        from retainlint.cache.store import Store
+
+        return Store(self._directory, self._tool())
+
     def ir_store(self) -> IrStore | None:
         """Where lowered modules are kept; None without a directory."""
         if not self._directory:
             return None
         from retainlint.cache.ir_store import IrStore
 
-        return IrStore(self._directory, self._version)
+        return IrStore(self._store)
 
     def answers(self, tree: str) -> Answers:
         """What is known of what is ignored in a tree, by its absolute path."""
         from retainlint.cache.ignore_cache import Answers
 
-        return Answers(self._directory, self._version, tree)
-
-    @cached_property
-    def _version(self) -> str:
-        return self._tool()
+        return Answers(self._store.file("ignored", tree))
 
     def _pack(self, settings: Settings) -> Pack:
         if settings not in self._packs:
-            from retainlint.cache.result_store import opened
+            from retainlint.cache.results import Pack
 
             codes = "ALL" if settings.codes is None else ",".join(sorted(settings.codes))
-            header = "\n".join((self._version, os.getcwd(), codes, repr(settings._replace(codes=None))))
-            self._packs[settings] = pack = opened(self._directory, header)
+            key = "\n".join((os.getcwd(), codes, repr(settings._replace(codes=None))))
+            self._packs[settings] = pack = Pack(self._store.file("found", key))
             pack.places.doubt(self._listings)
         return self._packs[settings]
 
     def save(self) -> None:
         """Write what has changed, so that whoever reads at the same time finds all of the old or all of the new."""
-        changed = [pack for pack in self._packs.values() if pack.changed]
-        if changed and self._directory:
-            from retainlint.cache.result_store import write
-
-            write(self._directory, changed)
+        for pack in self._packs.values():
+            if pack.changed:
+                pack.save()
 
 
 def _digest(place: str) -> str:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from retainlint.text.source import Source, Span, UnreadableSource
+from retainlint.cache.codec import Codec, Json, Reader, Writer
+from retainlint.text.source import Source, UnreadableSource
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
     from retainlint.incident import Definition, Gap
 
-Json: TypeAlias = Any
 Read: TypeAlias = Callable[[str], "bytes | None"]
 
 NOTHING = ""
@@ -25,167 +25,108 @@ class Stale(Exception):
     """A text isn't what it was when the finding was made, or what was kept is nothing that we wrote."""
 
 
-def pack(name: str, found: Sequence[object], digests: dict[str, str], here: str = "") -> str:
-    """Findings or gaps as text, NOTHING for none; `unpack` makes the same of it.
+class Found(NamedTuple):
+    """What one file's check gave: its findings, those beyond it, what couldn't be followed, what of others was followed; and
+    how many backward passes of the file itself are among what couldn't be."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    beyond: tuple[Diagnostic, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    followed: tuple[Definition, ...] = ()
+    unjudged: int = 0
+
+
+def _modules() -> tuple[ModuleType, ...]:
+    from retainlint import diagnostic, incident
+
+    return diagnostic, incident
+
+
+_CODEC = Codec(_modules)
+
+
+def pack(name: str, found: Found, digests: dict[str, str], here: str = "") -> str:
+    """It as text, NOTHING for none; `unpack` makes the same of it.
 
     `digests` are the SHA-256 of the files whose texts they point into, by absolute path; `name` counts from `here`.
     Raises Stale for a place in a file that isn't among these.
     """
-    if not found:
+    if not any(found[:4]):
         return NOTHING
-    writer = _Writer(name, digests, here)
-    values = [writer.value(one) for one in found]
-    return json.dumps([writer.sources, values], separators=(",", ":"))
+    rows: list[Json] = []
+    numbers: dict[Source, int] = {}
 
-
-def unpack(name: str, text: str, read: Read) -> tuple[Any, ...]:
-    """What was packed. `read` gives the bytes at an absolute path; Raises Stale."""
-    if text == NOTHING:
-        return ()
-    try:
-        sources, values = json.loads(text)
-        reader = _Reader(_sources(name, sources, read))
-        return tuple(reader.value(value) for value in values)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
-        raise Stale(str(error)) from error
-
-
-def unjudged(text: str) -> int:
-    """How many backward passes of the file itself are among packed gaps; their texts aren't read. Raises Stale."""
-    if "true" not in text:
-        return 0
-    try:
-        sources, values = json.loads(text)
-        gaps = [value["Gap"] for value in values]
-        return len({(start, end) for (number, start, end), _, backward in gaps if backward and not sources[number][0]})
-    except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise Stale(str(error)) from error
-
-
-def pack_names(found: Sequence[Definition]) -> str:
-    """Functions and methods of other files as text, NOTHING for none."""
-    return json.dumps(found, separators=(",", ":")) if found else NOTHING
-
-
-def unpack_names(text: str) -> tuple[Definition, ...]:
-    """Raises Stale."""
-    try:
-        return tuple((str(name), str(qualified)) for name, qualified in json.loads(text)) if text else ()
-    except (ValueError, TypeError, RecursionError) as error:
-        raise Stale(str(error)) from error
-
-
-class _Writer:
-    """Spans become `[source, start, end]`, tuples `{"": [...]}`, everything else of ours `{"Class": [fields...]}`."""
-
-    def __init__(self, name: str, digests: dict[str, str], here: str) -> None:
-        self._name, self._digests, self._here = name, digests, here
-        self._numbers: dict[Source, int] = {}
-        self.sources: list[Json] = []
-
-    def value(self, value: object) -> Json:
-        if value is None or isinstance(value, (str, int)):
-            return value
-        if isinstance(value, Span):
-            return [self._source(value.source), value.start, value.end]
-        if isinstance(value, tuple):
-            return {"": [self.value(part) for part in value]}
-        if isinstance(value, Enum):
-            return {type(value).__name__: [value.value]}
-        if is_dataclass(value):
-            return {type(value).__name__: [self.value(getattr(value, field.name)) for field in fields(value)]}
-        raise TypeError(f"{type(value).__name__} can't be packed")
-
-    def _source(self, source: Source) -> int:
-        """Its number. A text that is more than the file's bytes decoded (a notebook's, a document's) is kept whole."""
-        if source not in self._numbers:
-            place = os.path.abspath(os.path.join(self._here, source.name))
-            digest = self._digests.get(place, "")
-            if not digest:
+    def number(source: Source) -> int:
+        """A text's. One that is more than the file's bytes decoded (a notebook's, a document's) is kept whole."""
+        if source not in numbers:
+            place = os.path.abspath(os.path.join(here, source.name))
+            if not (digest := digests.get(place, "")):
                 raise Stale(f"{source.name} can't be told from another text")
-            whole = (
-                [source.text, source.cells, source.shown] if source.cells or source.shown or not source.text else None
-            )
-            own = source.name == self._name
-            self._numbers[source] = len(self.sources)
-            self.sources.append(["" if own else source.name, place, digest, whole])
-        return self._numbers[source]
+            is_more = source.cells or source.shown or not source.text
+            whole = [source.text, source.cells, source.shown] if is_more else None
+            numbers[source] = len(rows)
+            rows.append(["" if source.name == name else source.name, place, digest, whole])
+        return numbers[source]
+
+    writer = Writer(_CODEC, number)
+    parts = [writer.value(part) for part in found[:4]]
+    own = {(gap.span.start, gap.span.end) for gap in found.gaps if gap.backward and gap.span.source.name == name}
+    return json.dumps([rows, *parts, len(own)], separators=(",", ":"))
 
 
-class _Reader:
-    def __init__(self, sources: list[Source]) -> None:
-        self._sources = sources
-        self._classes = _classes()
-
-    def value(self, value: Json) -> Any:
-        if isinstance(value, list):
-            number, start, end = value
-            source = self._sources[number]
-            if not 0 <= start <= end <= len(source.text):
-                raise Stale("a place behind the text's end")
-            return Span(source, start, end)
-        if isinstance(value, dict):
-            ((kind, parts),) = value.items()
-            made = [self.value(part) for part in parts]
-            return tuple(made) if kind == "" else self._classes[kind](*made)
-        return value
+def unpack(name: str, text: str, read: Read, gaps: bool = True) -> Found:
+    """What was packed, without the gaps if they aren't asked for. `read` gives the bytes at an absolute path. Raises Stale."""
+    if text == NOTHING:
+        return Found()
+    try:
+        rows, own, beyond, unseen, followed, unjudged = json.loads(text)
+        value = Reader(_CODEC, _Sources(name, rows, read)).value
+        names = tuple((str(module), str(qualified)) for module, qualified in value(followed))
+        found = Found(value(own), value(beyond), value(unseen) if gaps else (), names, int(unjudged))
+        _refuse_forged(found)
+        return found
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise Stale(str(error)) from error
 
 
-def _classes() -> dict[str, Callable[..., object]]:
-    """What may be made of what was packed: nothing but findings and their parts."""
-    from retainlint import diagnostic, incident
+class _Sources(list[Source]):
+    """The texts by their numbers, each read and proven to be what it was when it is first asked for."""
 
-    found = {**vars(incident), **vars(diagnostic)}
-    return {
-        name: one
-        for name, one in found.items()
-        if isinstance(one, type) and (is_dataclass(one) or issubclass(one, Enum))
-    }
+    def __init__(self, name: str, rows: list[Json], read: Read) -> None:
+        self._made = cache(lambda number: _source(name, rows[number], read))
+
+    def __getitem__(self, number: int) -> Source:  # type: ignore[override]
+        return self._made(number)
 
 
-def _sources(name: str, rows: list[Json], read: Read) -> list[Source]:
-    """The texts, each proven to be what it was."""
+def _source(name: str, row: Json, read: Read) -> Source:
+    shown, place, digest, whole = row
     from hashlib import sha256
 
-    made = []
-    for shown, place, digest, whole in rows:
-        data = read(place)
-        if data is None or sha256(data).hexdigest() != digest:
-            raise Stale(place)
-        if whole is not None:
-            text, cells, behind = whole
-            made.append(Source(shown or name, str(text), tuple(map(int, cells)), str(behind)))
-            continue
-        try:
-            made.append(Source.decode(shown or name, data))
-        except UnreadableSource as error:
-            raise Stale(error.reason) from error
-    return made
+    data = read(place)
+    if data is None or sha256(data).hexdigest() != digest:
+        raise Stale(place)
+    if whole is not None:
+        text, cells, behind = whole
+        return Source(shown or name, str(text), tuple(map(int, cells)), str(behind))
+    try:
+        return Source.decode(shown or name, data)
+    except UnreadableSource as error:
+        raise Stale(error.reason) from error
 
 
-def unpack_diagnostics(name: str, text: str, read: Read) -> tuple[Diagnostic, ...]:
-    """Raises Stale, also if there is anything else in it."""
-    found = unpack(name, text, read)
-    if found:
-        from retainlint.diagnostic import Diagnostic, Label
+def _refuse_forged(found: Any) -> None:
+    """Raises Stale for anything else than findings with one primary mark, and gaps."""
+    if not any(found[:3]):
+        return
+    from retainlint.diagnostic import Diagnostic, Label
+    from retainlint.incident import Gap
 
-        for one in found:
-            texts = (one.code, one.name, one.message, one.help, *one.notes) if isinstance(one, Diagnostic) else (None,)
-            if not all(isinstance(text, str) for text in texts) or not all(
-                isinstance(label, Label) for label in one.labels
-            ):
-                raise Stale("not a finding")
-            if sum(label.primary is True for label in one.labels) != 1:
-                raise Stale("not a finding with one primary mark")
-    return found
-
-
-def unpack_gaps(name: str, text: str, read: Read) -> tuple[Gap, ...]:
-    """Raises Stale, also if there is anything else in it."""
-    found = unpack(name, text, read)
-    if found:
-        from retainlint.incident import Gap
-
-        if not all(isinstance(one, Gap) for one in found):
-            raise Stale("not gaps")
-    return found
+    for one in found.diagnostics + found.beyond:
+        texts = (one.code, one.name, one.message, one.help, *one.notes) if isinstance(one, Diagnostic) else (None,)
+        if not all(isinstance(text, str) for text in texts) or not all(isinstance(each, Label) for each in one.labels):
+            raise Stale("not a finding")
+        if sum(label.primary is True for label in one.labels) != 1:
+            raise Stale("not a finding with one primary mark")
+    if not all(isinstance(gap, Gap) for gap in found.gaps):
+        raise Stale("not gaps")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import zlib
 from typing import TYPE_CHECKING
 
-from retainlint.cache.directory import prepared, read, replace, tidy
+from retainlint.cache.store import UNUSABLE, File, plain, small
 from retainlint.project.discovery import ignored
 
 if TYPE_CHECKING:
@@ -23,6 +20,8 @@ if TYPE_CHECKING:
     """The patterns, the directory, and the names in it, in order and parted by `/`."""
 
 _ALONE = -1
+_ALL = 0
+"""The number of the one record."""
 
 
 class Answers:
@@ -33,11 +32,8 @@ class Answers:
     is lost.
     """
 
-    def __init__(self, cache: str, version: str, tree: str) -> None:
-        """`version` tells apart whose answers they are. Without the directory of a `cache` nothing is kept."""
-        self._cache, self._header = cache, f"{version}\n{tree}"
-        name = f"{zlib.crc32(self._header.encode(errors='surrogateescape')):08x}.ignored"
-        self._path = os.path.join(cache, name) if cache else ""
+    def __init__(self, file: File) -> None:
+        self._file = file
         self._is_read = self._is_new = False
         self._patterns: dict[Row, int] = {}
         self._known: dict[str, tuple[str, list[str]]] = {}
@@ -68,28 +64,18 @@ class Answers:
         return self._numbers[ignores]
 
     def _read(self) -> None:
-        checksum, _, body = ((read(self._path) if self._path else None) or b"").partition(b"\n")
         try:
-            if checksum != b"%08x" % zlib.crc32(body):
-                return
-            header, patterns, known = json.loads(body)
-            if header == self._header:
-                rows = {(int(above), str(root), str(text)): n for n, (above, root, text) in enumerate(patterns)}
-                answers = {
-                    str(key): (str(asked), [str(name) for name in names]) for key, (asked, names) in known.items()
-                }
-                self._patterns, self._known = rows, answers
-        except (ValueError, TypeError, AttributeError, RecursionError):
+            patterns, known = json.loads(plain(self._file.read()[_ALL]))
+            rows = {(int(above), str(root), str(text)): n for n, (above, root, text) in enumerate(patterns)}
+            answers = {str(key): (str(asked), [str(name) for name in names]) for key, (asked, names) in known.items()}
+            self._patterns, self._known = rows, answers
+        except UNUSABLE:
             return
 
     def save(self) -> None:
         """Keep what was asked in this run, if not all of it was known."""
-        if not self._is_new or not self._path or not prepared(self._cache):
-            return
-        with contextlib.suppress(OSError):
-            replace(self._path, self._dumped())
-        self._is_new = False
-        tidy(self._cache)
+        if self._is_new and self._file.write({_ALL: self._dumped()}):
+            self._is_new = False
 
     def _dumped(self) -> bytes:
         patterns: dict[Row, int] = {}
@@ -100,8 +86,7 @@ class Answers:
             return patterns.setdefault((number(ignores.above), ignores.root, ignores.text), len(patterns))
 
         known = {_key(number(ignores), where): (asked, found) for (ignores, where, asked), found in self._given}
-        body = json.dumps([self._header, list(patterns), known], separators=(",", ":")).encode()
-        return b"%08x\n%s" % (zlib.crc32(body), body)
+        return small(json.dumps([list(patterns), known], separators=(",", ":")).encode())
 
 
 def _key(number: int | None, directory: str) -> str:

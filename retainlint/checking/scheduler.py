@@ -16,7 +16,6 @@ if TYPE_CHECKING:  # costly to import, and not needed by every run
 
     from retainlint.cache.cache import Cache
     from retainlint.cache.ir_store import IrStore
-    from retainlint.cache.result_store import Texts
     from retainlint.checking.worker import Answer, Task
     from retainlint.config import Settings
 
@@ -37,9 +36,6 @@ SURE = 2.0
 
 FEW = 50
 """So many files are read as fast as a cache is."""
-
-NOTHING_FOUND = ("", "", "", "")
-"""How that is kept."""
 
 ROUNDS = 12
 """So often is a machine told what it asks for, before its files are checked here."""
@@ -117,7 +113,7 @@ class Running:
                 sizes[name] = size
                 continue
             if self.cache is not None:
-                self.cache.put(name, settings[name], digest, {}, NOTHING_FOUND)
+                self.cache.put(name, settings[name], digest, {}, "")
             yield FileResult(name, came=linter.SKIPPED)
         return [(name, sizes[name]) for name in unread if name in sizes]
 
@@ -127,28 +123,21 @@ class Running:
         return self.jobs != 1 and self.pool is None and (self.jobs or process.processors()) > 1 and process.forks()
 
     def _kept(self, name: str, settings: Settings) -> FileResult | None:
-        texts = self.cache.get(name, settings) if self.cache is not None else None
-        found = self._unpacked(name, texts) if texts is not None else None
+        text = self.cache.get(name, settings) if self.cache is not None else None
+        found = self._unpacked(name, text) if text is not None else None
         return found and found._replace(came=linter.KEPT)
 
-    def _unpacked(self, name: str, texts: Texts) -> FileResult | None:
+    def _unpacked(self, name: str, text: str) -> FileResult | None:
         """None if a text isn't any more what it was when it was checked."""
-        own, beyond, gaps, followed = texts
-        if not any(texts):
+        if not text:
             return FileResult(name)
         from retainlint.cache import finding_codec
 
         try:
-            return FileResult(
-                name,
-                finding_codec.unpack_diagnostics(name, own, read),
-                gaps=finding_codec.unpack_gaps(name, gaps, read) if self.gaps else (),
-                beyond=finding_codec.unpack_diagnostics(name, beyond, read),
-                unjudged=finding_codec.unjudged(gaps),
-                followed=finding_codec.unpack_names(followed),
-            )
+            found = finding_codec.unpack(name, text, read, self.gaps)
         except finding_codec.Stale:
             return None
+        return FileResult(name, **found._asdict())
 
     def _keep(self, result: FileResult, settings: Settings, data: bytes) -> None:
         if self.cache is not None and not result.crash:
@@ -156,7 +145,7 @@ class Running:
 
             answer = answer_of(result, data, "")
             if answer is not None:
-                self.cache.put(result.name, settings, answer.digest, answer.lookups, answer.texts)
+                self.cache.put(result.name, settings, answer.digest, answer.lookups, answer.found)
 
     # -- here -------------------------------------------------------------------------------------------------------
 
@@ -297,14 +286,14 @@ class Running:
     def _received(self, name: str, settings: Settings, answer: Answer | None) -> FileResult | None:
         if answer is None:
             return None
-        result = self._unpacked(name, answer.texts)
+        result = self._unpacked(name, answer.found)
         if result is None:
             return None
         result = result._replace(seconds=answer.seconds, entries=answer.entries)
         if answer.crash:
             return result._replace(crash=answer.crash)
         if self.cache is not None:
-            self.cache.put(name, settings, answer.digest, answer.lookups, answer.texts)
+            self.cache.put(name, settings, answer.digest, answer.lookups, answer.found)
         return result
 
 

@@ -17,7 +17,6 @@ from retainlint.startup.version import __version__
 from retainlint.text.files import THERE, Disk
 
 if TYPE_CHECKING:
-    from retainlint.cache.result_store import Texts
     from retainlint.project.remote_files import Shipped
     from retainlint.text.files import ModuleStore
 
@@ -42,7 +41,7 @@ class Answer(NamedTuple):
 
     digest: str
     lookups: dict[str, str | None]
-    texts: Texts
+    found: str
     crash: str
     seconds: float = 0.0
     entries: tuple[tuple[str, int], ...] = ()
@@ -99,14 +98,11 @@ def answer_of(result: FileResult, data: bytes, here: str) -> Answer | None:
     own = os.path.abspath(os.path.join(here, result.name))
     digests = {place: state for place, state in result.lookups.items() if state is not None and state != THERE}
     digests[own] = digest
+    found = finding_codec.Found(result.diagnostics, result.beyond, result.gaps, result.followed)
     try:
-        texts = tuple(
-            finding_codec.pack(result.name, found, digests, here)
-            for found in (result.diagnostics, result.beyond, result.gaps)
-        )
+        packed = finding_codec.pack(result.name, found, digests, here)
     except finding_codec.Stale:
         return None
-    packed = (texts[0], texts[1], texts[2], finding_codec.pack_names(result.followed))
     return Answer(digest, dict(result.lookups), packed, result.crash, result.seconds, result.entries)
 
 

@@ -51,7 +51,7 @@ def cache_of(configs: Configs) -> Cache:
 
 def clean(requested: Requested, out: TextIO) -> int:
     """`retainlint clean`: remove what earlier runs have kept. Raises CommandError for what can't be removed."""
-    from retainlint.cache.directory import clean as remove
+    from retainlint.cache.store import clean as remove
 
     directory = configured(requested).here.path("cache-dir") or ""
     name = safe_start(displayed_path(directory))

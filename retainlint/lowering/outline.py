@@ -225,9 +225,9 @@ class Outline:
     where each body starts and where it ends, `types` the same of the annotations there, which are never computed. `parts`
     are the module's statements, if they were asked for."""
 
-    backward_passes: list[int]
-    bodies: list[tuple[int, int]]
-    types: list[tuple[int, int]]
+    backward_passes: tuple[int, ...]
+    bodies: tuple[tuple[int, int], ...]
+    types: tuple[tuple[int, int], ...]
     parts: tuple[Part, ...] = ()
 
     def aside(self) -> dict[int, int]:
@@ -267,7 +267,7 @@ def outline(source: Source, *, parts: bool = False) -> Outline | None:
         planned = plan(source, tree) if parts else ()
     except REFUSED:
         return None
-    return Outline(backward_passes, bodies, types, planned)
+    return Outline(tuple(backward_passes), tuple(bodies), tuple(types), planned)
 
 
 def _spoken(text: str) -> Iterator[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from retainlint.ir import Block, Code, Head, Scope
@@ -55,7 +56,7 @@ def _lowered(source: Source, found: Outline | None, whole: bool, later: bool = F
     return Program(source, module, tuple(unit.gaps))
 
 
-def unit_of(source: Source, backward_passes: list[int]) -> Unit:
+def unit_of(source: Source, backward_passes: Iterable[int]) -> Unit:
     """A text of which parts are lowered."""
     return Unit(source, {}, _VALUES, _STATEMENTS, sorted(backward_passes))
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from command_line import BAD, write
 from fake_pipeline import fake_pipeline
 
 from retainlint.cache.cache import Cache, tool
-from retainlint.cache.directory import DAY, MOST, TAG, clean, prepared
+from retainlint.cache.store import DAY, TAG, Store, clean, plain, prepared, small
 from retainlint.checking import linter
 from retainlint.checking.scheduler import Running
 from retainlint.config import Configs, Settings
@@ -68,16 +67,33 @@ def run(directory: str = "cache", tool: Callable[[], str] = str, settings: Setti
 
 
 def packs(directory: str = "cache") -> list[Path]:
-    return sorted(Path(directory).glob("*.pack"))
+    return sorted(Path(directory).glob("*/*.found"))
 
 
-def shelves(directory: str = "cache") -> list[str]:
-    return sorted(place.name for place in Path(directory).glob("*.lowered"))
+def records(pack: Path) -> dict[int, bytes]:
+    """What a pack of no version holds, without its head."""
+    found: dict[int, bytes] = {}
+    data = pack.read_bytes()
+    while data:
+        head, _, data = data.partition(b"\n")
+        _, number, size = head.split()
+        found[int(number)], data = plain(data[: int(size)]), data[int(size) :]
+    return found
+
+
+def forge(pack: Path, change: Callable[[dict[int, bytes]], object]) -> None:
+    """Put other records into a pack, whole."""
+    found = records(pack)
+    key = found.pop(-1).decode().split("\n", 2)[2]
+    before = dict(found)
+    change(found)
+    assert found != before
+    assert Store("cache", "").file("found", key).write({number: small(data) for number, data in found.items()})
 
 
 def entries(pack: Path) -> dict[str, list[object]]:
     """What a pack holds of each file."""
-    found: dict[str, list[object]] = json.loads(pack.read_bytes().split(b"\n")[3])
+    found: dict[str, list[object]] = json.loads(records(pack)[0])[1]
     return found
 
 
@@ -185,45 +201,64 @@ def test_settings_versions_and_directories_are_told_apart(checked: list[str], mo
     assert len(checked) == 4
 
 
+SPOILT = [
+    (0, lambda data: b"[]"),
+    (0, lambda data: b"[" * 100_000),
+    (0, lambda data: b'{"a": 1}'),
+    (0, lambda data: re.sub(rb"\[0,\d+\],", b"[0,1000000000000],", data)),
+    (0, lambda data: re.sub(rb"\[0,\d+\],", b'["0",{}],', data)),
+    (0, lambda data: re.sub(rb"\[0,\d+\],", b"[-9,-8],", data)),
+    (0, lambda data: data.replace(b",1]}", b",7]}")),
+    (1, lambda data: b"[" * 100_000),
+    (1, lambda data: b"[]"),
+    (1, lambda data: b"{}"),
+    (1, lambda data: b"\xff\xfe"),
+    (1, lambda data: re.sub(rb'\[\d+,"RTL102"', b'[9,"RTL102"', data)),
+    (1, lambda data: re.sub(rb'\[\d+,"RTL102"', b'[9999,"RTL102"', data)),
+    (1, lambda data: data.replace(b'"RTL102"', b"5")),
+    (1, lambda data: data.replace(b"true", b"false")),
+    (1, lambda data: re.sub(rb"\[0,\[(\d+),0,", rb"[0,[\1,7,", data)),
+    (1, lambda data: re.sub(rb"\[0,\[(\d+),0,\d+,\d+", rb"[0,[\1,0,5,9999", data)),
+]
+"""The number of a record, and how it is changed: the first holds the entries, the other what was found."""
+
+
+@pytest.mark.usefixtures("aged")
+@pytest.mark.parametrize(("number", "spoil"), SPOILT)
+def test_a_pack_that_is_not_as_we_wrote_it_is_made_again(number: int, spoil: Callable[[bytes], bytes]) -> None:
+    write("a.py", USES)
+    write("nets.py", NETS)
+    first = run()
+    (pack,) = packs()
+    forge(pack, lambda found: found.update({number: spoil(found[number])}))
+    assert run() == first
+    assert run() == first
+
+
 @pytest.mark.usefixtures("aged")
 @pytest.mark.parametrize(
     "spoil",
     [
         lambda data: b"",
         lambda data: data[: len(data) // 2],
-        lambda data: data.replace(b"RTL102", b"RTL103"),
+        lambda data: data[:-1] + b"x",
         lambda data: b"\0" * len(data),
-        lambda data: sealed(b"[]"),
-        lambda data: sealed(b"[" * 100_000),
-        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b"[" * 100_000, b"[]"])),
-        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b"[]", b"[]"])),
-        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b'[[""]]', b"[]"])),
-        lambda data: sealed(b"\n".join([*data.split(b"\n")[1:4], b"{}", b"[]"])),
-        lambda data: sealed(re.sub(rb"\[0,\d+\],", b"[0,1000000000000],", data.partition(b"\n")[2])),
-        lambda data: sealed(re.sub(rb"\[0,\d+\],", b'["0",{}],', data.partition(b"\n")[2])),
-        lambda data: sealed(re.sub(rb"\[0,\d+\],", b"[-9,-8],", data.partition(b"\n")[2])),
-        lambda data: sealed(b'{"a": 1}'),
-        lambda data: sealed(data.partition(b"\n")[2].replace(b"Diagnostic", b"Settings__")),
-        lambda data: sealed(data.partition(b"\n")[2].replace(b"DropBackward", b"Severity")),
-        lambda data: sealed(data.partition(b"\n")[2].replace(b"[0,", b"[7,")),
-        lambda data: sealed(data.partition(b"\n")[2].replace(b'\\"RTL102\\"', b"5")),
-        lambda data: sealed(data.partition(b"\n")[2].replace(b"true", b"false")),
     ],
 )
-def test_a_pack_that_is_not_as_we_wrote_it_is_made_anew(spoil: Callable[[bytes], bytes]) -> None:
+def test_a_pack_that_is_not_whole_is_made_again(spoil: Callable[[bytes], bytes]) -> None:
     write("a.py", USES)
     write("nets.py", NETS)
     first = run()
     (pack,) = packs()
-    spoilt = spoil(pack.read_bytes())
-    assert spoilt != pack.read_bytes()
-    pack.write_bytes(spoilt)
+    pack.write_bytes(spoil(pack.read_bytes()))
     assert run() == first
     assert run() == first
 
 
-def sealed(body: bytes) -> bytes:
-    return b"%08x\n%s" % (zlib.crc32(body), body)
+def test_a_record_of_more_than_we_write_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retainlint.cache.store.LARGEST", 1000)
+    with pytest.raises(ValueError):
+        plain(small(b"0" * 1001))
 
 
 @pytest.mark.usefixtures("aged")
@@ -233,10 +268,9 @@ def test_a_forged_pack_shows_no_other_file() -> None:
     write("a.py", USES)
     write("nets.py", NETS)
     first = run()
-    (pack,) = packs()
-    body = pack.read_bytes().partition(b"\n")[2]
     place = json.dumps(os.path.abspath("a.py")).strip('"').encode()
-    pack.write_bytes(sealed(body.replace(place, place.replace(b"a.py", b"secret.txt"))))
+    other = place.replace(b"a.py", b"secret.txt")
+    forge(packs()[0], lambda found: found.update({1: found[1].replace(place, other)}))
     assert run() == first
 
 
@@ -320,7 +354,7 @@ def test_a_directory_that_is_empty_or_marked_is_used(marked: bool) -> None:
         write("cache/notes.new", "mine\n")
     write("b.py", BAD)
     run()
-    assert packs() and shelves()
+    assert packs()
     clean("cache")
     assert [name for name in os.listdir("cache") if name == "notes.new"] == ["notes.new"] * marked
 
@@ -403,25 +437,24 @@ def test_a_change_of_our_own_files_is_another_version(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("names", "days", "left"),
     [
-        (["0000000a.pack"], 31, 0),
-        (["0000000a.pack"], 29, 1),
-        ([f"{number:08x}.pack" for number in range(20)], 0.5, 20),
-        ([f"{number:08x}.pack" for number in range(20)], 2, MOST - 1),
-        (["0000000a.pack.7.new", ".gitignore.7.new", "0000000b.pack.json"], 0.5, 3),
-        (["0000000a.pack.7.new", "0000000b.pack.json.7.new", "CACHEDIR.TAG.7.new"], 2, 0),
-        (["mine.pack", "0000000a.pack.bak"], 400, 2),
+        (["0000000a.found"], 31, 0),
+        (["0000000a.found"], 29, 1),
+        (["0000000a.found.7.new", "../.gitignore.7.new"], 0.5, 2),
+        (["0000000a.found.7.new", "../CACHEDIR.TAG.7.new"], 2, 0),
+        (["mine.found", "0000000a.found.bak"], 400, 2),
     ],
-    ids=["unused", "used this month", "many today", "many", "young scraps", "scraps", "not ours"],
+    ids=["unused", "used this month", "young scraps", "scraps", "not ours"],
 )
 def test_packs_that_nobody_uses_are_removed(names: list[str], days: float, left: int) -> None:
     then = time.time() - days * DAY
+    place = Path(Store("cache", "").path)
     prepared("cache")
     for name in names:
-        write(f"cache/{name}", "")
-        os.utime(f"cache/{name}", (then, then))
+        write(str(place / name), "")
+        os.utime(place / name, (then, then))
     write("a.py", BAD)
     run()
-    assert len(set(os.listdir("cache")) - {*shelves(), TAG, ".gitignore"}) == left + 1
+    assert sum((place / name).exists() for name in names) == left
 
 
 @pytest.mark.usefixtures("aged")

@@ -6,16 +6,15 @@ import os
 import subprocess
 import sys
 import time
-import zlib
 from pathlib import Path
 
 import pytest
 from command_line import write
 
 from retainlint import lowering
-from retainlint.cache import directory
+from retainlint.cache import store
 from retainlint.cache.cache import Cache
-from retainlint.cache.ir_store import IrStore
+from retainlint.cache.store import Store
 from retainlint.checking.linter import check
 from retainlint.checking.scheduler import Running
 from retainlint.config import Configs, Settings
@@ -69,7 +68,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def run(tool: str = "1", directory: str = "cache", jobs: int = 1) -> list[str]:
     """What is found by a process that has lowered nothing yet, and has no results of earlier ones."""
     module_loading._lowered.clear()
-    for pack in Path(directory).glob("*.pack"):
+    for pack in Path(directory).glob("*/*.found"):
         pack.unlink()
     way = Running(Cache(directory, lambda: tool), jobs, patience=0, worth=0)
     found = check(
@@ -79,7 +78,7 @@ def run(tool: str = "1", directory: str = "cache", jobs: int = 1) -> list[str]:
 
 
 def kept(directory: str = "cache") -> list[Path]:
-    return sorted(Path(directory).glob("*.lowered/*[rs]"))
+    return sorted(Path(directory).glob("*.kept/*[rs]"))
 
 
 def test_nothing_is_parsed_twice(parsed: list[str]) -> None:
@@ -126,7 +125,7 @@ def test_nothing_is_imported_to_parse_what_was_kept() -> None:
     room = str(Path(__file__).resolve().parents[2])
     told = []
     for _ in range(2):
-        for pack in Path("cache").glob("*.pack"):
+        for pack in Path("cache").glob("*/*.found"):
             pack.unlink()
         done = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": room}
@@ -144,7 +143,7 @@ def test_another_version_has_a_shelf_of_its_own(parsed: list[str]) -> None:
 def test_a_file_of_another_version_with_the_same_number_is_not_used(parsed: list[str]) -> None:
     """Its name is a checksum; what is in it decides."""
     first = run("1")
-    os.rename(os.path.dirname(kept()[0]), os.path.join("cache", IrStore("cache", "2").name))
+    os.rename(os.path.dirname(kept()[0]), Store("cache", "2").path)
     assert run("2") == first and parsed == ["a.py", "nets.py"] * 2
 
 
@@ -177,18 +176,20 @@ def test_what_is_not_whole_is_replaced(share: float, harm: str, parsed: list[str
     assert {file: file.read_bytes() for file in kept()} == whole or harm == "doubled"
 
 
-def forged(line: bytes, digest: str) -> bytes:
-    data = zlib.compress(b"1 " + digest.encode() + b"\n" + line)
-    return b"%08x %d %d\n%s" % (zlib.crc32(data), -1, len(data), data)
+def forged(line: bytes, file: Path) -> None:
+    data = {-2: store.small(line)}
+    assert Store("cache", "1").file(file.suffix[1:], file.stem, file.stem).write(data)
 
 
 @pytest.mark.parametrize(
-    "line", [b"", b"null", b"[[],[],[99,0]]", b"[[],[],[0,0,0]]", b"[[],[],[-1]]", b"[" * 100_000, b'["os", "system", "ls"]']
+    "line",
+    [b"", b"null", b"[[],[0,[99],[0]]]", b"[[],[0,[14,1],[0]]]", b"[[],[-1]]", b"[[],[0]]", b"[[],3]", b"[" * 100_000,
+     b'["os", "system", "ls"]', b"[[],[0,[0,1],[0,2],[0,3],[0,4]]]"],
 )  # fmt: skip
 def test_what_we_did_not_write_is_not_used(line: bytes) -> None:
     first = run()
     for file in kept():
-        file.write_bytes(forged(line, file.stem))
+        forged(line, file)
     assert run() == first
 
 
@@ -240,7 +241,7 @@ def test_runs_at_the_same_time_do_no_harm() -> None:
         "from retainlint.project import module_loading as project\nfrom retainlint.checking.linter import check\nfrom retainlint.checking.scheduler import Running\n"
         "for number in range(8):\n"
         " project._lowered.clear()\n"
-        " for file in glob.glob('cache/*.lowered/*.ir'):\n"
+        " for file in glob.glob('cache/*.kept/*.ir'):\n"
         "  if number % 3 == 0 and os.path.exists(file): os.truncate(file, os.path.getsize(file) // 2)\n"
         " print(len(check(['a.py'], Configs.alike(Settings(tried=False)), None, Running(Cache('cache', lambda: str(number)))).diagnostics))\n"
     )
@@ -255,13 +256,13 @@ def test_runs_at_the_same_time_do_no_harm() -> None:
 def test_what_nobody_used_for_long_is_removed() -> None:
     for tool in "12345":
         run(tool)
-        for file in [*Path("cache").glob("*.lowered/used"), *Path("cache").glob("*.lowered/*.ir")]:
-            then = file.stat().st_mtime - directory.DAY
+        for file in [*Path("cache").glob("*.kept/used"), *Path("cache").glob("*.kept/*.ir")]:
+            then = file.stat().st_mtime - store.DAY
             os.utime(file, (then, then))
-    assert len(list(Path("cache").glob("*.lowered"))) == 1 + directory.MOST_SHELVES
-    assert len(kept()) == 2 * (1 + directory.MOST_SHELVES)
-    mine = Path("cache", IrStore("cache", "5").name)
-    then = time.time() - directory.UNUSED - 100
+    assert len(list(Path("cache").glob("*.kept"))) == 1 + store.MOST_OTHERS
+    assert len(kept()) == 2 * (1 + store.MOST_OTHERS)
+    mine = Path(Store("cache", "5").path)
+    then = time.time() - store.UNUSED - 100
     for name in ("0" * 64 + ".ir", "1" * 64 + ".ir.123.new", "notes"):
         (mine / name).write_bytes(b"")
         os.utime(mine / name, (then, then))
@@ -275,4 +276,4 @@ def test_what_nobody_used_for_long_is_removed() -> None:
 def test_clean_takes_the_shelves_too() -> None:
     run("1")
     run("2")
-    assert directory.clean("cache") > 4 and not os.path.exists("cache")
+    assert store.clean("cache") > 4 and not os.path.exists("cache")

@@ -63,7 +63,7 @@ def test_names(both: bool, tmp_path: Path) -> None:
     assert [found[name] is None for name in names] == [number % 3 == 2 for number in range(300)]
     answer = found[names[1]]
     assert answer is not None
-    assert (answer.digest, answer.texts) == (sha256(Path(names[1]).read_bytes()).hexdigest(), ("", "", "", ""))
+    assert (answer.digest, answer.found) == (sha256(Path(names[1]).read_bytes()).hexdigest(), "")
     assert all(answer is None for _, answer in glanced(pending, settings, Disk(), 0, both))
 
 

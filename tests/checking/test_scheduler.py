@@ -482,6 +482,6 @@ def test_one_process_many_and_dask_over_one_shelf(plain: str, tmp_path: Path, mo
             with monkeypatch.context() as patch:
                 patch.setattr(linter, "check_source", lambda *_: pytest.fail("checked again"))
                 assert told(Running(kept(), 1, gaps=True)) == plain, way
-            for pack in cache.glob("*.pack"):
+            for pack in cache.glob("*/*.found"):
                 pack.unlink()
-        assert list(cache.glob("*.lowered/*.ir"))
+        assert list(cache.glob("*.kept/*.ir"))

@@ -13,7 +13,7 @@ COSTLY = {
     "numpy", "pathlib", "pathspec", "shutil", "tomllib", "zlib",
     "retainlint.suppressions.baseline", "retainlint.diagnostic", "retainlint.checking.executor", "retainlint.fixes", "retainlint.incident", "retainlint.ir",
     "retainlint.lowering", "retainlint.text.notebook", "retainlint.report.drawing", "retainlint.report.json",
-    "retainlint.project.import_resolution", "retainlint.cache.finding_codec", "retainlint.cache.result_store", "retainlint.checking.pipeline", "retainlint.startup.records",
+    "retainlint.project.import_resolution", "retainlint.cache.finding_codec", "retainlint.cache.results", "retainlint.cache.store", "retainlint.cache.codec", "retainlint.checking.pipeline", "retainlint.startup.records",
     "retainlint.rules", "retainlint.project.remote_files", "retainlint.text.source", "retainlint.suppressions", "retainlint.symbolic",
     "retainlint.checking.worker",
 }  # fmt: skip
