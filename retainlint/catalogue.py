@@ -17,6 +17,8 @@ CATALOGUE: dict[str, tuple[str, bool]] = {
     "RTL111": ("saved-tensor-modified", True),
     "RTL112": ("backward-without-graph", True),
     "RTL113": ("leaf-modified-in-place", True),
+    "RTL114": ("gradient-of-unused-tensor", True),
+    "RTL115": ("optimised-computed-tensor", True),
     "RTL201": ("needless-retain-graph", True),
     "RTL202": ("growing-graph", True),
     "RTL203": ("accumulated-graph", True),

@@ -131,7 +131,15 @@ class MakeLeaf:
 
 @record
 class NotRecorded:
-    """Let no graph be recorded of what the call at `span` makes, as nothing trains that."""
+    """Let no graph be recorded of what the call at `span` makes; `why`, in words."""
+
+    span: Span
+    why: str
+
+
+@record
+class AllowUnused:
+    """Let the call of `autograd.grad` at `span` give none for what isn't in the graph, or zeros."""
 
     span: Span
 
@@ -250,7 +258,7 @@ class RemoveSuppression:
 Cure: TypeAlias = (
     Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
-    | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | Uncache | Uncut
+    | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
 )  # fmt: skip
 
 

@@ -148,6 +148,7 @@ class Freed(IncidentBase):
     unowned: bool = False  # no optimiser owns any leaf of the shared graph
     total: bool = False  # the later backward pass comes to it through sums, and their shares, alone
     term: bool = False  # so, and it was no more than a term of the first one's loss
+    cached: bool = False  # both backward passes come to it from one place: it was kept as it is, and not carried on
     cuts: tuple[
         str, ...
     ] = ()  # of a graph that is carried on: what detaches each of its holders, as the loop sees them
@@ -177,6 +178,7 @@ class Modified(AtBackward):
     supposed: bool = False
     recorded: bool = True
     cuts: tuple[str, ...] = ()  # as of a freed one
+    unowned: Moment | None = None  # what makes a part of the graph of which no optimiser owns a leaf
 
 
 @record
@@ -205,6 +207,20 @@ class LeafModified(IncidentBase):
     @property
     def primary(self) -> Span:
         return self.modified.span
+
+
+@record
+class Refused(AtCall):
+    """A call that torch refuses for what it is `given`, by its text; `made` is where that was. `reason`: "unused", a gradient
+    of what the graph of `root` doesn't hold, or "computed", an optimiser of what is no leaf. `kin`: the root is made of what
+    that is made of. `number` tells which of several it is."""
+
+    given: str
+    made: Moment
+    reason: str
+    root: str = ""
+    kin: Moment | None = None
+    number: int | None = None
 
 
 # -- what runs, and wastes or misses the point --------------------------------------------------------------------
@@ -328,7 +344,7 @@ class OldVariable(AtCall):
     options: tuple[str, ...]
 
 
-GraphFailure: TypeAlias = Freed | Modified | NoGraph | LeafModified
+GraphFailure: TypeAlias = Freed | Modified | NoGraph | LeafModified | Refused
 Waste: TypeAlias = (
     Retained | Growing | Kept | Cycle | NeverBackpropagated
     | ResultUsed | UnknownArgument | NeverZeroed | ThrownAway | Discarded | OldVariable

@@ -22,8 +22,12 @@ ERRORS = {
     "RTL111": "has been modified by an inplace operation",
     "RTL112": "does not require grad and does not have a grad_fn",
     "RTL113": "leaf Variable that requires grad is being used in an in-place operation",
+    "RTL114": "appears to not have been used in the graph",
+    "RTL115": "can't optimize a non-leaf Tensor",
 }
-ROLES = {"RTL110": "backward", "RTL111": "backward", "RTL112": "backward", "RTL113": "modified"}
+ROLES = {
+    **dict.fromkeys(("RTL110", "RTL111", "RTL112", "RTL114"), "backward"), "RTL113": "modified", "RTL115": "misused"
+}  # fmt: skip
 
 Row = dict[str, bool | int | str | None]
 
@@ -52,8 +56,8 @@ def complaints(path: Path, verdict: Verdict) -> list[str]:
         in (verdict.sentence or ""),
         f"{path}:{line}: {code} is marked as {role}": role == ROLES.get(code or "", "reused"),
     }
-    needed = {"RTL110": {"built", "modified"}, "RTL111": {"built", "modified"}, "RTL112": set(), "RTL113": set()}
-    missing = needed.get(code or "", {"built", "freed"}) - {mark.role for mark in marked}
+    others = {"built", "freed"} if (code or "") < "RTL110" else set[str]()
+    missing = ({"built", "modified"} if code in ("RTL110", "RTL111") else others) - {mark.role for mark in marked}
     if missing:
         checks[f"{path}: lacks the marks {sorted(missing)}"] = False
     return [text for text, holds in checks.items() if not holds]

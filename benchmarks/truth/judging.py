@@ -87,7 +87,13 @@ class Reading:
     crash: str = ""
 
 
-CLASSES = {"Freed": "freed", "Modified": "modified", "NoGraph": "no graph", "LeafModified": "leaf changed"}
+CLASSES = {
+    "Freed": "freed",
+    "Modified": "modified",
+    "NoGraph": "no graph",
+    "LeafModified": "leaf changed",
+    "Refused": "refused",
+}
 
 
 def ask_linter(program: Generated) -> Reading:

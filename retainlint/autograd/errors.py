@@ -66,6 +66,13 @@ class NoGradInputError(GraphError):
         super().__init__("One of the differentiated Tensors does not require grad")
 
 
+class NonLeafError(ValueError):
+    """An optimiser was given a tensor that was computed."""
+
+    def __init__(self) -> None:
+        super().__init__("can't optimize a non-leaf Tensor")
+
+
 class LeafModifiedError(GraphError):
     """A leaf that requires grad was changed in place, outside no_grad."""
 

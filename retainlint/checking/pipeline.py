@@ -261,7 +261,7 @@ def _examine(
 
 def _call_to(incident: Incident, source: Source) -> Span | None:
     """Where a program calls what fails in another module, the innermost such place; None for what doesn't fail."""
-    from retainlint.incident import Freed, LeafModified, Modified, NoGraph
+    from retainlint.incident import Freed, LeafModified, Modified, NoGraph, Refused
 
     match incident:
         case Freed():
@@ -270,6 +270,8 @@ def _call_to(incident: Incident, source: Source) -> Span | None:
             moment = incident.backward_pass.moment
         case LeafModified():
             moment = incident.modified
+        case Refused():
+            moment = incident.call
         case _:
             return None
     return next((call for call in reversed(moment.frames) if call.source is source), None)

@@ -114,7 +114,7 @@ _OTHERS = (
         ),
     ),
     Misuse(
-        "optimised-result", "can't optimize a non-leaf Tensor", (),
+        "optimised-result", "can't optimize a non-leaf Tensor", ("RTL115",),
         "an optimiser was given a tensor that was computed, so nobody would compute it again from what was learned",
         (
             "give it the tensor that the computation began with",

@@ -229,7 +229,7 @@ def _told(help: Help, fix: Fix) -> Help:
     is_other = (
         is_other
         or any(isinstance(cure, NotRecorded) for cure in help.cures)
-        or fix.message.startswith(("Make a new list", "Compute it again before", "Let `", "Make `"))
+        or fix.message.startswith(("Compute it again before", "Let `", "Make "))
     )
     return replace(help, words=fix.message) if is_carried or is_other else help
 

@@ -73,10 +73,15 @@ def keep_graph(story: FreedStory, why: str) -> Help:
 _HIDDEN_LEAF = re.compile(r"\brequires_grad=True|\brequires_grad_\(|\bParameter\(")
 
 
+def hides_leaf(text: str) -> bool:
+    """Whether an expression makes a leaf, and computes something of it."""
+    return _HIDDEN_LEAF.search(text) is not None
+
+
 def _leaf(story: FreedStory) -> tuple[Help, ...]:
     """Of a tensor that is computed of a leaf within the same expression: nothing can train that, so it was meant for one."""
     built = story.incident.built.span
-    if not _HIDDEN_LEAF.search(built.text):
+    if not hides_leaf(built.text):
         return ()
     return (Help(f"make `{story.what}` itself a leaf", (MakeLeaf(built),), needs_proof=True),)
 
@@ -87,14 +92,19 @@ def compute_anew(story: FreedStory) -> tuple[Cure, ...]:
     return (ComputeAnew(second or story.second, story.maker),)
 
 
-def not_recorded(story: FreedStory) -> tuple[Help, ...]:
-    """Of what a network makes that no optimiser trains: it needs no graph."""
-    built = story.incident.built
-    if not story.incident.unowned:
+def not_recorded(story: FreedStory, why: str = "") -> tuple[Help, ...]:
+    """Of what a network makes that no optimiser trains, or none is to: it needs no graph."""
+    if not (why or story.incident.unowned):
         return ()
-    calls = (*built.frames[shared_frames(built, story.nearest) :], built.span)
-    words = f"compute `{short(calls[0].text)}` under `torch.no_grad()`: no optimiser trains what makes it"
-    return (Help(words, tuple(map(NotRecorded, calls)), needs_proof=True),)
+    return (under_no_grad(story.incident.built, story.nearest, why),)
+
+
+def under_no_grad(built: Moment, of: Moment, why: str = "") -> Help:
+    """What is made there, seen from where `of` happened or from their nearest common caller, is to have no graph."""
+    calls = (*built.frames[shared_frames(built, of) :], built.span)
+    why = f", {why}" if why else ": no optimiser trains what makes it"
+    words = f"compute `{short(calls[0].text)}` under `torch.no_grad()`{why}"
+    return Help(words, tuple(NotRecorded(each, why) for each in calls), needs_proof=True)
 
 
 def uncut_by_both(story: FreedStory) -> Help:

@@ -6,7 +6,7 @@ import re
 
 from retainlint.diagnostic import Diagnostic, Help, Label, Severity
 from retainlint.incident import Modified
-from retainlint.rules.freed_rules import through
+from retainlint.rules.freed_rules import through, under_no_grad
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.story import again
 from retainlint.rules.wording import core_note, keeps, named, place
@@ -38,6 +38,8 @@ class ModifiedRule(IncidentRule[Modified]):
         labels.append(Label(incident.modified.span, f"{before}changes {name} in place"))
         labels += [label for label in through(incident.modified, backward_pass) if label not in labels]
         labels.append(Label(backward_pass.span, f"{after}needs {name} as it was when saved", primary=True))
+        if incident.unowned is not None:
+            helps = (under_no_grad(incident.unowned, backward_pass), *helps)
         at = place(built, incident.primary.source)
         note = core_note(incident.witness, incident.op, SENTENCE, after.strip() or "backward", at)
         severity = Severity.WARNING if incident.supposed else self.severity

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Detach, Help, MoveInto, SumLosses
-from retainlint.rules.freed_rules import FreedRule, keep_graph
+from retainlint.rules.freed_rules import FreedRule, keep_graph, not_recorded
 from retainlint.rules.source_hints import uses_gradients
 from retainlint.rules.story import FreedStory
 from retainlint.text.source import Span
@@ -49,6 +49,8 @@ class BackwardInLoop(FreedRule):
         )
         if constant:
             return (cut,)
+        if story.is_made_outside and incident.stepped:
+            return (*not_recorded(story, "if no loss is to train what makes it"), anew)
         if incident.trained:
             return (anew, total) if incident.stepped else (total, anew)
         return anew, cut, total

@@ -74,7 +74,7 @@ class CarriedGraph(FreedRule):
             alone = Help(words, (own, *cut))
             whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
             return (alone,) if story.incident.stepped else (whole, alone)
-        if is_cached(story.incident.built.span):
+        if story.incident.cached or is_cached(story.incident.built.span):
             made = what if what.replace(".", "").isidentifier() else short(story.incident.built.span.text)
             words = f"compute `{made}` again in each {noun}: what is cached keeps its graph"
             anew = Help(words, (Uncache(story.incident.built.span),))

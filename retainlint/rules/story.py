@@ -104,6 +104,13 @@ class FreedStory:
         return outer_call(self.incident.built, self.nearest) or self.incident.built.span
 
     @property
+    def is_made_outside(self) -> bool:
+        """What built the graph stands in a function that calls the one with the loop."""
+        reused = self.incident.reused.moment
+        loop = next((each for each in reused.iterations if self.again and each.loop == self.again.loop), None)
+        return loop is not None and shared_frames(self.incident.built, reused) < loop.depth
+
+    @property
     def nearest(self) -> Moment:
         """Of the two backward passes the one that shares more calls with what built the graph."""
         backward_passes = self.incident.reused.moment, self.incident.freed.moment

@@ -41,6 +41,16 @@ for _ in range(3):
     trainer.step(torch.randn(2, 3))
 """
 
+SLOW = """\
+net, slow = torch.nn.Linear(3, 1), torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))
+w, opt = w.detach(), torch.optim.SGD(net.parameters(), lr=0.1)
+{}with torch.no_grad():
+    for each in slow.parameters():
+        each.mul_(0.9)
+(net(w) - goal).square().sum().backward()
+opt.step()
+"""
+
 RECORD = """\
 from dataclasses import dataclass
 @dataclass(frozen=True)
@@ -103,6 +113,22 @@ PAIRS = {
         "    (u - v).pow(2).sum().backward()\n    s, v = t, u\n",
         "net, s = torch.nn.Linear(3, 1), torch.ones(3)\nfor _ in range(3):\n    v = net(s)\n    t = s + 1\n    u = net(t)\n"
         "    (u - v).pow(2).sum().backward()\n    s = t\n",
+    ),
+    "a leaf that is scaled": (
+        "codes = torch.randn(3, requires_grad=True) * 0.1\nopt = torch.optim.SGD([codes], lr=1)\n",
+        "codes = (torch.randn(3) * 0.1).requires_grad_()\nopt = torch.optim.SGD([codes], lr=1)\n",
+    ),
+    "parameters of which some aren't used": (
+        "v = torch.ones(3, requires_grad=True)\n(a, b) = torch.autograd.grad((w * w).sum(), (w, v), create_graph=True)\n",
+        "v = torch.ones(3, requires_grad=True)\n(a, b) = torch.autograd.grad((w * w).sum(), (w, v), create_graph=True, allow_unused=True)\n",
+    ),
+    "a total that begins again": (
+        "total = 0\nfor i in range(8):\n    total = total + w.exp().sum()\n    if i % 2:\n        total.backward()\n",
+        "total = 0\nfor i in range(8):\n    total = total + w.exp().sum()\n    if i % 2:\n        total.backward()\n        total = 0\n",
+    ),
+    "what no optimiser trains, and is changed": (
+        SLOW.format("goal = slow(w)\n"),
+        SLOW.format("with torch.no_grad():\n    goal = slow(w)\n"),
     ),
     "semicolons": (
         "loss = (w*w).sum(); torch.autograd.grad(loss, w); loss.backward()\n",

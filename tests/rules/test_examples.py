@@ -31,7 +31,10 @@ SENTENCES = {
     "RTL111": "one of the variables needed for gradient computation has been modified by an inplace operation",
     "RTL112": "element 0 of tensors does not require grad and does not have a grad_fn",
     "RTL113": "leaf Variable that requires grad is being used in an in-place operation",
+    "RTL114": "appears to not have been used in the graph",
+    "RTL115": "can't optimize a non-leaf Tensor",
 }
+ERRORS = {"RTL115": "ValueError"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def ask_linter(program: str, folder: Path) -> Ruling:
         return RUNS
     assert len(found) == 1, [f"{d.code} on {d.primary.span}: {d.message}" for d in found]
     (core,) = (note for note in found[0].notes if note.startswith("core: "))
-    return Ruling(found[0].primary.span.row, "RuntimeError", core)
+    return Ruling(found[0].primary.span.row, ERRORS.get(found[0].code, "RuntimeError"), core)
 
 
 def diagnostics(program: str) -> list[Diagnostic]:
@@ -110,7 +113,7 @@ def test_bad_example_fails_at_its_mark(rule: Rule, example: Example, judge: Judg
     mark = failing(example.program)
     assert mark is not None
     ruling = judge(example.program, tmp_path)
-    assert (ruling.line, ruling.error) == (mark.line, "RuntimeError"), ruling.sentence
+    assert (ruling.line, ruling.error) == (mark.line, ERRORS.get(rule.code, "RuntimeError")), ruling.sentence
     assert SENTENCES.get(rule.code, SECOND_TIME) in ruling.sentence
 
 

@@ -447,4 +447,54 @@ try:
 except KeyError:
     loss.backward()
 """,
+    "gradients that a called function switches off": """
+def parameters(module):
+    torch.set_grad_enabled(False)
+    return sum(each.numel() for each in module.parameters())
+
+layer = nn.Linear(3, 1)
+count = parameters(layer)
+layer(x).sum().backward()  #!
+""",
+    "an object is true by its length": """
+class Bank:
+    def __init__(self):
+        self.kept = []
+
+    def __len__(self):
+        return len(self.kept)
+
+bank = Bank()
+for _ in range(2):
+    if bank:
+        bank.kept[0].backward()  #!
+    bank.kept.append(w.exp().sum())
+    bank.kept[0].backward(retain_graph=len(bank) > 1)
+""",
+    "an object is true as it says": """
+class Gate:
+    def __bool__(self):
+        return False
+
+l = w.exp().sum()
+l.backward()
+if Gate():
+    l.backward()
+""",
+    "the rest of a list": """
+kept = []
+for _ in range(4):
+    kept.append(w.exp().sum())
+    kept = kept[-2:]
+    sum(kept).backward()  #!
+""",
+    "a list of modules grows by +=": """
+layers = nn.ModuleList()
+layers += [nn.Linear(3, 3), nn.Linear(3, 1)]
+h = x
+for each in layers:
+    h = each(h).tanh()
+h.sum().backward()
+h.mean().backward()  #!
+""",
 }

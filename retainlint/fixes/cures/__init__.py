@@ -25,6 +25,7 @@ FixBuilder: TypeAlias = Callable[[EditableCode, Any, cures.Diagnostic], Iterator
 
 BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
     {
+        cures.AllowUnused: expressions.allow_unused,
         cures.AsNumber: expressions.as_number,
         cures.AssignDetach: expressions.assign_detach,
         cures.Clear: backward_calls.clear,

@@ -119,9 +119,17 @@ def _is_emptied(code: EditableCode, name: str) -> bool:
 
 
 def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnostic) -> Iterator[Fix]:
-    """`meter.update(loss)`, `meter.mean.backward()` to `meter.update(loss.detach())`, `loss.backward()`."""
+    """`meter.update(loss)`, `meter.mean.backward()` to `meter.update(loss.detach())`, `loss.backward()`; a total that several
+    iterations share begins again behind it."""
     backward_pass = code.statement_at(cure.backward_pass)
     root, block = backpropagated(backward_pass), code.block(backward_pass).statements
+    loop = next((up for up in code.above(backward_pass) if isinstance(up, ast.For | ast.While)), None)
+    if root is not None and loop is not None and isinstance(code.parents[backward_pass], ast.If):
+        for begun in (code.statement(code.start(each)) for each in code.writes(code.scope(loop), code.of(root))):
+            if isinstance(begun, ast.Assign) and code.end(begun) <= code.start(loop):
+                row = code.of(begun)
+                put = before if isinstance(block[-1], ast.Continue | ast.Break | ast.Return) else after
+                yield unsafe(f"Begin again behind backward: `{row}`", put(code, block[-1], row))
     for added in (code.statement_of(span) for span in cure.added):
         if root is None or added is None or added not in block[: block.index(backward_pass)]:
             continue

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from retainlint.diagnostic import (
+    AllowUnused,
     AsNumber,
     AssignDetach,
     Diagnostic,
@@ -22,6 +23,7 @@ from retainlint.diagnostic import (
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import safe, unsafe
 from retainlint.fixes.statements import called, ended, torch_name
+from retainlint.text.quoting import short
 
 
 def with_argument(code: EditableCode, call: ast.Call, name: str, value: str) -> Edit:
@@ -103,6 +105,12 @@ def _behind_brackets(code: EditableCode, at: int, stop: int) -> int:
     return at
 
 
+def allow_unused(code: EditableCode, cure: AllowUnused, diagnostic: Diagnostic) -> Iterator[Fix]:
+    call = code.call_at(cure.span)
+    for name in ("allow_unused", "materialize_grads"):
+        yield unsafe(f"Write `{name}=True` in `{short(code.of(call.func))}`", with_argument(code, call, name, "True"))
+
+
 def drop_assignment(code: EditableCode, cure: DropAssignment, diagnostic: Diagnostic) -> Iterator[Fix]:
     """The call alone: safe if nothing reads the name, unsafe if something is to read what it was bound to before."""
     statement = code.statement_at(cure.span)
@@ -153,20 +161,24 @@ def as_number(code: EditableCode, cure: AsNumber, diagnostic: Diagnostic) -> Ite
 
 def make_leaf(code: EditableCode, cure: MakeLeaf, diagnostic: Diagnostic) -> Iterator[Fix]:
     """`torch.randn(3, requires_grad=True) * 0.1` to `(torch.randn(3) * 0.1).requires_grad_()`, or to a parameter of a module."""
-    statement = code.statement_at(cure.span)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return
-    value, name = statement.value, code.of(statement.targets[0])
-    plain = [edit for each in code.below(value) if isinstance(each, ast.Call) for edit in _not_required(code, each)]
+    node = code.expression_at(cure.span)
+    while isinstance(up := code.parents[node], ast.BinOp | ast.UnaryOp | ast.Attribute) or (
+        isinstance(up, ast.Call) and up.func is node
+    ):
+        node = up
+    plain = [edit for each in code.below(node) if isinstance(each, ast.Call) for edit in _not_required(code, each)]
     if len(plain) != 1:
         return
-    start, end, made = code.start(value), code.end(value), plain[0]
+    start, end, made = code.start(node), code.end(node), plain[0]
     text = code.text[start : made.start] + made.text + code.text[made.end : end]
-    whole = text if isinstance(value, ast.Call | ast.Subscript) else f"({text})"
-    way = f"{whole}.requires_grad_()"
-    if name.startswith("self.") and (maker := _parameter(code)):
-        way = f"{maker}({text})"
-    yield unsafe(f"Make `{name}` itself a leaf: `{name} = {' '.join(way.split())}`", Edit(start, end, way))
+    whole = text if isinstance(node, ast.Call | ast.Subscript) else f"({text})"
+    way, message = f"{whole}.requires_grad_()", "Make it itself a leaf: `"
+    if isinstance(up, ast.Assign) and len(up.targets) == 1:
+        name = code.of(up.targets[0])
+        message = f"Make `{name}` itself a leaf: `{name} = "
+        if name.startswith("self.") and (maker := _parameter(code)):
+            way = f"{maker}({text})"
+    yield unsafe(f"{message}{' '.join(way.split())}`", Edit(start, end, way))
 
 
 def _not_required(code: EditableCode, call: ast.Call) -> Iterator[Edit]:

@@ -37,10 +37,10 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
 
 
 def uncache(code: EditableCode, cure: Uncache, diagnostic: Diagnostic) -> Iterator[Fix]:
-    """What stands below `if self.x is None:` without it, and what is under `@cache` likewise."""
+    """What stands below `if self.x is None:`, or another question, without it, and what is under `@cache` likewise."""
     statement = code.statement_at(cure.span)
     for up in (statement, *code.above(statement)):
-        if isinstance(up, ast.If) and not up.orelse and re.search(r"\bis None\b|\bnot in\b", code.of(up.test)):
+        if isinstance(up, ast.If) and not up.orelse:
             yield _unwrapped(code, up, f"Compute it each time: without `if {code.of(up.test)}`")
         if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _undecorated(code, up, "cache")
@@ -178,14 +178,14 @@ def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic)
 def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) -> Iterator[Fix]:
     """A statement that only binds what the call makes under `no_grad`; else the call, and its like in the function, detached."""
     call, torch = code.call_at(cure.span), torch_name(code)
-    statement, why = code.statement_at(cure.span), "no optimiser trains what makes it"
-    if torch and isinstance(statement, ast.Assign) and statement.value is call:
-        message = f"Compute `{short(code.of(statement))}` under `{torch}.no_grad()`: {why}"
+    statement = code.statement_at(cure.span)
+    if torch and isinstance(statement, ast.Assign | ast.Expr) and statement.value is call:
+        message = f"Compute `{short(code.of(statement))}` under `{torch}.no_grad()`{cure.why}"
         yield replace(unsafe(message, _under(code, statement, torch)), cuts=True)
     maker = code.of(call.func)
     alike = [each for each in calls([code.scope(call)], re.compile("")) if code.of(each.func) == maker]
     ended = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.detach()`" for each in alike))
-    yield replace(unsafe(f"Write {ended}: {why}", *(detached(code, each) for each in alike)), cuts=True)
+    yield replace(unsafe(f"Write {ended}{cure.why}", *(detached(code, each) for each in alike)), cuts=True)
 
 
 def _first_import(code: EditableCode) -> ast.stmt:

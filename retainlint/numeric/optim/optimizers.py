@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any
 
+from retainlint.autograd.errors import NonLeafError
 from retainlint.numeric.arguments import bound, row
 from retainlint.numeric.backward_pass import clear_gradients
 from retainlint.numeric.creation import zeros_like
@@ -47,7 +48,7 @@ class Optimizer:
             if not isinstance(param, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
             if not (param.is_leaf or param.retains or self.defaults.get("differentiable")):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise ValueError(*NonLeafError().args)
         known = set(chain.from_iterable(group["params"] for group in self.param_groups))
         if known & set(listed):
             raise ValueError("some parameters appear in more than one parameter group")

@@ -19,6 +19,7 @@ class Detectors(events.Events):
         on(events.SavedModified, lambda e: reuse.modified(machine, e.state, e.node, e.saved, e.record))
         on(events.WithoutGraph, lambda e: reuse.without_graph(machine, e.state, e.backward_pass, e.cut, e.reason))
         on(events.LeafModified, lambda e: reuse.leaf_modified(machine, e))
+        on(events.CallRefused, lambda e: reuse.refused(machine, e.state, e.incident))
         on(
             events.Backward,
             lambda e: retained_graphs.backpropagated(claims, e.state, e.record, e.flags, failed=e.failed),

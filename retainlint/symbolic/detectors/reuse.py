@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from itertools import zip_longest
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
-from retainlint.incident import BackwardPass, Condition, Freed, Iteration, LeafModified, Modified, Moment, NoGraph
+from retainlint.incident import (
+    BackwardPass,
+    Condition,
+    Freed,
+    Iteration,
+    LeafModified,
+    Modified,
+    Moment,
+    NoGraph,
+    Refused,
+)
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import holders, witness
 from retainlint.symbolic.models.python import options
@@ -28,6 +39,7 @@ from retainlint.symbolic.state.values import (
     Value,
 )
 from retainlint.symbolic.tape.observer import change_of
+from retainlint.text.source import Span
 
 
 def loop_begun(freed: Moment, reused: Moment) -> int:
@@ -132,6 +144,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         unowned=_is_unowned(machine.graphs, state, node),
         total=_is_total([each for each in way if each not in first.reach]),
         term=_is_term(machine.graphs, way, first),
+        cached=_is_cached(machine.graphs, way, first),
         cuts=holders.cuts(
             state,
             birth.moment,
@@ -181,6 +194,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
             backward_pass.backward_pass.moment,
             lambda edge: not edge.node.is_leaf and graphs.leads(edge, node),
         ),
+        unowned=next((graphs.births[each].moment for each in way if _is_unowned(graphs, state, each)), None),
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 
@@ -197,6 +211,12 @@ def leaf_modified(machine: Machine, event: events.LeafModified) -> None:
     moment, conditions = event.state.moment(event.span), _conditions(event.state)
     incident = LeafModified(event.name, event.made, moment, event.view, event.taken, conditions=conditions)
     machine.report(incident, lambda: witness.of_leaf(incident))
+
+
+def refused(machine: Machine, state: State, incident: Refused) -> None:
+    """Report a call that torch refuses for what it is given."""
+    incident = replace(incident, conditions=_conditions(state))
+    machine.report(incident, lambda: witness.of_refused(incident))
 
 
 def _saved(graphs: Graphs, node: Node) -> tuple[str, ...]:
@@ -430,6 +450,25 @@ def _is_term(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bo
         return False
     term = graphs.reach([Edge(entered)])
     return any(each.saved for each in first.reach if each not in term)
+
+
+def _is_cached(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
+    """Whether the same operation took the same tensor before, for the earlier backward pass."""
+    entered = next(
+        ((a, b) for a, b in zip(way, way[1:], strict=False) if a not in first.reach and b in first.reach), None
+    )
+    if entered is None:
+        return False
+    above, below = entered
+
+    def takes(node: Node) -> Iterator[tuple[Moment, Span | None]]:
+        """Where it takes what is below: the place, without the iterations."""
+        birth = graphs.births[node]
+        for edge, span in zip_longest(node.next, birth.operands):
+            if edge is not None and edge.node is below:
+                yield replace(birth.moment, iterations=()), span
+
+    return not {*takes(above)}.isdisjoint(each for node in first.reach for each in takes(node))
 
 
 def _is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from retainlint.autograd import engine
-from retainlint.autograd.errors import GraphError, LeafModifiedError, LeafViewModifiedError
+from retainlint.autograd.errors import GraphError, LeafModifiedError, LeafViewModifiedError, NonLeafError, UnusedError
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.ledger import Ledger
-from retainlint.incident import LeafModified, NoGraph, Said, UnknownArgument, Witness
+from retainlint.incident import LeafModified, NoGraph, Refused, Said, UnknownArgument, Witness
 from retainlint.symbolic.detectors import witness_script
 from retainlint.symbolic.detectors.witness_script import Straight, expression, one_line, statement
 from retainlint.symbolic.state.graphs import Graphs
@@ -227,6 +227,19 @@ def of_leaf(incident: LeafModified) -> Witness | None:
     script.say(changed, incident.modified.span, "changes it in place")
     error = LeafViewModifiedError() if incident.view else LeafModifiedError()
     return script.witness(str(error), "the leaf")
+
+
+def of_refused(incident: Refused) -> Witness | None:
+    """A gradient of what isn't in the graph, or an optimiser of what is computed."""
+    script = _Script(Graphs())
+    script.say(statement(f"t0 = {_TENSOR}"), None)
+    if incident.reason == "computed":
+        script.say(statement("t1 = t0 * t0"), incident.made.span, "is no leaf")
+        script.say(statement("torch.optim.SGD([t1], lr=0.1)"), incident.call.span, "refuses it")
+        return script.witness(str(NonLeafError()), "the optimiser")
+    script.say(statement(f"t1 = {_TENSOR}"), incident.made.span, "isn't used")
+    script.say(statement("torch.autograd.grad((t0 * t0).sum(), t1)"), incident.call.span, "doesn't come to it")
+    return script.witness(str(UnusedError()), "the call")
 
 
 def of_argument(incident: UnknownArgument) -> Witness | None:

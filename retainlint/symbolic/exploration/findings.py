@@ -16,13 +16,13 @@ from retainlint.incident import (
     Exploration,
     Freed,
     Gap,
+    GraphFailure,
     Incident,
     Iteration,
     Leaf,
-    LeafModified,
-    Modified,
     Moment,
     NoGraph,
+    Refused,
     UnknownArgument,
     Verdict,
     Witness,
@@ -85,6 +85,8 @@ def _moment(incident: Incident) -> Moment | None:
             return incident.reused.moment
         case AtBackward():
             return incident.backward_pass.moment
+        case Refused():
+            return incident.call
     return None
 
 
@@ -110,7 +112,7 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     project = machine.imports.project
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
     wasted = _distinct(Report(incident, _proof(incident) if proves else None) for incident in found)
-    waste = tuple(i for i in wasted if not isinstance(i, Freed | Modified | NoGraph | LeafModified))
+    waste = tuple(i for i in wasted if not isinstance(i, GraphFailure))
     scripts = sum(len(one.witness.script) for one in (*incidents, *waste) if one.witness is not None)
     machine.graphs.effort.add(scripts * limits.WITNESS_EFFORT)
     effort = machine.graphs.effort.steps

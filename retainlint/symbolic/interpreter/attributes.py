@@ -152,7 +152,7 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     if name == "module" and is_module(state, obj) and not is_open(state, held.cls):
         return [(state, obj)]  # what DataParallel and its kin wrap, and we don't
     assert isinstance(obj, Ref)
-    if name in _OF_TENSORS and not is_open(state, held.cls):
+    if not is_open(state, held.cls):
         machine.missing_reads.add(span)
     called = conventions.TELLS.takes(name) or classes.derives(state, obj)
     hint = "submodule" if is_module(state, obj) and not called else ""

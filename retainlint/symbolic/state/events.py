@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from retainlint import ir
 from retainlint.autograd.graph import Edge, Node, SavedTensor
-from retainlint.incident import BackwardPass, Moment
+from retainlint.incident import BackwardPass, Moment, Refused
 from retainlint.startup.records import record
 from retainlint.symbolic.state.state import BackwardRecord, GradientEvent, State
 from retainlint.symbolic.state.values import DictObj, ListObj, Value
@@ -108,6 +108,14 @@ class LeafModified:
     span: Span
     view: bool
     taken: bool
+
+
+@record(eq=False)
+class CallRefused:
+    """Torch refuses what a call is given."""
+
+    state: State
+    incident: Refused
 
 
 # -- gradients --------------------------------------------------------------------------------------------------------

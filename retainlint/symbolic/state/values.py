@@ -228,7 +228,7 @@ class TensorObj(Held):
     ndim: int | None = None  # how many dimensions, where it is easily known
     positive: bool = False  # surely not negative: a norm, a square, ...
     moved: bool = False  # a leaf that may be a copy of itself since, on another device: then it is none
-    unsure: bool = False  # without a graph, as far as it was seen: what nobody sees went into it, or was given it
+    unsure: bool = False  # without a graph, as far as it was seen: what nobody sees went into it, or was given it; or it retains its gradient
 
     @property
     def length(self) -> int | None:

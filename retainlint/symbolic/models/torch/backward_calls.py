@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retainlint.incident import BackwardPass
+from retainlint.incident import BackwardPass, Refused
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import hooks
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import State, ticket
-from retainlint.symbolic.state.values import FALSE, NONE, Const, ListObj, TensorObj, Tuple, Value
+from retainlint.symbolic.state.state import Flow, State, ticket
+from retainlint.symbolic.state.values import FALSE, NONE, PROVEN, TRUE, Const, Failure, ListObj, TensorObj, Tuple, Value
 from retainlint.symbolic.tape.backward import Mark, execute
 from retainlint.symbolic.tape.observer import Request
 from retainlint.text.source import Span
@@ -86,12 +86,64 @@ def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
         targets = tuple(edge for edge in edges if edge is not None)
         written = _written(args, 3)
         request = Request(roots, _text(args, 0), span, retain, create, targets, False, seeds, written)
+        told = each.reported
         grads = dict(zip(targets, execute(machine, each, request), strict=False))
-        values = tuple(_gradient(each, grads.get(edge) if edge else None, create, span) for edge in edges)
+        unused = _unused(machine, each, request, wanted) if grads and told is each.reported else []
+        may_be = args.get(5, "allow_unused", FALSE)
+        zeros = args.get(7, "materialize_grads", FALSE)
+        if unused and may_be in (FALSE, NONE) and zeros == FALSE and not args.open:
+            _refused(machine, each, request, wanted, unused[0], args)
+        values = tuple(
+            NONE
+            if value in unused and (may_be, zeros) == (TRUE, FALSE)
+            else _gradient(each, grads.get(edge) if edge else None, create, span)
+            for value, edge in zip(wanted, edges, strict=True)
+        )
         open_ = not values or isinstance(args.get(1, "inputs"), Const)
         result: Value = each.new(ListObj(values, True)) if open_ else Tuple(values)
         found.append((each, result))
     return found
+
+
+def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[Value]) -> list[Value]:
+    """The inputs that surely aren't in the graph of the roots: all of it is seen, and nothing has changed them since."""
+    graphs = machine.graphs
+    roots = (edge for root in request.roots if (edge := graphs.edge(state, root)))
+    reach = graphs.reach(roots)
+    if not reach or any(level > PROVEN for level in reach.values()):
+        return []
+    leaves = {node.variable for node in reach if node.is_leaf}
+    changed = {change.storage for change in state.changes}
+    found = []
+    for value in wanted:
+        held = state.get(value)
+        if isinstance(held, TensorObj) and held.edge is not None and not (held.unsure or held.moved):
+            node = held.edge.node
+            is_seen = graphs.births[node].exists == PROVEN and held.storage not in changed
+            if is_seen and node not in reach and not (node.is_leaf and node.variable in leaves):
+                found.append(value)
+    return found
+
+
+def _refused(
+    machine: Machine, state: State, request: Request, wanted: Sequence[Value], unused: Value, args: Args
+) -> None:
+    """A gradient is asked for of what isn't in the graph."""
+    if state.guards:
+        state.flow = Flow("raise", Failure("RuntimeError"))
+        return
+    graphs = machine.graphs
+    edge = graphs.edge(state, unused)
+    assert edge is not None
+    reach = graphs.reach(root for each in request.roots if (root := graphs.edge(state, each)))
+    below = (node for node in graphs.reach([edge]) if node in reach and node is not edge.node)
+    kin = next((graphs.births[node].moment for node in below), None)
+    given = args.spans[1] if len(args.spans) > 1 else dict(args.places).get("inputs")
+    moment, made = state.moment(request.span), graphs.births[edge.node].moment
+    number = wanted.index(unused) if len(wanted) > 1 else None
+    text = given.text if given is not None else ""
+    incident = Refused(moment, text, made, "unused", request.text, kin, number, conditions=())
+    machine.events.emit(events.CallRefused(state, incident))
 
 
 def _gradient(state: State, mark: Mark | None, create: bool, span: Span) -> Value:

@@ -7,24 +7,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from retainlint.autograd.graph import Node
-from retainlint.incident import Iteration, Moment
+from retainlint.incident import Iteration, Moment, Refused
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import modules
 from retainlint.symbolic.models.torch.operations import bump
 from retainlint.symbolic.models.unknown import conventions, objects, weights
-from retainlint.symbolic.state import classes, gradient_events, limits
+from retainlint.symbolic.state import classes, events, gradient_events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import BackwardRecord, GradientEvent, State, Step
+from retainlint.symbolic.state.state import BackwardRecord, Flow, GradientEvent, State, Step
 from retainlint.symbolic.state.values import (
     FALSE,
     GUESS,
     NONE,
+    PROVEN,
     TRUE,
     Const,
     DictObj,
     External,
+    Failure,
     Instance,
     IteratorObj,
     ListObj,
@@ -52,7 +54,29 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     params, open_ = gathered(machine, state, args.get(0, "params"), span)
     once = kind not in REPEATS or args.get(2, "max_iter") == Const(1)
     silent = args.get(-1, "fused", FALSE) not in (FALSE, NONE)
+    if args.get(-1, "differentiable", FALSE) == FALSE and (
+        refused := _refused(machine, state, params or (), args, span)
+    ):
+        return refused
     return [(state, state.new(OptimizerObj(kind, params, 1 if once else 2, open_, silent)))]
+
+
+def _refused(machine: Machine, state: State, params: Sequence[Value], args: Args, span: Span) -> Results:
+    """What torch does with a tensor that was computed, and so would not be computed again of what is learnt."""
+    for value in params:
+        held = state.get(value)
+        if isinstance(held, TensorObj) and held.edge is not None and not held.edge.node.is_leaf and not held.unsure:
+            birth = machine.graphs.births[held.edge.node]
+            if birth.exists == PROVEN:
+                given = args.spans[0].text if args.spans and args.spans[0] is not None else ""
+                incident = Refused(state.moment(span), given, birth.moment, "computed", conditions=())
+                if not state.guards:
+                    machine.events.emit(events.CallRefused(state, incident))
+                state.flow = Flow("raise", Failure("ValueError"))
+                return [(state, NONE)]
+        elif isinstance(held, TensorObj) and held.edge is None and not held.unsure and state.grad:
+            machine.missing_reads.add(span)  # it is never trained
+    return []
 
 
 def gathered(machine: Machine, state: State, value: Value, span: Span) -> tuple[tuple[Value, ...] | None, bool]:

@@ -71,8 +71,11 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, state.new(replace(held, moved=True)))]
     if name in hooks.OF_TENSORS:
         return [(state, hooks.watch(state, obj, name, args, span))]
-    if name in KEEPS or name == "retain_grad":
-        return [(state, obj if name in KEEPS else NONE)]
+    if name == "retain_grad":  # as if it were a leaf
+        state.set(obj, replace(held, unsure=True))
+        return [(state, NONE)]
+    if name in KEEPS:
+        return [(state, obj)]
     if name in ("dropout", "feature_dropout"):
         return [(state, operate(machine, state, "dropout", (obj,), span))]
     if name == "item":

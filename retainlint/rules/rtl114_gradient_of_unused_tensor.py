@@ -1,0 +1,95 @@
+"""RTL114: a gradient is asked for of a tensor that isn't in the graph."""
+
+from __future__ import annotations
+
+import ast
+
+from retainlint.diagnostic import AllowUnused, Diagnostic, Help, Label
+from retainlint.incident import Refused
+from retainlint.rules.rule import IncidentRule
+from retainlint.rules.source_hints import sole_name
+from retainlint.rules.wording import core_note
+from retainlint.text.quoting import code, short
+
+
+class GradientOfUnusedTensor(IncidentRule[Refused]):
+    """A gradient is asked for of a tensor that isn't in the graph.
+
+    `torch.autograd.grad(y, x)` raises where `y` isn't computed of this very tensor. A part that is taken of the input, as
+    `t = xt[:, 1:]`, is another tensor than the input: a network that is given `xt` doesn't come to `t`. Give the network what
+    is put together of the parts, or ask for the gradient of the whole and take its part.
+
+    Of a list of parameters some may be used in this pass, others not: `allow_unused=True` gives None for these, and
+    `materialize_grads=True` zeros.
+    """
+
+    code = "RTL114"
+    kind = Refused
+
+    def holds(self, incident: Refused) -> bool:
+        return incident.reason == "unused"
+
+    def report(self, incident: Refused) -> Diagnostic:
+        call, given, root = incident.call.span, _given(incident), code(incident.root)
+        labels = [Label(call, f"{given} isn't in the graph of {root}", primary=True)]
+        if incident.made.span.row != call.row or incident.made.span.source is not call.source:
+            labels.insert(0, Label(incident.made.span, "made here, and not used for it"))
+        allow = Help("`allow_unused=True`: None for what isn't used in this pass", (AllowUnused(call),))
+        helps: tuple[Help, ...] = (allow,) if incident.number is not None else ()
+        if incident.kin is not None:
+            whole = code(sole_name(incident.kin.span) or incident.kin.span.text)
+            labels.insert(0, Label(incident.kin.span, "both are computed of this"))
+            helps = (
+                Help(f"compute {root} of {given} itself, not of {whole}"),
+                Help(f"ask for the gradient of {whole}, and take the part of it that belongs to {given}"),
+            )
+        elif incident.number is None:
+            helps = (Help(f"compute {root} of {given} itself, not of a copy, or of what was there before it"),)
+        note = core_note(
+            incident.witness, "", "The differentiated Tensor appears to not have been used", "the call", ""
+        )
+        message = f"{code(call.text)} asks for the gradient of {given}, which isn't in the graph of {root}"
+        return self.diagnostic(incident, message, tuple(labels), *helps, notes=(note,))
+
+    fails = {
+        "a part of the input": """
+              net = torch.nn.Linear(2, 1)
+              points = torch.rand(5, 2, requires_grad=True)
+              t = points[:, 1:]
+            - u = net(points).square().sum()
+            + u = net(torch.cat([points[:, :1], t], 1)).square().sum()
+              (u_t,) = torch.autograd.grad(u, t)  #~ backward RTL114
+        """,
+        "a parameter that this pass doesn't use": """
+              a, b = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+              weights = [a.weight, b.weight]
+              loss = a(torch.ones(2)).square().sum()
+            - grads = torch.autograd.grad(loss, weights)  #~ backward RTL114
+            + grads = torch.autograd.grad(loss, weights, allow_unused=True)
+        """,
+    }
+    runs = {
+        "None is a fine answer": """
+            w, unused = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+            first, second = torch.autograd.grad((w * w).sum(), (w, unused), allow_unused=True)
+            assert second is None
+        """,
+        "the part is what goes in": """
+            x = torch.rand(3, 2, requires_grad=True)
+            part = x[:, :1]
+            (slope,) = torch.autograd.grad((part * part).sum(), part)
+        """,
+    }
+
+
+def _given(incident: Refused) -> str:
+    """What isn't used, as the call has it."""
+    if incident.number is None:
+        return code(incident.given) if incident.given else "its input"
+    try:
+        listed = ast.parse(incident.given.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        listed = None
+    if isinstance(listed, ast.Tuple | ast.List) and not any(isinstance(each, ast.Starred) for each in listed.elts):
+        return f"`{short(ast.unparse(listed.elts[incident.number]))}`"
+    return f"item {incident.number} of {code(incident.given)}"
