@@ -11,7 +11,7 @@ from retainlint import ir
 from retainlint.ir import facts
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import iteration, options
-from retainlint.symbolic.solver import congruences, decisions, intervals, terms
+from retainlint.symbolic.solver import decisions, intervals, terms, trials
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.path_condition import linear
@@ -89,7 +89,7 @@ class Plan:
     def _is_asked(self, state: State, iteration: Value | None) -> bool:
         """Whether more may be known of how many turns there are, or of the number of one, than was presumed."""
         for size in (self.size, *self.sizes):
-            if size is None or decisions.total(state, size) is not size or congruences.has_remainder(size):
+            if size is None or decisions.total(state, size) is not size or trials.has_remainder(size):
                 return True
             base, _ = linear(size)
             if base is None or decisions.loops_of(size):

@@ -12,7 +12,7 @@ from retainlint.incident import Iteration
 from retainlint.ir import Code, Live
 from retainlint.symbolic.merging.dead_registers import spent
 from retainlint.symbolic.merging.equivalence import Hint, equivalent
-from retainlint.symbolic.solver import congruences, feasibility, finite_domains
+from retainlint.symbolic.solver import finite_domains, trials
 from retainlint.symbolic.solver.decisions import negate
 from retainlint.symbolic.solver.intervals import latest
 from retainlint.symbolic.state import gradient_events, limits
@@ -256,7 +256,7 @@ def _shared(a: State, b: State, ours: Known, theirs: Known) -> Known:
         del found[term]
     for alone, other in ((ours, b), (theirs, a)):
         for term, truth in alone.items():
-            if term not in other.truths and isinstance(term, Term) and congruences.decide(other, term) is truth:
+            if term not in other.truths and isinstance(term, Term) and trials.decide(other, term) is truth:
                 found[term] = truth
     for more in (latest(ours, theirs), finite_domains.shared(a, b), _either(ours, theirs)):
         found.update(more)
@@ -284,7 +284,7 @@ def _computed_apart(winner: State, unlike: list[Value]) -> set[Value]:
         held = winner.get(value)
         number = held.notes.total if isinstance(held, UnknownObj) else value
         if isinstance(number, Term):
-            found.update(feasibility.leaves(number))
+            found.update(trials.leaves(number))
     return found
 
 
@@ -294,9 +294,7 @@ def _about(state: State, unknowns: set[Value]) -> dict[Value, bool]:
         return {}
     truths = state.truths.items()
     return {
-        term: truth
-        for term, truth in truths
-        if isinstance(term, Term) and not unknowns.isdisjoint(feasibility.leaves(term))
+        term: truth for term, truth in truths if isinstance(term, Term) and not unknowns.isdisjoint(trials.leaves(term))
     }
 
 

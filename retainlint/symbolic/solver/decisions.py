@@ -9,7 +9,7 @@ from typing import Any
 
 from retainlint.ir import facts
 from retainlint.startup.records import replace
-from retainlint.symbolic.solver import congruences, finite_domains
+from retainlint.symbolic.solver import finite_domains, trials
 from retainlint.symbolic.solver.intervals import by_bounds, by_others, within
 from retainlint.symbolic.solver.terms import both, is_scalar, sum_of
 from retainlint.symbolic.state import classes, known_libraries, limits
@@ -391,7 +391,7 @@ def _decide_term(state: State, value: Term) -> bool | None:
         return told
     if value.op in ("==", "among") and (told := finite_domains.decide(state, value)) is not None:
         return told
-    if value.op in ("%", "==", "<", "<=") and (told := congruences.decide(state, value)) is not None:
+    if value.op in ("%", "==", "<", "<=") and (told := trials.decide(state, value)) is not None:
         return told
     if value.op in ("==", "<", "<="):
         return within(state, value.op, *value.args)

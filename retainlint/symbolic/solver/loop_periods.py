@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint import ir
 from retainlint.autograd.graph import Node
 from retainlint.ir import facts
-from retainlint.symbolic.solver import congruences, decisions
+from retainlint.symbolic.solver import decisions, trials
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, Term, Value
@@ -31,7 +31,7 @@ def may_have_renewed(machine: Machine, state: State, node: Node, backward_pass: 
 
 def _is_of_two_loops(value: Value) -> bool:
     """Whether a condition asks for the remainder of a number that one loop counts by as much as another has turns."""
-    return congruences.has_remainder(value) and _has_product(value)
+    return trials.has_remainder(value) and _has_product(value)
 
 
 def _has_product(value: Value) -> bool:

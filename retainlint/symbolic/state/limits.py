@@ -289,9 +289,6 @@ TERM_PARTS = 4
 TERM_DEPTH = 6
 """A number that is computed from others in more steps is one of its own."""
 
-FOLDED_DEPTH = 40
-"""Conditions that nest deeper are worked out step by step in place of being compiled; this only costs time."""
-
 RESIDUES = 2_000
 """Numbers that are tried for one unknown (or pairs for two) to see what a remainder can be; beyond, it can be any."""
 
@@ -415,6 +412,3 @@ WITNESS_TERMS = 50
 
 REMEMBERED_NAMES = 10_000
 """Names of which it is remembered what they are taken for (by each question that is asked of them)."""
-
-REMEMBERED_CONDITIONS = 1_000
-"""Conditions that are kept compiled."""

@@ -9,7 +9,7 @@ from retainlint.autograd.errors import FreedError, GraphError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import BackwardPass
 from retainlint.startup.records import record
-from retainlint.symbolic.solver import congruences, feasibility, finite_domains, loop_periods
+from retainlint.symbolic.solver import finite_domains, loop_periods, trials
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.events import UNWRITTEN, Flags, Reused, SavedModified
 from retainlint.symbolic.state.graphs import OPAQUE_CALL
@@ -92,7 +92,7 @@ class BackwardObserver(engine.Observer):
         )
         if record.uncertain and self.request.seeds:  # it may have failed for want of them
             return GUESS
-        if congruences.is_out_of_step(self.state, record.backward_pass.moment.span):
+        if trials.is_out_of_step(self.state, record.backward_pass.moment.span):
             return GUESS
         if level < GUESS:
             return level
@@ -182,7 +182,7 @@ class BackwardObserver(engine.Observer):
     def is_possible(self) -> bool:
         """Whether the program can come here at all, with one choice of the numbers that nobody knows."""
         self.machine.graphs.effort.add(len(self.state.truths) * limits.CONDITION_EFFORT)
-        return finite_domains.is_consistent(self.state) and feasibility.is_possible(self.state.truths)
+        return finite_domains.is_consistent(self.state) and trials.is_possible(self.state.truths)
 
     def record(self) -> BackwardRecord:
         request = self.request

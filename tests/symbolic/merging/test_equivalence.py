@@ -8,7 +8,7 @@ import pytest
 
 from retainlint.lowering import lower
 from retainlint.symbolic.merging.equivalence import equivalent
-from retainlint.symbolic.solver import congruences
+from retainlint.symbolic.solver import trials
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.path_condition import Truths, sides
@@ -65,38 +65,13 @@ def test_hints_are_few() -> None:
     assert len(graphs.hints) == limits.DIFFERENCE_HINTS
 
 
-def number(draw: random.Random, depth: int) -> Value:
-    if depth == 0 or draw.random() < 0.3:
-        plain: list[Value] = [Const(draw.randint(-3, 9)), Const(True), Symbol(1), Symbol(2, 1), Ref(7)]
-        return draw.choice(plain)
-    return Term(draw.choice(["+", "-", "*", "//", "%"]), (number(draw, depth - 1), number(draw, depth - 1)))
-
-
-def condition(draw: random.Random) -> Term:
-    return Term(draw.choice(["==", "<", "<="]), (number(draw, 3), number(draw, 1)))
-
-
-def test_remainders_are_told_alike_by_a_text_and_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = random.Random(7)
-    told: list[tuple[State, Term, bool | None]] = []
-    for _ in range(600):
-        state = State()
-        for _ in range(draw.randint(1, 4)):
-            state.truths[condition(draw)] = draw.random() < 0.5
-        asked = condition(draw)
-        told.append((state, asked, congruences.decide(state, asked)))
-    assert {answer for _, _, answer in told} == {True, False, None}
-    monkeypatch.setattr(limits, "FOLDED_DEPTH", -1)
-    assert all(congruences.decide(state, asked) is answer for state, asked, answer in told)
-
-
-def test_a_term_too_deep_for_a_text_is_worked_out() -> None:
+def test_remainders_of_deep_terms_are_told() -> None:
     deep: Value = Symbol(1)
     for _ in range(300):
         deep = Term("+", (deep, Const(1)))
     state = State()
     state.truths[Term("==", (Term("%", (deep, Const(2))), Const(0)))] = True
-    assert congruences.decide(state, Term("==", (Term("%", (deep, Const(2))), Const(1)))) is False
+    assert trials.decide(state, Term("==", (Term("%", (deep, Const(2))), Const(1)))) is False
 
 
 def test_comparisons_that_came_late_are_found_as_those_that_were_there() -> None:

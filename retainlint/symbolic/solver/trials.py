@@ -1,18 +1,26 @@
-"""Whether one choice of the unknown numbers allows all that a path has chosen: told by trying small ones."""
+"""What conditions on unknown numbers allow, told by trying small ones.
+
+Whether all that a path has chosen can hold together; and whether a condition on remainders, `i % n`, holds in all cases that
+this allows, or in none.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import TypeAlias
 
+from retainlint.ir import facts
 from retainlint.symbolic.state import limits
+from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, Ref, Symbol, Term, Value
+from retainlint.text.source import Span
 
 Number: TypeAlias = "int | float | bool"
-Test: TypeAlias = "Callable[[list[Number]], Number]"
+Test: TypeAlias = "Callable[[Sequence[Number]], Number]"
 Known: TypeAlias = "tuple[Value, bool]"
 """A condition, and how it was answered."""
 
@@ -28,6 +36,86 @@ _MANY: dict[str, Callable[[tuple[Number, ...]], Number]] = {"min": min, "max": m
 
 class _TooMany(Exception):
     """More is to be tried than it is worth."""
+
+
+# -- remainders ----------------------------------------------------------------------------------------------------
+
+
+def has_remainder(value: Value) -> bool:
+    """Whether a number, or a condition, is computed from a remainder."""
+    if type(value) is not Term:
+        return False
+    if value.has_remainder is None:
+        value.has_remainder = value.op in ("%", "//") or any(map(has_remainder, value.args))
+    return value.has_remainder
+
+
+def decide(state: State, value: Term) -> bool | None:
+    """Whether a condition on remainders holds, if in all cases or in none that the path allows; None otherwise."""
+    if not has_remainder(value) or not _is_computed(value):
+        return None
+    unknowns = list(dict.fromkeys(leaves(value)))
+    if not 1 <= len(unknowns) <= 2:
+        return None
+    known = [
+        (term, truth)
+        for term, truth in state.truths.items()
+        if term in unknowns or (_is_computed(term) and set(unknowns).issuperset(leaves(term)))
+    ]
+    ranges = _residues(unknowns, [value, *(term for term, _ in known)]) if known else None
+    if ranges is None:
+        return None
+    tests, asked = [(_worked_out(term, unknowns), truth) for term, truth in known], _worked_out(value, unknowns)
+    found: bool | None = None
+    for numbers in product(*ranges):
+        if all(_answers(numbers, test, truth) for test, truth in tests):
+            answer = _answered(numbers, asked)
+            if answer is not None and found not in (None, answer):
+                return None
+            found = found if answer is None else answer
+    return found
+
+
+def _residues(unknowns: list[Value], terms: list[Value]) -> list[list[int]] | None:
+    """The numbers to try for each unknown; None if too many."""
+    divisors = {each for term in terms for each in _divisors(term, "%", "//")}
+    period = 1
+    for each in divisors:
+        if isinstance(each, Const) and isinstance(each.value, int) and each.value and period <= limits.RESIDUES:
+            period = math.lcm(period, abs(each.value))
+    divided = divisors.intersection(unknowns)
+    most = limits.RESIDUES // (limits.DIVISORS + 1) if divided else limits.RESIDUES_OF_PAIR
+    most = limits.RESIDUES if len(unknowns) == 1 else most
+    if period > most:
+        return None
+    count = min(max(2 * period, 3 * limits.DIVISORS), most)
+    lows = [each.low if isinstance(each, Symbol) else 0 for each in unknowns]
+    return [
+        [*range(1, limits.DIVISORS + 1), limits.LARGE_DIVISOR] if each in divided else [*range(low, low + count)]
+        for each, low in zip(unknowns, lows, strict=True)
+    ]
+
+
+def is_out_of_step(state: State, backward_pass: Span) -> bool:
+    """Whether this path has answered, now so and now otherwise, a condition on the remainder of a number that it doesn't
+    follow: of a tensor, or of what an unseen object counts. It may have missed the turn in which it was so again, where
+    `walk` frees its graph by such a choice."""
+    answers: dict[Span, bool] = {}
+    places = [choice.condition.span for choice in state.choices]
+    if not any(
+        each.source == backward_pass.source and backward_pass.start <= each.start and each.end <= backward_pass.end
+        for each in places
+    ):
+        return False
+    return any(
+        answers.setdefault(choice.condition.span, choice.condition.taken) is not choice.condition.taken
+        and facts.of_span(choice.condition.span).has_remainder
+        and not has_remainder(choice.term)
+        for choice in state.choices
+    )
+
+
+# -- all conditions of a path --------------------------------------------------------------------------------------
 
 
 def is_possible(truths: Mapping[Value, bool]) -> bool:
@@ -51,7 +139,8 @@ def _is_solvable(known: list[Known]) -> bool:
     numbers = [abs(each) for term, _ in known for each in _numbers(term)]
     if len(known) < 2 or max(numbers, default=0) > limits.NAMED_NUMBER:
         return True
-    rounds = math.lcm(*(each for term, _ in known for each in _divisors(term)))
+    divisors = [each for term, _ in known for each in _divisors(term, "%") if isinstance(each, Const)]
+    rounds = math.lcm(*(each for divisor in divisors if isinstance(each := divisor.value, int) and each))
     # What goes by remainders comes round again.
     top = max([limits.TRIED_NUMBERS, *(int(each) + 3 for each in numbers), 2 * rounds])
     if top > limits.TRIES:  # to try all takes more than is tried, so that nothing can be ruled out
@@ -104,12 +193,17 @@ def _range(leaf: Value, own: list[Known], top: int) -> list[Number]:
     return tried
 
 
-def _answers(placed: list[Number], test: Test, truth: bool) -> bool:
+def _answers(placed: Sequence[Number], test: Test, truth: bool) -> bool:
     """Whether the numbers in their places give a condition this answer."""
+    return _answered(placed, test) is truth
+
+
+def _answered(placed: Sequence[Number], test: Test) -> bool | None:
+    """What a condition is for the numbers in their places; None where it isn't."""
     try:
-        return bool(test(placed)) is truth
+        return bool(test(placed))
     except ArithmeticError:
-        return False
+        return None
 
 
 def _worked_out(value: Value, order: list[Value]) -> Test:
@@ -157,14 +251,13 @@ def _numbers(value: Value) -> Iterator[Number]:
     return (each.value for each in _constants(value) if isinstance(each.value, int | float))
 
 
-def _divisors(value: Value) -> Iterator[int]:
-    """The numbers of whose remainders a condition asks."""
-    match value:
-        case Term(op="%", args=(_, Const(int(divisor)))) if divisor:
-            yield divisor
+def _divisors(value: Value, *ops: str) -> Iterator[Value]:
+    """By what is divided, by some operations."""
     if isinstance(value, Term) and _is_computed(value):
+        if value.op in ops:
+            yield value.args[1]
         for arg in value.args:
-            yield from _divisors(arg)
+            yield from _divisors(arg, *ops)
 
 
 def leaves(value: Value) -> Iterator[Value]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retainlint.symbolic.solver.feasibility import is_possible
+from retainlint.symbolic.solver.trials import is_possible
 from retainlint.symbolic.state.values import Const, Ref, Symbol, Term, Value
 
 N, K = Ref(1), Ref(2)
