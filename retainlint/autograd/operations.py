@@ -26,6 +26,8 @@ Of the result, words say what can be known without its numbers:
     scalar       it has none; `reduced`: none if no dimension is named
     positive     no element is below 0; `signed`: none is if none of the operand's is
     total        it keeps the graphs of all that went in: an addition, a concatenation
+    joined       it holds its operands as they are, one behind the other
+    paired       each item of one operand goes with each of the other: queries with prototypes, with keys, with fast weights
     list         there are several, pieces or copies of the operands
     indexed      it comes with indices, where a dimension is named or must be
     gives a,b=   there are several, with these names, or so many; `=`: saved where the first is
@@ -205,18 +207,18 @@ var_mean        VarMeanBackward0        self | self | gives 2
 norm_except_dim NormExceptDimBackward0  self | self =result
 nuclear_norm    SumBackward1            self | ~factors
 # products
-matmul          MmBackward0             self mat2 | self?mat2 mat2?self
-mm              MmBackward0             self mat2 | self?mat2 mat2?self
+matmul          MmBackward0             self mat2 | self?mat2 mat2?self | paired
+mm              MmBackward0             self mat2 | self?mat2 mat2?self | paired
 mv              MvBackward0             self vec | self?vec vec?self
 dot             DotBackward0            self tensor | self?tensor tensor?self | scalar
-bmm             BmmBackward0            self mat2 | self?mat2 mat2?self
+bmm             BmmBackward0            self mat2 | self?mat2 mat2?self | paired
 addmm           AddmmBackward0          self mat1 mat2 | mat1?mat2 mat2?mat1
-linear          AddmmBackward0          input weight bias | input?weight weight?input | first
+linear          AddmmBackward0          input weight bias | input?weight weight?input | first paired
 bilinear        UnsafeViewBackward0     input1 input2 weight bias | input1?input2 input1?weight input2?input1 input2?weight weight?input1 weight?input2
 convolution     ConvolutionBackward0    input weight bias | input weight | first | - conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc
 embedding       EmbeddingBackward0      input weight | input
 cross           LinalgCrossBackward0    self other | self?other other?self
-cdist           CdistBackward0          x1 x2 | x1 x2 =result
+cdist           CdistBackward0          x1 x2 | x1 x2 =result | paired
 cholesky        LinalgCholeskyExBackward0 self | =result
 inverse         LinalgInvExBackward0    self | =result | | inv
 solve           LinalgSolveExBackward0  self other | self =result!self
@@ -266,16 +268,16 @@ cov             SqueezeBackward0        self .correction fweights aweights | ~de
 pdist           PdistBackward0          self | self =result
 dist            DistBackward0           self other | self other =result
 pairwise_distance NormBackward1           x1 x2 | =result | positive
-cosine_similarity SumBackward1            x1 x2 | x1?x1 x2?x2 | same
+cosine_similarity SumBackward1            x1 x2 | x1?x1 x2?x2 | same paired
 kron            UnsafeViewBackward0     self other | ~product
-tensordot       ViewBackward0           a b | ~product
-inner           MulBackward0            self other | self?other other?self
+tensordot       ViewBackward0           a b | ~product | paired
+inner           MulBackward0            self other | self?other other?self | paired
 vdot            VdotBackward0           self other | self?other other?self
 vecdot          MulBackward0            x y | x?y y?x
 addbmm          AddbmmBackward0         self batch1 batch2 | batch1?batch2 batch2?batch1
 addmv           AddmvBackward0          self mat vec | mat?vec vec?mat
 addr            AddrBackward0           self vec1 vec2 | vec1?vec2 vec2?vec1
-baddbmm         BaddbmmBackward0        self batch1 batch2 | batch1?batch2 batch2?batch1
+baddbmm         BaddbmmBackward0        self batch1 batch2 | batch1?batch2 batch2?batch1 | paired
 chain_matmul    MmBackward0             matrices* | ~product
 # shapes and views
 view            ViewBackward0           self | | view | view_as unflatten ravel reshape_as
@@ -298,8 +300,8 @@ unsafe_split    UnsafeSplitBackward0    self | | list | unsafe_chunk unsafe_spli
 alias           AliasBackward0          self | | view same | atleast_1d atleast_2d atleast_3d dequantize resize resize_as view_as_complex view_as_real real imag conj resolve_conj resolve_neg positive
 clone           CloneBackward0          self | | same signed
 to              ToCopyBackward0         self | | same signed | - cfloat cdouble chalf
-cat             CatBackward0            tensors* | | total | concat concatenate hstack vstack dstack row_stack column_stack
-stack           StackBackward0          tensors* |
+cat             CatBackward0            tensors* | | total joined | concat concatenate hstack vstack dstack row_stack column_stack
+stack           StackBackward0          tensors* | | joined
 flip            FlipBackward0           self | | same
 roll            RollBackward0           self | | same
 triu            TriuBackward0           self |

@@ -262,7 +262,11 @@ class Code:
     extent: tuple[int, int] = (0, 0)  # from its first character to its last
 
     dead_registers = _NOT_ASKED  # what its blocks read
-    origin = _NOT_ASKED  # the code that this one is, at another place
+    origin = _NOT_ASKED  # the code that this one is, at another place: a stub's, where the program called it
+
+    @property
+    def is_stub(self) -> bool:
+        return self.origin is not None
 
     @cached_property
     def facts(self) -> Facts:

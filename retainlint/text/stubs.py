@@ -18,6 +18,9 @@ _OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
 MOST = 100_000
 """Characters of a stub."""
 
+RUNS = "run_"
+"""With the name of one of the program's `steps` behind it: the method of a stub's class that runs it once."""
+
 Answer = TypeVar("Answer")
 
 _HEADER = pattern(r'^(MODULES|ANYWHERE|STEPS|OVERRIDDEN|CALLED) = \(((?:"[\w.]+",? ?)+)\)$', 8)  # re.MULTILINE

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from itertools import zip_longest
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
+from retainlint.autograd.operations import rows
 from retainlint.incident import (
     BackwardPass,
     Condition,
@@ -374,7 +375,7 @@ def _trained(
         above = [each for each in way if each not in first.reach]
         is_term = _is_total(above)  # cut, it would add a constant to the loss
         meeting = _meeting(above)
-        is_joined = meeting is not None and meeting.op in _JOINS and not _stepped(state, first)
+        is_joined = meeting is not None and _is(graphs, meeting, "joined") and not _stepped(state, first)
         is_paired = meeting is not None and _is_paired(graphs, meeting)
         if is_term or is_joined or is_paired or not _uses(nodes) <= _uses(_reached_apart(first, second)):
             return True
@@ -414,11 +415,10 @@ def _data(node: Node) -> set[Hashable]:
     return {each.storage for each in node.saved if each.edge is None and not each.is_result}
 
 
-PAIRING = frozenset(("matmul", "mm", "linear", "bmm", "baddbmm", "inner", "tensordot", "cdist", "cosine_similarity"))
-"""Operations on each item of one operand with each of the other: queries with prototypes, with keys, with fast weights."""
-
-
-_JOINS = frozenset(("CatBackward0", "StackBackward0"))
+def _is(graphs: Graphs, node: Node, word: str) -> bool:
+    """What the table of operations says of a node's result."""
+    row = rows().get(graphs.births[node].operation)
+    return row is not None and word in row.result
 
 
 def _meeting(way: list[Node]) -> Node | None:
@@ -430,7 +430,7 @@ def _is_paired(graphs: Graphs, node: Node) -> bool:
     """Whether an operation pairs all items of its operands."""
     operands = [each.node for each in node.next if each is not None]
     widened = any(each.op.startswith("Unsqueeze") for each in operands)
-    return widened or (graphs.births[node].operation in PAIRING and not any(each.is_leaf for each in operands))
+    return widened or (_is(graphs, node, "paired") and not any(each.is_leaf for each in operands))
 
 
 _SHARES = frozenset(("MulBackward0", "DivBackward0"))

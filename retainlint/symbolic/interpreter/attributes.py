@@ -249,7 +249,7 @@ def put(machine: Machine, state: State, obj: Value, name: str, value: Value, spa
 def _setter(state: State, found: Value | None) -> Value | None:
     """What a class does in place of setting an attribute: the setter of a property, or of a descriptor."""
     if isinstance(found, Wrapped):
-        return found.memo if found.kind == "property" else None
+        return found.setter
     return None if found is None else _of_descriptor(state, found, "__set__")
 
 

@@ -498,17 +498,17 @@ def _entered(
     func = stub_modules.placed(machine, func, span)
     code = func.code
     outer = state.frame
-    if outer.code.origin is not None or not _is_refused(func, args):  # what a stub doesn't give isn't known
+    if outer.code.is_stub or not _is_refused(func, args):  # what a stub doesn't give isn't known
         machine.entered.add(code)
-    call = span if code.origin is None else None  # what is placed there is called by nobody else
-    if code.origin is not None:
+    call = None if code.is_stub else span  # what is placed there is called by nobody else
+    if code.is_stub:
         stub_modules.repeated(state, code, args)
         machine.budget += sum(1 for _ in ir.walk(code.body))  # what a stub takes itself isn't the program's
     frame_id = state.push(code, func.frame, call)
     frame = state.frames[frame_id]
     frame.cls = func.owner
     frame.consumer = consumer
-    frame.returned = {} if code.origin is None else outer.returned
+    frame.returned = outer.returned if code.is_stub else {}
     frame.sizes, frame.assumed = tuple([size(state, value) for value in args.all]), state.choices
     _bind(state, frame, func, args, span)
     with paced(machine, code):

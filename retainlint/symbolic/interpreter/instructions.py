@@ -206,7 +206,7 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
             imports.allowance = allowance
     if isinstance(decorator, Method) and isinstance(decorator.obj, Wrapped):
         made = decorator.obj  # @x.setter keeps the getter
-        return [(state, Wrapped(made.kind, made.func, target) if decorator.name == "setter" else made)]
+        return [(state, replace(made, setter=target) if decorator.name == "setter" else made)]
     if isinstance(obj, UnknownObj) and conventions.DATACLASS.takes(obj.name):
         _mark_dataclass(state, target)
     return [(state, target)]
@@ -259,7 +259,8 @@ def _owned(value: Value, owner: Ref) -> Value:
     if isinstance(value, Closure):
         return Closure(value.code, value.frame, value.defaults, owner)
     if isinstance(value, Wrapped):
-        return Wrapped(value.kind, _owned(value.func, owner), None if value.memo is None else _owned(value.memo, owner))
+        setter = None if value.setter is None else _owned(value.setter, owner)
+        return replace(value, func=_owned(value.func, owner), setter=setter)
     return value
 
 

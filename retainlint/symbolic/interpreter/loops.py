@@ -79,10 +79,10 @@ class _Iterations:
             here = Iteration(
                 span,
                 iteration,
-                _is_stub(each),
+                each.frame.code.is_stub,
                 len(each.calls),
                 sure=plan.sure,
-                few=plan.few and not _is_stub(each),
+                few=plan.few and not each.frame.code.is_stub,
                 begun=plan.loop,
                 by_default=plan.comes(each, iteration),
             )
@@ -202,7 +202,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
         number += 1
         begun: list[State] = []
         for each in live:
-            here = Iteration(instr.span, number, _is_stub(each), len(each.calls), begun=begin)
+            here = Iteration(instr.span, number, each.frame.code.is_stub, len(each.calls), begun=begin)
             each.iterations = (*outer, here)
         for tested in machine.run(instr.test, live):
             if tested.flow is not None:
@@ -252,11 +252,6 @@ def _enough(machine: Machine, outer: tuple[Iteration, ...]) -> float:
     if nested >= limits.SINGLE_LOOPS_NESTED:
         return 1
     return limits.WHILE_ITERATIONS_NESTED if nested >= machine.chooser.breadth.nested else math.inf
-
-
-def _is_stub(state: State) -> bool:
-    """Whether a loop is a framework's: the program sees its own functions called again."""
-    return state.frame.code.origin is not None
 
 
 def _iterated(machine: Machine, state: State, iterable: Value, span: Span) -> list[tuple[State, Value]]:

@@ -45,9 +45,9 @@ def _frame(machine: Machine, stub: stubs.Stub) -> int:
 def given(state: State, left: Frame, value: Value, place: Span | None) -> None:
     """A call has returned something at a place: if a stub has called a function of the program, what that does to it, or to
     what it holds, stands there."""
-    if state.frame.code.origin is None:
+    if not state.frame.code.is_stub:
         return
-    if left.code.origin is not None:
+    if left.code.is_stub:
         state.writable().returned = left.returned
     elif place is not None:
         within = dict.fromkeys(_parts(state, value, limits.RETURNED_DEPTH), place)
@@ -69,17 +69,17 @@ def _parts(state: State, value: Value, depth: int) -> Iterator[Value]:
 
 
 def runner(state: State, receiver: Value, name: str) -> Closure | None:
-    """What a stub runs a method of the program by, where nobody is seen to do so: `run_` and its name."""
-    found = find(state, receiver, f"run_{name}")
+    """What a stub runs a method of the program by, where nobody is seen to do so."""
+    found = find(state, receiver, stubs.RUNS + name)
     return found if isinstance(found, Closure) and found.code.span.source.is_stub else None
 
 
 def repeated(state: State, code: ir.Code, args: Args) -> None:
     """A stub runs a method of the program in a loop: that is what is called again and again."""
     last = state.iterations[-1] if state.iterations else None
-    if last is None or not last.is_call or not args.pos or not code.name.startswith("run_"):
+    if last is None or not last.is_call or not args.pos or not code.name.startswith(stubs.RUNS):
         return
-    method = find(state, args.pos[0], code.name.removeprefix("run_"))
+    method = find(state, args.pos[0], code.name.removeprefix(stubs.RUNS))
     if isinstance(method, Closure) and not method.code.span.source.is_stub and last.depth == len(state.calls):
         state.iterations = (*state.iterations[:-1], replace(last, loop=method.code.span))
 

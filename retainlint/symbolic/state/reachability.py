@@ -41,7 +41,7 @@ _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
     Closure: lambda v: (value for _, value in v.defaults),
     Bound: lambda v: (v.func, v.self),
     Method: lambda v: (v.obj,),
-    Wrapped: lambda v: (v.func, v.memo),
+    Wrapped: lambda v: (v.func, v.memo, v.setter),
     Partial: lambda v: chain((v.func,), v.args, (value for _, value in v.kwargs)),
     Super: lambda v: (v.obj, v.owner),
     TensorObj: lambda v: (v.base,),

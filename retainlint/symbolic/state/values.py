@@ -145,7 +145,8 @@ class Wrapped:
 
     kind: str
     func: Value
-    memo: Value | None = None  # for "cache": the dict of earlier results; for "property": its setter
+    memo: Value | None = None  # for "cache": the dict of earlier results
+    setter: Value | None = None  # for "property"
 
 
 @record

@@ -21,7 +21,7 @@ from retainlint.text.source import Span
 
 def backward(machine: Machine, state: State, root: Value, args: Args, span: Span) -> Results:
     """`root.backward(gradient, retain_graph, create_graph, inputs)`."""
-    if state.frame.code.origin is not None:
+    if state.frame.code.is_stub:
         return backward_for(machine, state, root, args, span)
     text = span.text.partition(".backward")[0].strip() or "loss"
     _announce(machine, state, "Tensor.backward", (root,), args, span, text)
