@@ -39,7 +39,8 @@ class KeptRule(WarningRule[Kept]):
         elif _is_helper(incident):
             what = f"{code(incident.primary.text)} puts a tensor into {code(incident.holder)}"
         if not incident.alive:
-            return f"{what} with its graph in each iteration: its nodes are never let go"
+            until = f"stay until {_until(incident)}" if incident.reset else "are never let go"
+            return f"{what} with its graph in each iteration: its nodes {until}"
         if _is_retained(incident):
             return (
                 f"{what} with its graph in each iteration, and what the graphs saved is retained: all of it stays alive"
@@ -106,10 +107,16 @@ def _grade(incident: Kept) -> str:
     home = incident.primary.source
     loop = loop_at(incident.loop, home)
     if not incident.alive:
-        return f"note: small, but it grows with each iteration of {loop}: what the graphs saved was freed, their nodes stay"
+        until = f" until {_until(incident)}" if incident.reset else ""
+        return f"note: small, but it grows with each iteration of {loop}{until}: what the graphs saved was freed, their nodes stay"
     if _is_retained(incident):
         return f"note: grows with each iteration of {loop}: the backward call on {_line(incident)} retains what the graphs saved"
     return f"note: grows with each iteration of {loop} by all that the forward pass saved"
+
+
+def _until(incident: Kept) -> str:
+    assert incident.reset is not None
+    return f"{place(incident.reset, incident.primary.source)} sets it back"
 
 
 def _line(incident: Kept) -> str:

@@ -49,6 +49,17 @@ class AccumulatedGraph(KeptRule):
             +     total = total + loss.item()
               print(total)
         """,
+        "a total that is set back every few iterations": """
+              model, running = torch.nn.Linear(4, 1), 0.0
+              for i in range(50):
+                  loss = model(torch.randn(8, 4)).pow(2).mean()
+                  loss.backward()  #~ freed
+            -     running += loss  #~ wasted RTL203
+            +     running += loss.item()
+                  if i % 20 == 19:
+                      print(running / 20)
+                      running = 0.0
+        """,
         "totals by key": """
               model, logs = torch.nn.Linear(4, 1), {}
               for _ in range(20):

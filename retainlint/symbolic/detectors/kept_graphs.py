@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import TypeAlias
 
+from retainlint import ir
 from retainlint.autograd.graph import Edge, Node
 from retainlint.incident import BackwardPass, Iteration, Kept, Moment, NeverBackpropagated
 from retainlint.startup.records import replace
@@ -60,6 +61,7 @@ def added(claims: Claims, state: State, total: Value, span: Span, places: Sequen
             incident = Kept(
                 now, _primary(now, iteration), item or span, _named(holder), False, True, iteration.loop,
                 births[before].moment, None, inside=both or item is None, conditions=conditions(state),
+                reset=_reset(state.frame.code, iteration.loop, _named(holder)),
             )  # fmt: skip
             _claim(claims, state, incident, added_before, (edge.node, before))
 
@@ -69,6 +71,20 @@ def _parts(places: Sequence[Span | None], at: int) -> tuple[Span | None, Span | 
     if at >= len(places):
         return None, None
     return places[at], next((each for n, each in enumerate(places) if n != at), None)
+
+
+def _reset(code: ir.Code, loop: Span, total: str) -> Span | None:
+    """Where the loop sets its total back to a constant."""
+    body = [
+        each
+        for instr in ir.walk(code.body)
+        if instr.span == loop
+        for block in ir.blocks(instr)
+        for each in ir.walk(block)
+    ]
+    constants = {each.dst for each in body if isinstance(each, ir.Const)}
+    resets = (each for each in body if isinstance(each, ir.Store | ir.SetAttr) and each.src in constants)
+    return next((each.span for each in resets if each.span.text == total), None)
 
 
 def _named(holder: Span | None) -> str:

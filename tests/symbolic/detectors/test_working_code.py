@@ -158,6 +158,15 @@ class Agent:
             loss = -(self.log_alpha * entropy.detach()).mean()
             loss.backward()
 """
+NAMELESS = """
+import torch
+
+class Runner:
+    def handle_batch(self, batch):
+        loss = self.model(batch).sum()
+        self.engine.backward({loss})
+        self.engine.backward({loss})  #~ reused RTL102
+"""
 SILENT = {
     "a number made a leaf": LEARNT,
     "points that are sampled with a network's help": SAMPLED,
@@ -168,9 +177,11 @@ SILENT = {
     "a distance to a distribution without a graph": DETACHED,
     "manual optimisation under a condition": MANUAL,
     "an option that cuts, over what isn't seen": SPIKES,
+    "a loss that nothing binds, through an engine": NAMELESS.format(loss="the_loss"),
 }
 
 TOLD = {
+    "a loss, through an engine": NAMELESS.format(loss="loss"),
     "an abstract method with a body": """
 import abc
 import torch

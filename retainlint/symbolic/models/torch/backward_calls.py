@@ -11,7 +11,19 @@ from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
-from retainlint.symbolic.state.values import FALSE, NONE, PROVEN, TRUE, Const, Failure, ListObj, TensorObj, Tuple, Value
+from retainlint.symbolic.state.values import (
+    FALSE,
+    NONE,
+    PROVEN,
+    TRUE,
+    Const,
+    Failure,
+    ListObj,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
 from retainlint.symbolic.tape.backward import Mark, execute
 from retainlint.symbolic.tape.observer import Request
 from retainlint.text.source import Span
@@ -55,6 +67,9 @@ def autograd_backward(machine: Machine, state: State, args: Args, span: Span) ->
 def _requested(
     machine: Machine, state: State, roots: tuple[Value, ...], text: str, args: Args, span: Span, at: int, inputs: int
 ) -> Results:
+    if any(is_bound_nowhere(machine, state, root) for root in roots):
+        machine.gap(span, f"nothing here binds `{text}`")
+        return [(state, NONE)]
     wanted = args.get(inputs, "inputs")
     targets = None
     if wanted != NONE:
@@ -70,6 +85,14 @@ def _requested(
         hooked = each.hooks.items and each.backward_passes is not before and each.flow is None
         found += [(after, NONE) for after in (hooks.behind_backward(machine, each, span) if hooked else (each,))]
     return found
+
+
+def is_bound_nowhere(machine: Machine, state: State, value: Value) -> bool:
+    """Whether this is what a name stands for that nothing binds: that it has a graph can't be told from its use."""
+    held = state.get(value)
+    if not isinstance(held, UnknownObj) or held.edge is not None or held.hint == "tensor":
+        return False
+    return held.made in machine.missing_reads and held.made.text == held.name
 
 
 def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:

@@ -242,11 +242,9 @@ def _unknown_backward(
     is written for another library than torch."""
     if known_libraries.speaks_another(span.source) or any(name not in _BACKWARD for name, _ in args.named):
         return [(state, objects.fresh(state, span, plain=True))]
-    nowhere = held.made in machine.missing_reads and held.made.text == held.name
-    foreign = held.edge is None and (nowhere or any(map(is_foreign, held.attrs)))
+    foreign = held.edge is None and any(map(is_foreign, held.attrs))
     computed = held.edge is not None and held.edge.node.op not in (OPAQUE_CALL, PROJECTION)
     if held.hint != "tensor" and not computed and (args.pos or foreign or _is_of_a_block(state.frame.code, span)):
-        # an object of another kind, or a name that nothing binds
         machine.gap(span, f"`{span.text.partition('(')[0]}` may be a method that is not torch's")
         return [(state, objects.fresh(state, span))]
     return backward_calls.backward(machine, state, obj, args, span)
