@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import field
-from enum import Enum
 from typing import TypeAlias
 
 from retainlint.startup.records import record
@@ -353,14 +352,6 @@ Waste: TypeAlias = (
 Incident: TypeAlias = GraphFailure | Waste
 
 
-class Verdict(Enum):
-    """What an exploration found out about a program."""
-
-    FAILS = "fails"
-    RUNS = "runs"
-    UNKNOWN = "unknown"
-
-
 @record
 class Gap:
     """What the machine couldn't follow, and why; `backward` if that is a backward pass."""
@@ -411,7 +402,6 @@ class Entry:
 class Exploration:
     """All that one entry's exploration has to say: what fails, what couldn't be followed, and what runs in vain."""
 
-    verdict: Verdict
     incidents: tuple[Incident, ...]
     gaps: tuple[Gap, ...]
     steps: int = 0

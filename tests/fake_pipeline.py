@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from retainlint.diagnostic import Diagnostic, Help, Label, Severity
-from retainlint.incident import Condition, Entry, Exploration, Verdict, Witness
+from retainlint.incident import Condition, Entry, Exploration, Witness
 from retainlint.lowering import LoweringError
 from retainlint.text.source import Source, Span
 
@@ -47,7 +47,7 @@ def fake_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
         places = [span(source, "bad.backward()", nth) for nth in range(source.text.count("bad.backward()"))]
         incidents: Any = (*places[::-1], *places)
         entries = [Entry((source.name, name), frozenset(), steps) for name, steps in (("", 1), ("fit", 3))]
-        return Exploration(Verdict.UNKNOWN, incidents, (), entries=tuple(entries))
+        return Exploration(incidents, (), entries=tuple(entries))
 
     def diagnose(place: Span) -> Diagnostic:
         condition = Condition(Span(place.source, 0, 1), True)

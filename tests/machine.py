@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from textwrap import dedent
 
 from retainlint.diagnostic import Diagnostic
-from retainlint.incident import Exploration, Gap, Incident, Verdict, Waste
+from retainlint.incident import Exploration, Gap, Incident, Waste
 from retainlint.lowering import LoweringError, lower, lower_partly
 from retainlint.program import Program
 from retainlint.project.call_index import CallIndex
@@ -44,10 +44,6 @@ class Explored:
     @property
     def steps(self) -> int:
         return self.exploration.steps
-
-    @property
-    def verdict(self) -> Verdict:
-        return self.exploration.verdict
 
     @property
     def incident(self) -> Incident:

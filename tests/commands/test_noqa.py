@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import BAD, Run, write
 
-from retainlint.incident import Exploration, Gap, Verdict
+from retainlint.incident import Exploration, Gap
 from retainlint.text.source import Source, Span
 
 CONCISE = ("check", "--output-format", "concise")
@@ -126,5 +126,5 @@ def test_a_file_that_was_not_followed_to_its_end_leaves_it_open(run: Run, monkey
         "without a list it may be for a rule that is off"
     )
     gap = Gap(Span(Source("a.py", ""), 0, 0), "its budget ran out")
-    monkeypatch.setattr("retainlint.symbolic.explore", lambda program, **_: Exploration(Verdict.UNKNOWN, (), (gap,)))
+    monkeypatch.setattr("retainlint.symbolic.explore", lambda program, **_: Exploration((), (gap,)))
     assert run(*CONCISE)[1].startswith("a.py:3:4: RTL901 warning: `RTL999` is no rule\nFound 1 warning.")

@@ -24,7 +24,6 @@ from retainlint.incident import (
     NoGraph,
     Refused,
     UnknownArgument,
-    Verdict,
     Witness,
 )
 from retainlint.ir import facts
@@ -108,7 +107,6 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     machine.reports[:] = map(partial(_owned, machine), machine.reports)
     likely = [one for one in _likely(machine) if not _is_unlikely(machine, one)]
     incidents = tuple(one for one in likely if not _takes_too_much(machine, one))
-    verdict = Verdict.FAILS if incidents else Verdict.UNKNOWN if machine.gaps else Verdict.RUNS
     project = machine.imports.project
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
     wasted = _distinct(Report(incident, _proof(incident) if proves else None) for incident in found)
@@ -120,7 +118,7 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     conduct, gaps, entries = _conduct(machine), tuple(machine.gaps), tuple(machine.entries)
     steps = sum(each.steps for each in entries) + machine.imports.wasted
     followed = _followed(machine)
-    return Exploration(verdict, incidents, gaps, steps, waste, conduct, unjudged, effort, entries, followed)
+    return Exploration(incidents, gaps, steps, waste, conduct, unjudged, effort, entries, followed)
 
 
 def _followed(machine: Interpreter) -> frozenset[Definition]:

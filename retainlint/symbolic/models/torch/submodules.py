@@ -25,11 +25,9 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-LISTING_METHODS = ("children", "named_children", "modules", "named_modules")
-
 
 def listed(state: State, obj: Value, method: str) -> Value:
-    """What one of METHODS gives; an open list where some part is a module that nobody sees."""
+    """What `children`, `modules` and the like give; an open list where some part is a module that nobody sees."""
     deep = method.endswith("modules")
     found: dict[Value, str] = {}
     sure = _gather(state, obj, "", found, deep)
