@@ -103,7 +103,7 @@ def _home(func: Value, name: str) -> tuple[int, str] | None:
 def _of_function(state: State, func: Value, name: str) -> Value | None:
     """An attribute that the program has set on a function."""
     home = _home(func, name)
-    return state.frames[home[0]].names.get(home[1]) if home is not None and home[0] in state.frames else None
+    return state.frames[home[0]].names.get(home[1]) if home is not None and state.frames.has(home[0]) else None
 
 
 def _lacks(state: State, obj: Value, name: str) -> bool:
@@ -214,7 +214,7 @@ def put(machine: Machine, state: State, obj: Value, name: str, value: Value, spa
         module_bodies.assign(machine, state, obj, name, value, span)
         return [state]
     held = state.get(obj)
-    if (home := _home(obj, name)) is not None and home[0] in state.frames:
+    if (home := _home(obj, name)) is not None and state.frames.has(home[0]):
         state.writable(home[0]).names[home[1]] = value
         return [state]
     assert held is None or isinstance(obj, Ref)

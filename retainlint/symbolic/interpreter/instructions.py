@@ -314,7 +314,7 @@ def _module(machine: Machine, state: State) -> int:
 def _holder(state: State, name: str) -> int | None:
     """The nearest frame around the running one that has `name` as a local."""
     at = state.frame.parent
-    while at is not None and at in state.frames:
+    while at is not None and state.frames.has(at):
         frame = state.frames[at]
         if name in frame.code.local_names and not isinstance(frame.cls, str):
             return at

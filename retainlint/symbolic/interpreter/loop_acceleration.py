@@ -292,7 +292,7 @@ def _forget_counts(state: State, first: State) -> set[int]:
         return value
 
     for id, frame in list(state.frames.items()):
-        old = first.frames[id].names if id in first.frames else {}
+        old = first.frames[id].names if first.frames.has(id) else {}
         for name, value in list(frame.names.items()):
             if (now := changed(value, old.get(name))) is not value:
                 state.writable(id).names[name] = now

@@ -368,7 +368,7 @@ def member(machine: Machine, state: State, module: Module, name: str, span: Span
     if project is not None and (stub := _in_stub(project, module.place, name)) is not None:
         return stub
     frame = loaded(machine, state, module.place, span)
-    if frame is not None and frame in state.frames:
+    if frame is not None and state.frames.has(frame):
         found = named(machine, state, frame, name)
         if found is not None:
             return resolve(machine, state, found, span)
@@ -380,7 +380,7 @@ def member(machine: Machine, state: State, module: Module, name: str, span: Span
 def assign(machine: Machine, state: State, module: Module, name: str, value: Value, span: Span) -> None:
     """`module.name = value`."""
     frame = loaded(machine, state, module.place, span)
-    if frame is not None and frame in state.frames:
+    if frame is not None and state.frames.has(frame):
         named(machine, state, frame, name)  # what makes it mustn't run later
         state.writable(frame).names[name] = value
 
@@ -429,7 +429,7 @@ def _in_module(machine: Machine, state: State, place: str, name: str, span: Span
         if frame is None and not imports.project.mentions(place, "import *"):
             return None
     frame = loaded(machine, state, place, span)
-    if frame is None or frame not in state.frames:
+    if frame is None or not state.frames.has(frame):
         return None
     named(machine, state, frame, name)
     bound = imports.base.frames.get(frame) or state.frames[frame]

@@ -485,7 +485,7 @@ class Comparison(Shapes):
         """Frames that only closures hold."""
         if a == b or self.ids.get(-a) == -b:
             return True
-        if a not in self.a.frames or b not in self.b.frames:
+        if not self.a.frames.has(a) or not self.b.frames.has(b):
             return False
         self.ids[-a] = -b
         return self.variables(self.a.frames[a].names, self.b.frames[b].names)

@@ -56,7 +56,7 @@ def merged(winner: State, other: State, its: dict[Value, bool]) -> tuple[Unbound
 
 
 def _is_there(state: State, holder: int) -> bool:
-    return holder in state.frames if holder > 0 else -holder in state.heap
+    return state.frames.has(holder) if holder > 0 else -holder in state.heap
 
 
 def _attributes(winner: State, other: State) -> dict[int, list[str]]:

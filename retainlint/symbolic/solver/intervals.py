@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from retainlint.symbolic.state.path_condition import Linear, linear, sides
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, Symbol, Term, Value
+
+Bound: TypeAlias = "tuple[int | float, bool]"
+"""How large a number may be, and whether it may be that."""
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
 
@@ -127,7 +131,7 @@ def within(state: State, op: str, left: Value, right: Value) -> bool | None:
     return _within(state, op, linear(left), right.value)
 
 
-def _within(state: State, op: str, left: Linear, number: float) -> bool | None:
+def _within(state: State, op: str, left: Linear, number: int | float) -> bool | None:
     base, offset = left
     if base is None:
         return None
@@ -144,9 +148,10 @@ def _within(state: State, op: str, left: Linear, number: float) -> bool | None:
     return True if high[0] <= number else False if above else None
 
 
-def _bounds(state: State, base: Value) -> tuple[tuple[float, bool], tuple[float, bool]]:
+def _bounds(state: State, base: Value) -> tuple[Bound, Bound]:
     """The least and the largest that a number may be on this path, each with whether it may be that."""
-    low, high = (-math.inf, True), (math.inf, True)
+    low: Bound = (-math.inf, True)
+    high: Bound = (math.inf, True)
     for term, truth in state.truths.about(base):
         if term.op == "==" and not truth:
             continue

@@ -167,8 +167,9 @@ class Frames(dict[int, Frame]):
     def __missing__(self, id: int) -> Frame:
         return self.base.frames[id]
 
-    def __contains__(self, id: object) -> bool:
-        return dict.__contains__(self, id) or id in self.base.frames
+    def has(self, id: int) -> bool:
+        """Whether there is such a frame. Not `in`: of a dictionary's subclass, compiled code asks the dictionary itself."""
+        return id in self or id in self.base.frames
 
 
 @record
@@ -187,40 +188,17 @@ MIXED = 0
 _NOWHERE = Span(Source("", ""), 0, 0)
 
 
+_PARTS = (
+    "backward_passes", "base", "cache", "calls", "changes", "choices", "expects", "flow", "frames", "grad",
+    "gradient_events", "guards", "heap", "hooks", "imprecise", "iterations", "ledger", "me", "past", "pending",
+    "reported", "retained", "stack", "steps", "suspended", "switched", "truths", "unless", "written",
+)  # fmt: skip
+
+
 class State:
     """All that one path knows. Mutable; `fork` gives a second one that goes its own way."""
 
-    __slots__ = (
-        "backward_passes",
-        "base",
-        "cache",
-        "calls",
-        "changes",
-        "choices",
-        "expects",
-        "flow",
-        "frames",
-        "grad",
-        "gradient_events",
-        "guards",
-        "heap",
-        "hooks",
-        "imprecise",
-        "iterations",
-        "ledger",
-        "me",
-        "past",
-        "pending",
-        "reported",
-        "retained",
-        "stack",
-        "steps",
-        "suspended",
-        "switched",
-        "truths",
-        "unless",
-        "written",
-    )  # fmt: skip
+    __slots__ = _PARTS
 
     def __init__(self, base: Base | None = None) -> None:
         self.me = ticket()
@@ -285,7 +263,7 @@ class State:
 
     def become(self, other: State) -> None:
         """Go on as `other`, which is given up."""
-        for name in self.__slots__:
+        for name in _PARTS:
             setattr(self, name, getattr(other, name))
 
     # -- frames ---------------------------------------------------------------------------------------------------

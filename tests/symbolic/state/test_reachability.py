@@ -27,7 +27,7 @@ def reached(state: State, held: list[Value]) -> tuple[set[int], set[int]]:
         value = held.pop()
         if isinstance(value, Tuple):
             held += value.items
-        elif isinstance(value, Closure) and value.frame in state.frames and value.frame not in frames:
+        elif isinstance(value, Closure) and state.frames.has(value.frame) and value.frame not in frames:
             frames.add(value.frame)
             held += state.frames[value.frame].names.values()
         elif isinstance(value, Ref) and value.id not in found:

@@ -196,7 +196,7 @@ def made(state: State, args: Args) -> Value:
 def _globals(state: State) -> Value:
     """`globals()`, as far as the module's names are known now."""
     frame = state.frame
-    while frame.parent is not None and frame.parent in state.frames:
+    while frame.parent is not None and state.frames.has(frame.parent):
         frame = state.frames[frame.parent]
     return state.new(DictObj({Const(name): value for name, value in frame.names.items()}, True))
 
@@ -376,7 +376,7 @@ def _super(state: State, args: Args) -> Value:
     if len(args.pos) == 2:
         return Super(args.pos[1], args.pos[0])
     at: int | None = state.stack[-1]
-    while at is not None and at in state.frames:
+    while at is not None and state.frames.has(at):
         frame = state.frames[at]
         if frame.cls is not None and frame.receiver is not None:
             return Super(frame.receiver, frame.cls)

@@ -164,8 +164,10 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
             return _sequence(state, children, span)
         case GeneratorObj():
             return source_of(machine, state, machine.drain(state, value), span)
-        case ListObj(items=(Tuple(items=(name, *rest)),), open=True) if decisions.naming(state.get(name)) is not None:
-            run, others = decisions.hint(), tuple(rest)
+        case ListObj(items=(Tuple(items=pair),), open=True) if (
+            pair and decisions.naming(state.get(pair[0])) is not None
+        ):
+            run, (name, *others) = decisions.hint(), pair
             return Source(None, lambda s, i: [(s, Tuple((decisions.another(s, name, run), *others)))])
         case ListObj(items=items, open=True) if items:
             return Source(None, lambda s, i: [(s, _placed(s, items, i))], obj.size)

@@ -149,7 +149,7 @@ def _collects(machine: Machine, state: State, collate: Value) -> bool:
         collate = collate.func
     if isinstance(owner, Instance):
         return _have_graphs(machine, state, owner.leading.values())
-    if not isinstance(collate, Closure) or collate.frame not in state.frames:
+    if not isinstance(collate, Closure) or not state.frames.has(collate.frame):
         return False
     names, frame = collate.code.facts.names, state.frames[collate.frame]
     return _have_graphs(machine, state, [value for name, value in frame.names.items() if name in names])

@@ -442,7 +442,7 @@ def _captured(state: State, values: Iterable[Value]) -> Iterator[Value]:
     for value in values:
         while isinstance(value, Bound | Wrapped | Partial):
             value = value.func
-        if isinstance(value, Closure) and value.frame in state.frames:  # one that reads nothing may have lost it
+        if isinstance(value, Closure) and state.frames.has(value.frame):  # one that reads nothing may have lost it
             frame = state.frames[value.frame]
             if frame.parent is not None:
                 yield from (frame.names[name] for name in frame.code.captured.intersection(frame.names))
