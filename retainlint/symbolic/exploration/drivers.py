@@ -23,6 +23,7 @@ from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     GUESS,
+    NONE,
     Bound,
     ClassObj,
     Closure,
@@ -297,8 +298,9 @@ def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects:
         begun = test_runners.set_up_class(machine, state, cls, owner.span)
         state = next((each for each in begun if each.flow is None), state)
         made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
-    objects[owner] = ([s for s, _ in made if s.flow is None][:1], made[0][1])
-    machine.presumed.update(choice.condition.span for s in objects[owner][0] for choice in s.choices)
+    whole = [(each, receiver) for each, receiver in made if each.flow is None][:1]
+    objects[owner] = [each for each, _ in whole], whole[0][1] if whole else NONE
+    machine.presumed.update(choice.condition.span for each, _ in whole for choice in each.choices)
 
 
 def prepare(machine: Interpreter, start: State, owner: ir.Code, objects: Objects) -> None:

@@ -196,7 +196,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
     decided = True
     number = 0
     unknown_iterations = min(_enough(machine, outer), limits.WHILE_ITERATIONS_UNKNOWN)
-    is_endless = all(isinstance(each, ir.Const) for each in instr.test)
+    is_endless = all(isinstance(each, ir.Const) for each in instr.test) and not _left_by_handler(instr.body)
     counting = loop_acceleration.Counting(machine, instr)
     while live and number < (limits.WHILE_ITERATIONS_KNOWN if decided else unknown_iterations):
         number += 1
@@ -244,6 +244,12 @@ def _again(machine: Machine, instr: ir.While, outer: tuple[Iteration, ...], stat
     state.iterations = (*outer, replace(before, number=before.number + 1, depth=len(state.calls)))
     tested = [each for each in machine.run(instr.test, [state]) if each.flow is None]
     return [each for each in tested if decisions.decide(each, each.read(instr.cond)) is not False]
+
+
+def _left_by_handler(body: ir.Block) -> bool:
+    """Whether a handler leaves the loop: by what no call is seen to raise, such as `pop` of what is empty some day."""
+    handlers = [each for instr in ir.walk(body) if isinstance(instr, ir.Try) for each in instr.handlers]
+    return any(isinstance(each, ir.Break | ir.Return) for handler in handlers for each in ir.walk(handler.body))
 
 
 def _enough(machine: Machine, outer: tuple[Iteration, ...]) -> float:

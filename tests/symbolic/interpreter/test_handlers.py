@@ -99,3 +99,28 @@ def test_what_is_raised_instead_may_be_waited_for(
 ) -> None:
     text = NESTED.format(inner=inner, outer=outer, body=body)
     assert len(machine(text).incidents) == count
+
+
+ENDED = """
+import torch
+
+class Box:
+    def __init__(self, items):
+        self.weight = torch.ones(3, requires_grad=True)
+        while True:
+            {body}
+
+    def fit(self):
+        loss = self.weight.square().sum()
+        loss.backward()
+        loss.backward()
+"""
+LEAVES = "try:\n                items.pop()\n            except IndexError:\n                break"
+
+
+@pytest.mark.parametrize(("body", "lines"), [(LEAVES, [16]), ("items.pop()", [])])
+def test_a_loop_that_only_an_exception_ends_goes_on_behind_its_handler(
+    machine: Machine, body: str, lines: list[int]
+) -> None:
+    """Else nothing is made, and nothing can be asked of it."""
+    assert machine(ENDED.format(body=body)).lines == lines
