@@ -14,9 +14,9 @@ class OptimisedComputedTensor(IncidentRule[Refused]):
     """An optimiser is given a tensor that was computed.
 
     An optimiser changes leaves: what is computed of one would not be computed again of what was learnt, so torch raises
-    "can't optimize a non-leaf Tensor". A product, a `.to(device)` or `.double()` behind `requires_grad=True` makes a result
-    of what was to be the leaf: compute first, and let the result require a gradient. To detach it makes the error go, and trains
-    nothing.
+    "can't optimize a non-leaf Tensor". A product, a `.to(device)` or `.double()` behind `requires_grad=True` makes a
+    result of what was to be the leaf: compute first, and let the result require a gradient. To detach it makes the
+    error go, and trains nothing.
     """
 
     code = "RTL115"

@@ -90,9 +90,7 @@ def _requested(
 def is_bound_nowhere(machine: Machine, state: State, value: Value) -> bool:
     """Whether this is what a name stands for that nothing binds: that it has a graph can't be told from its use."""
     held = state.get(value)
-    if not isinstance(held, UnknownObj) or held.edge is not None or held.hint == "tensor":
-        return False
-    return held.made in machine.missing_reads and held.made.text == held.name
+    return isinstance(held, UnknownObj) and held.made in machine.missing_reads and held.made.text == held.name
 
 
 def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
