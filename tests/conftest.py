@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from fake_pipeline import fake_pipeline
 from machine import Machine
 
 from retainlint import cli
+from retainlint.startup import process
 
 
 @pytest.fixture
@@ -43,3 +46,18 @@ def interruptible() -> None:
     """A shell's background jobs ignore Ctrl-C, and so would the processes that tests interrupt."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def unbounded() -> Iterator[None]:
+    """A command line takes its process for its own and bounds its memory, in which torch has no room: for one test only."""
+    if sys.platform == "win32":
+        yield
+        return
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)
+    yield
+    process.ours = False
+    if resource.getrlimit(resource.RLIMIT_AS) != limit:
+        resource.setrlimit(resource.RLIMIT_AS, limit)

@@ -234,15 +234,9 @@ def test_a_worker_of_another_version_takes_nothing() -> None:
 
 
 @pytest.fixture
-def forked() -> Iterator[None]:
-    """Whatever bounds the memory of a process of the linter's own bounds only this test's."""
+def forked() -> None:
     if not process.forks():
         pytest.skip("processes are not forked here")
-    import resource
-
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    yield
-    resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def large(folder: Path, count: int = 6) -> None:
