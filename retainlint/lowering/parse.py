@@ -47,6 +47,10 @@ _FEED_IN_INDENT = re.compile(r"(?<!\\)(\r?\n)([ \t\f]*\f)(?=[ \t]*\S)")
 _BACKSLASH_IN_INDENT = re.compile(r"(?m)(?<!\\\n)(?<!\\\r\n)^([ \t]+)\\(?=\r?\n)")
 """A row of blanks that is joined to the next: libcst loses the backslash."""
 
+_TABS_IN_INDENT = re.compile(r"(?m)^ *\t[ \t]*")
+"""Of blanks behind tabs libcst forgets, one block deeper, how far they went. Python takes only what is one order for tabs of
+one column and of eight, so that a blank for each tab says the same."""
+
 _BRACKETED_TARGET = re.compile(r"(?m)((?:^|;)[ \t]*\(*)\(([^(),:=\n]+)\)(?=[ \t)]*:)")
 """`(x): int`, which libcst doesn't know either: brackets around what is annotated."""
 
@@ -151,6 +155,7 @@ def _read(text: str) -> tuple[str, cst.Module]:
     except Exception:
         other = _FEED_IN_INDENT.sub(lambda found: " " * len(found[2]) + found[1], text) if "\f" in text else text
         other = _BACKSLASH_IN_INDENT.sub(r"\1 ", other)
+        other = _TABS_IN_INDENT.sub(lambda found: " " * len(found[0]), other) if "\t" in text else other
         before = ""
         while before != other:  # each turn takes a pair of brackets
             before, other = other, _BRACKETED_TARGET.sub(r"\1\2  ", other)

@@ -135,6 +135,7 @@ REFUSED = {
     "form feeds within one": "if a:\r\n  \f \f     loss.backward()\r\n     # b\r\n     c\r\n",
     "a form feed behind a backslash": "if a:\n  b = 1 + \\\n\f 2\n\f  c\n",
     "a backslash in an indentation": "def f(x):\n    y = g(x)\n    \\\n    y.h()\n\t\nif x:\r\n  \\\r\n  f(x)\r\n",
+    "blanks behind tabs, one block deeper": "def f(x):\r\n\t  if x:\r\n\t\t  y = g(x)\r\n\t  h(y)\r\n",
     "a comment behind the last line": "if x:\n    loss.backward()\n    # c\n    ",
 }
 
@@ -164,6 +165,6 @@ class _Names(cst.CSTVisitor):
 
 
 def test_what_is_no_python_stays_refused() -> None:
-    for text in ("(x y): int\n", "(x): int: int\n", "def f():\n\f  a\n     b\n"):
+    for text in ("if x:\n        y()\n\tz()\n", "(x y): int\n", "(x): int: int\n", "def f():\n\f  a\n     b\n"):
         with pytest.raises(LoweringError):
             parse(Source("a.py", text))
