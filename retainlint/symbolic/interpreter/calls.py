@@ -329,7 +329,7 @@ def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Sp
         case LayerObj():
             return _noted(machine, hooks.around(machine, state, func, args, span, dispatch.layer_call, func), span)
         case Instance():
-            names = ("forward", "__call__") if is_module(state, func) else ("__call__",)
+            names = ("__call__", "forward") if is_module(state, func) else ("__call__",)
             bound = next((Bound(found, func) for name in names if (found := find(state, func, name)) is not None), None)
             if bound is not None:
                 return _noted(machine, hooks.around(machine, state, func, args, span, call, bound), span)

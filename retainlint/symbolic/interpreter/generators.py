@@ -102,6 +102,8 @@ def within(machine: Machine, state: State, iterable: Value, span: Span) -> tuple
         held = GeneratorObj(made, (iterable,), ()) if made.code.is_generator else held
     if isinstance(held, GeneratorObj):
         return held, lambda each, number, value: [(each, value)]
+    if isinstance(held, IteratorObj) and held.kind == "islice":
+        return _first(machine, state, held, span)
     if not isinstance(held, IteratorObj) or held.kind not in ("enumerate", "zip"):
         return None
     found = {at: each for at, part in enumerate(held.parts) if (each := within(machine, state, part, span)) is not None}
@@ -126,6 +128,20 @@ def within(machine: Machine, state: State, iterable: Value, span: Span) -> tuple
                 longer += [(after, (*row, item)) for after, item in given if after.flow is None]
             rows = longer
         return [(each, Tuple(row)) for each, row in rows]
+
+    return generator, around
+
+
+def _first(machine: Machine, state: State, held: IteratorObj, span: Span) -> tuple[GeneratorObj, Around] | None:
+    """The generator in `islice(generator, stop)`."""
+    found, bounds = within(machine, state, held.parts[0], span), held.start
+    if found is None or not isinstance(bounds, Tuple) or len(bounds.items) != 1:
+        return None
+    generator, inner = found
+    stop = bounds.items[0].value if isinstance(bounds.items[0], Const) else None
+
+    def around(state: State, number: int, value: Value) -> Results | None:
+        return None if isinstance(stop, int) and number > stop else inner(state, number, value)
 
     return generator, around
 

@@ -183,6 +183,7 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
     options: Mapping[str, Value] = {}
     if isinstance(decorator, Partial) and isinstance(decorator.func, External):
         options, decorator = dict(decorator.kwargs), decorator.func
+    decorator = stub_modules.standing_for(machine, state, decorator)
     if isinstance(decorator, External):
         if decorator.path == "abc.abstractmethod" and isinstance(target, Closure) and calls.says_nothing(target.code):
             return [(state, Wrapped("abstract", target))]

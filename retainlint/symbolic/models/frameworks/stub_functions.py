@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 
 from retainlint import ir
@@ -19,6 +20,7 @@ from retainlint.symbolic.state.values import (
     Closure,
     Const,
     DictObj,
+    External,
     Instance,
     ListObj,
     OptimizerObj,
@@ -41,6 +43,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, Const(_is_seen(state, given)))]
         case "walks":
             return [(state, Const(_walks(given)))]
+        case "annotated":
+            return [(state, _annotated(state, given, span))]
         case "loss_in":
             return [(state, _loss(state, given) or NONE)]
         case "optimizers":
@@ -63,6 +67,21 @@ def _walks(method: Value) -> bool:
     """Whether a method runs a backward pass itself, by what it calls."""
     func = method.func if isinstance(method, Bound) else method
     return isinstance(func, Closure) and any("backward" in each.name for each in func.code.facts.calls)
+
+
+def _annotated(state: State, func: Value, span: Span) -> Value:
+    """The class that a function says its first argument is of, unknown where that can't be told; None if it is no function
+    or says nothing."""
+    said = next((param.annotation for param in func.code.params[:1]), None) if isinstance(func, Closure) else None
+    if not isinstance(func, Closure) or said is None:
+        return NONE
+    root, _, rest = said.partition(".")
+    found = state.frames[func.frame].names.get(root)
+    if found is None and not rest and hasattr(builtins, root):
+        return External(f"builtins.{root}")
+    if isinstance(found, External) and rest:
+        return External(f"{found.path}.{rest}")
+    return objects.fresh(state, span) if found is None or rest else found
 
 
 def _loss(state: State, value: Value) -> Value | None:

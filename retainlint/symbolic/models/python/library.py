@@ -241,7 +241,7 @@ def _itertools(machine: Machine, state: State, name: str, args: Args, span: Span
             return [(state, state.new(IteratorObj("chain", args.pos)))]
         case "islice" if (part := _part(state, args)) is not None:
             return [(state, part)]
-        case "islice" if len(args.pos) > 1 and isinstance(state.get(args.pos[0]), IteratorObj):
+        case "islice" if len(args.pos) > 1 and isinstance(state.get(args.pos[0]), IteratorObj | GeneratorObj):
             return [(state, state.new(IteratorObj("islice", args.pos[:1], Tuple(args.pos[1:]))))]
     return [(state, objects.fresh(state, span, hint="iterator"))]
 

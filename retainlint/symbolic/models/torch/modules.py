@@ -17,6 +17,8 @@ from retainlint.symbolic.state.values import (
     FALSE,
     NONE,
     TRUE,
+    Bound,
+    Closure,
     Const,
     DictObj,
     External,
@@ -71,7 +73,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return [(state, hooks.register(state, obj, name, args, span))]
         case "train" | "eval":
             mode = name == "train" and args.get(0, "mode", TRUE) != FALSE
-            _set_training(state, obj, mode)
+            return _trained(machine, state, obj, mode, span, is_own=name == "eval")
         case "zero_grad":
             clear(machine, state, submodules.owned(state, obj)[0], args, 0, (obj,))
             gradient_events.zeroed(machine, state, None, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
@@ -84,7 +86,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case "forward":
             return machine.call(state, classes.layer(state, obj) or obj, args, span)
         case "__call__":
-            return machine.call(state, obj, args, span)
+            return _replaced_call(machine, state, obj, args, span)
         case "get_submodule" | "get_parameter":
             path = args.get(0, "target")
             found_part = submodules.named(state, obj, str(path.value)) if isinstance(path, Const) else None
@@ -108,6 +110,19 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case "state_dict" | "keys":
             return [(state, objects.fresh(state, span, plain=name == "state_dict"))]
     return [(state, obj if name in _SAME else NONE)]
+
+
+def _replaced_call(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> Results:
+    """torch's own `__call__`, which a class that has one of its own asks for what that replaces."""
+    if classes.find(state, obj, "__call__") is None:
+        return machine.call(state, obj, args, span)
+    forward = classes.find(state, obj, "forward")
+    inner = Method(obj, "forward") if forward is None else Bound(forward, obj)
+    return hooks.around(machine, state, obj, args, span, _called, inner)
+
+
+def _called(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Results:
+    return machine.call(state, func, args, span)
 
 
 def _listed(state: State, obj: Ref, held: HeapObj, name: str) -> Value | None:
@@ -226,18 +241,40 @@ def _grow(state: State, obj: Ref, args: Args) -> None:
         state.set(obj, replace(held, children=(*held.children, *children), attrs={**held.attrs, **listed}))
 
 
-def _set_training(state: State, value: Value, mode: bool, seen: frozenset[Value] = frozenset()) -> None:
+def _trained(machine: Machine, state: State, obj: Ref, mode: bool, span: Span, *, is_own: bool) -> Results:
+    """Set the mode of a module and its parts, by the `train` of those that have one of their own; of itself if `is_own`."""
+    own: list[Value] = []
+    _set_training(state, obj, mode, own, is_own=is_own)
+    states = [state]
+    for part in own:
+        train = Bound(classes.find(state, part, "train") or NONE, part)
+        states = [after for each in states for after, _ in machine.call(each, train, Args((Const(mode),)), span)]
+    return [(each, obj) for each in states]
+
+
+def _set_training(
+    state: State,
+    value: Value,
+    mode: bool,
+    own: list[Value],
+    seen: frozenset[Value] = frozenset(),
+    *,
+    is_own: bool = True,
+) -> None:
     held = state.get(value)
     if value in seen or not isinstance(value, Ref):
         return
+    parts: Iterable[Value] = ()
     if isinstance(held, LayerObj):
         state.set(value, replace(held, training=mode))
-        for child in held.children:
-            _set_training(state, child, mode, seen | {value})
+        parts = held.children
+    elif isinstance(held, Instance) and is_own and isinstance(classes.find(state, value, "train"), Closure):
+        own.append(value)
     elif isinstance(held, Instance):
         state.set(value, replace(held, attrs={**held.attrs, "training": Const(mode)}))
-        for child in held.attrs.values():
-            _set_training(state, child, mode, seen | {value})
+        parts = held.attrs.values()
+    for child in parts:
+        _set_training(state, child, mode, own, seen | {value})
 
 
 def clear(

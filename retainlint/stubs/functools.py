@@ -1,0 +1,25 @@
+"""What of `functools` is a class of its own: a function that is chosen by the class of its first argument."""
+
+from retainlint.stubs import annotated
+
+MODULES = ("functools",)
+
+
+class singledispatch:
+    def __init__(self, func):
+        self.func = func
+        self.registry = []
+
+    def register(self, cls, func=None):
+        if (kind := annotated(cls)) is not None:
+            cls, func = kind, cls
+        if func is None:
+            return lambda func: self.register(cls, func)
+        self.registry.insert(0, (cls, func))
+        return func
+
+    def __call__(self, *args, **kwargs):
+        for cls, func in self.registry:
+            if isinstance(args[0], cls):
+                return func(*args, **kwargs)
+        return self.func(*args, **kwargs)
