@@ -26,7 +26,7 @@ def judged(project: Project) -> tuple[Row, list[str]]:
     if not verdict.raises and not verdict.stdout.strip():
         problems.append(f"{project.name}: prints nothing")
     roles = {mark.role for _, mark in project.marks()}
-    if project.raises and not ({"built", "reused"} <= roles and roles & {"freed", "modified"}):
+    if project.raises and not ("built" in roles and roles & {"reused", "backward"} and roles & {"freed", "modified"}):
         problems.append(f"{project.name}: lacks marks beside {sorted(roles)}")
     row: Row = {
         "code": None if marked is None else marked[1].code,

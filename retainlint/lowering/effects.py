@@ -187,6 +187,8 @@ class _Looker:
     def decorators(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         for each in node.decorator_list:
             self.expression(each, CALLED)
+            for given in each.args if isinstance(each, ast.Call) else ():
+                self.change(*way_to(given))  # a table that what is defined here is entered in
 
     def import_(self, node: ast.Import | ast.ImportFrom) -> None:
         if not self.for_types:

@@ -51,6 +51,9 @@ _TABS_IN_INDENT = re.compile(r"(?m)^ *\t[ \t]*")
 """Of blanks behind tabs libcst forgets, one block deeper, how far they went. Python takes only what is one order for tabs of
 one column and of eight, so that a blank for each tab says the same."""
 
+_COMMENT_ROW = re.compile(r"(?m)^[ \t]*#[^\r\n]*")
+"""Of those that are indented less than the block before them, at a text's end, libcst loses all but the last."""
+
 _BRACKETED_TARGET = re.compile(r"(?m)((?:^|;)[ \t]*\(*)\(([^(),:=\n]+)\)(?=[ \t)]*:)")
 """`(x): int`, which libcst doesn't know either: brackets around what is annotated."""
 
@@ -123,7 +126,10 @@ def _placed(source: Source, module: cst.Module, text: str, at: int, start: int) 
         return Tree(module, offsets)
     aligned = align(module, text)
     if aligned is None:
-        raise LoweringError(source, _NOT_GIVEN_BACK, start)
+        bare = _COMMENT_ROW.sub(lambda found: " " * len(found[0]), text)
+        if bare == text:
+            raise LoweringError(source, _NOT_GIVEN_BACK, start)
+        return _placed(source, _module(source, bare, at)[1], bare, at, start)
     return Tree(module, {node: (first + at, last + at) for node, (first, last) in aligned.items()})
 
 

@@ -136,6 +136,7 @@ REFUSED = {
     "a form feed behind a backslash": "if a:\n  b = 1 + \\\n\f 2\n\f  c\n",
     "a backslash in an indentation": "def f(x):\n    y = g(x)\n    \\\n    y.h()\n\t\nif x:\r\n  \\\r\n  f(x)\r\n",
     "blanks behind tabs, one block deeper": "def f(x):\r\n\t  if x:\r\n\t\t  y = g(x)\r\n\t  h(y)\r\n",
+    "comments behind the last line, indented less": "if x:\n    loss.backward()\n   # c\n   # d\n\n",
     "a comment behind the last line": "if x:\n    loss.backward()\n    # c\n    ",
 }
 

@@ -213,7 +213,7 @@ def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, script
     begun = state.fork()
     ended, left = _body(machine, begun, whole=whole)
     after = next((s for s in ended if s.flow is None), None) or (ended[0] if ended else begun)
-    after.flow, after.grad, after.guards = None, True, 0
+    after.flow, after.grad, after.guards = None, True, ()
     after.iterations, after.calls, after.stack = (), (), after.stack[:1]
     return after, left
 

@@ -101,9 +101,10 @@ def _home(func: Value, name: str) -> tuple[int, str] | None:
 
 
 def _of_function(state: State, func: Value, name: str) -> Value | None:
-    """An attribute that the program has set on a function."""
+    """An attribute that the program has set on a function, or its name."""
     home = _home(func, name)
-    return state.frames[home[0]].names.get(home[1]) if home is not None and state.frames.has(home[0]) else None
+    kept = state.frames[home[0]].names.get(home[1]) if home is not None and state.frames.has(home[0]) else None
+    return Const(home[1].partition(".")[0]) if home is not None and kept is None and name == "__name__" else kept
 
 
 def _lacks(state: State, obj: Value, name: str) -> bool:

@@ -8,7 +8,7 @@ from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import library
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state.protocol import Args, Machine
-from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.state import EXPECTED, State
 from retainlint.symbolic.state.values import (
     ClassObj,
     Const,
@@ -54,13 +54,14 @@ def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -
     state.grad = before if mode.guards else mode.enabled
     if mode.restores is not None:
         state.switched = None  # it is this block's
-    state.guards += mode.guards
+    guards = state.guards
+    state.guards = (*guards, EXPECTED) if mode.guards else guards
     state.expects += mode.expects
     state.write(instr.dst, mode, instr.span)
     after = machine.run(instr.body, [state])
     for each in after:
         each.grad = before
-        each.guards -= mode.guards
+        each.guards = guards
         each.expects -= mode.expects
         if mode.guards and each.flow is not None and each.flow.kind == "raise":
             each.flow = None

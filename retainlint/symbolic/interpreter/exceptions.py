@@ -7,7 +7,7 @@ import sys
 from retainlint import ir
 from retainlint.incident import Condition
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter.handlers import expects_failures, lineage
+from retainlint.symbolic.interpreter.handlers import expected, lineage
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import known_libraries
@@ -119,14 +119,15 @@ _FILLING = frozenset(("append", "extend", "insert", "add"))
 def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     entry = state.fork() if instr.handlers and _may_matter(instr) else None
     without = state.fork() if entry is None and _asks_for_packages(instr) else None
-    catches = not machine.tells_caught and expects_failures([*machine.tries, instr])
-    state.guards += catches
+    refusals = frozenset() if machine.tells_caught else expected([*machine.tries, instr])
+    guards = state.guards
+    state.guards = (*guards, refusals) if refusals else guards
     after: list[State] = []
     ended, risky = _watched(machine, instr, state)
     if without is not None:
         _suppose(machine, instr, without, ended)
     for each in ended:
-        each.guards -= catches
+        each.guards = guards
         if each.flow is not None and each.flow.kind == "raise" and instr.handlers:
             after += _handle(machine, instr, each)
         elif each.flow is None:

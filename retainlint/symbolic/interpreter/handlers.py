@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from retainlint import ir
-from retainlint.autograd import errors
+from retainlint.symbolic.state.state import EXPECTED, Refusals
 
-MESSAGES = tuple(
-    str(error)
-    for error in (errors.FreedError(), errors.ModifiedError(), errors.NoGraphError(), errors.LeafModifiedError())
-)
+MESSAGES = {error: str(error()) for error in EXPECTED}
 """What autograd may say in a RuntimeError."""
 
 _CLASS_ENDINGS = ("Error", "Exception", "Interrupt", "Exit", "Iteration")
@@ -33,9 +30,9 @@ def lineage(name: str) -> tuple[str, ...]:
     return tuple(each.__name__ for each in found.__mro__[:-1])
 
 
-def expects_failures(tries: Sequence[ir.Try]) -> bool:
-    """Whether the program goes on behind something that autograd refuses within these `try` bodies, the innermost last."""
-    return any(goes_on(tries, "RuntimeError", message) for message in MESSAGES)
+def expected(tries: Sequence[ir.Try]) -> Refusals:
+    """Behind which of autograd's errors the program goes on within these `try` bodies, the innermost last."""
+    return frozenset(error for error, message in MESSAGES.items() if goes_on(tries, "RuntimeError", message))
 
 
 def goes_on(tries: Sequence[ir.Try], raised: str, message: str | None = None) -> bool:

@@ -61,7 +61,9 @@ def kind(state: State, value: Value) -> Value | None:
         return External(f"torch.nn.{held.kind}")
     if isinstance(value, Const) and (name := type(value.value).__name__) in SCALARS:
         return External(f"builtins.{name}")
-    return None
+    if isinstance(value, Tuple) and not value.names:
+        return External("builtins.tuple")
+    return External("builtins.list") if isinstance(held, ListObj) and held.kind == "list" and not held.open else None
 
 
 def layer_named(path: str) -> str | None:

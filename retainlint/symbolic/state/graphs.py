@@ -204,7 +204,8 @@ class Graphs:
         if not state.grad:
             return None
         edges = tuple(self.edge(state, operand) for operand in operands)
-        if operation == "div" and edges[0] is None and self.exists(edges[-1]) == GUESS:
+        unseen = isinstance(state.get(operands[-1]), UnknownObj) and self.exists(edges[-1]) == GUESS
+        if unseen and operation == "div" and edges[0] is None:
             return None  # what nobody sees, and something without a graph is divided by, is a number by convention
         if not any(edges):
             return None

@@ -362,6 +362,9 @@ OPTIMIZER_LIST_DEPTH = 3
 RETURNED_DEPTH = 2
 """So deep is looked into what the program returns to a framework: what that does to it is told where it was returned."""
 
+HANDED_DEPTH = 4
+"""So deep in an object that an unseen callee is given lie tensors that it may have replaced."""
+
 # Findings
 
 BACKWARD_PASSES_AS_PROOF = 20

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TypeAlias
 
+from retainlint.autograd.errors import FreedError, GraphError, LeafModifiedError, ModifiedError, NoGraphError
 from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.ledger import Ledger
 from retainlint.incident import BackwardPass, Condition, Iteration, Moment
@@ -185,6 +187,10 @@ MIXED = 0
 """Among what is vague on a path: known numbers, that paths which went into it held otherwise."""
 
 
+Refusals: TypeAlias = "frozenset[type[GraphError]]"
+EXPECTED: Refusals = frozenset((FreedError, ModifiedError, NoGraphError, LeafModifiedError))
+"""What a program may expect of autograd: its errors, one of which a handler may tell from another by its words."""
+
 _NOWHERE = Span(Source("", ""), 0, 0)
 
 
@@ -224,7 +230,7 @@ class State:
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
         self.grad = True
         self.switched: Span | None = None  # where `set_grad_enabled(False)` was called last, and not its contrary since
-        self.guards = 0
+        self.guards: tuple[Refusals, ...] = ()  # which failures each `try` or context around this catches
         self.expects = 0  # contexts in which a failure isn't only caught, but asserted
         self.backward_passes: tuple[BackwardRecord, ...] = ()
         self.changes: tuple[Change, ...] = ()
@@ -234,6 +240,10 @@ class State:
         ] = ()  # walks that kept their graph, of paths that went into this one too
         self.gradient_events: tuple[GradientEvent, ...] = ()
         self.reported: frozenset[Node | tuple[Node, Hashable]] = frozenset()
+
+    def expects_error(self, error: type[GraphError]) -> bool:
+        """Whether the program goes on behind such a failure."""
+        return any(error in each for each in self.guards)
 
     def fork(self) -> State:
         other = State.__new__(State)  # all is taken over

@@ -7,6 +7,7 @@ from collections.abc import Collection, Hashable, Sequence
 from itertools import zip_longest
 
 from retainlint.autograd import engine
+from retainlint.autograd.errors import NoGraphError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.operations import rows
 from retainlint.incident import BackwardPass, Iteration, Moment
@@ -241,7 +242,7 @@ def _no_graph(
     held = next((obj for obj in bare if isinstance(obj, TensorObj)), None)
     if held is None or held.unsure:
         return
-    if state.guards:
+    if state.expects_error(NoGraphError):
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
     reason, span = held.cut or ("leaf", None)

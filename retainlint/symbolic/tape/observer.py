@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from retainlint.autograd import engine
-from retainlint.autograd.errors import FreedError, GraphError
+from retainlint.autograd.errors import FreedError, GraphError, ModifiedError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import BackwardPass
 from retainlint.startup.records import record
@@ -73,7 +73,7 @@ class BackwardObserver(engine.Observer):
         record = next(r for r in reversed(state.backward_passes) if node in r.freed)
         if self._level(node, record) > CONVENTIONAL:
             return
-        if state.guards:
+        if state.expects_error(FreedError):
             raise Refused
         if self.is_possible and not loop_periods.may_have_renewed(
             self.machine, state, node, self.backward_pass.moment.span.text
@@ -172,7 +172,7 @@ class BackwardObserver(engine.Observer):
         key = (node, saved.storage)
         if level > CONVENTIONAL or key in state.reported or node in state.reported or self.failed:
             return
-        if state.guards:
+        if state.expects_error(ModifiedError):
             raise Refused
         if self.is_possible:
             self.machine.events.emit(SavedModified(state, node, saved, self.record()))

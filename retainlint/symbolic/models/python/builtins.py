@@ -16,7 +16,7 @@ from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import Flow, State
+from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     COUNT,
     NONE,
@@ -34,6 +34,7 @@ from retainlint.symbolic.state.values import (
     Notes,
     Ref,
     Super,
+    Symbol,
     TensorObj,
     Term,
     Tuple,
@@ -155,9 +156,17 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if name in _CASTS and args.pos and _is_number(state, args.pos[0]):
         return [(state, _cast(name, args.pos[0]))]
     if name in _PLAIN:
-        return [(state, Term(name, args.pos) if all(map(terms.is_scalar, args.pos)) and args.pos else
-                 objects.fresh(state, span, plain=True, hint=COUNT if name == "int" else ""))]  # fmt: skip
+        return [(state, _plain(state, name, args, span))]
     return [(state, objects.called(machine, state, External(path), args, span))]
+
+
+def _plain(state: State, name: str, args: Args, span: Span) -> Value:
+    """What has no graph, whatever it is made of; a number of Python's that nobody knows is one in whatever it is put to."""
+    if args.pos and all(map(terms.is_scalar, args.pos)):
+        return Term(name, args.pos)
+    if args.pos and name == "float":
+        return Term("item", (Symbol(ticket()),))
+    return objects.fresh(state, span, plain=True, hint=COUNT if name == "int" else "")
 
 
 def _about_objects(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results | None:
@@ -410,6 +419,12 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
             "find",
             "count",
             "isdigit",
+            "removeprefix",
+            "removesuffix",
+            "lstrip",
+            "rstrip",
+            "capitalize",
+            "casefold",
         ):
             try:
                 values = [a.value for a in args.pos if isinstance(a, Const)]

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 
 from retainlint import ir
+from retainlint.autograd.errors import LeafModifiedError
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import Row, by_name, rows
 from retainlint.startup.records import replace
@@ -410,7 +411,7 @@ def leaf_modified(
     birth = machine.graphs.births[leaf.edge.node]
     if birth.exists > PROVEN:
         return
-    if state.guards:
+    if state.expects_error(LeafModifiedError):
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
     machine.events.emit(events.LeafModified(state, name, birth.moment, span, view, taken))

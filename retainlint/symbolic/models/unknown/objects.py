@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import by_name, rows
@@ -459,6 +459,8 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
     if isinstance(held, Instance) and isinstance(value, Ref):
         if level == GUESS:
             forget(machine, state, value)
+        if not unseen_calls.keeps_nothing(state, func):
+            _doubt(state, value, limits.HANDED_DEPTH)
     elif isinstance(held, UnknownObj) and level == GUESS and held.edge is None and not held.plain:
         may_be_leaf(machine, state, value)
     elif isinstance(held, TensorObj) and isinstance(value, Ref) and level == GUESS and held.edge is None:
@@ -468,6 +470,17 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
         state.set(value, UnknownObj(state.frame.code.span, name="items"))
     elif isinstance(held, ListObj | DictObj) and isinstance(value, Ref) and level == GUESS and not held.items:
         state.set(value, replace(held, open=True))  # it is given to be filled
+
+
+def _doubt(state: State, value: Value, depth: int) -> None:
+    """What an object holds without a graph may be something else by now, which has one."""
+    held = state.get(value)
+    if isinstance(held, TensorObj) and isinstance(value, Ref) and held.edge is None and not held.unsure:
+        state.set(value, replace(held, unsure=True))
+    elif isinstance(held, Instance | ListObj | DictObj) and depth:
+        parts = held.attrs.values() if isinstance(held, Instance) else held.items
+        for part in parts.values() if isinstance(parts, Mapping) else parts:
+            _doubt(state, part, depth - 1)
 
 
 def _holds_graphs(machine: Machine, state: State, value: Value) -> bool:
