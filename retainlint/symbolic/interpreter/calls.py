@@ -21,7 +21,7 @@ from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.classes import find, is_module
 from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import Choice, Frame, State
+from retainlint.symbolic.state.state import Choice, Consumer, Frame, State
 from retainlint.symbolic.state.values import (
     NONE,
     Bound,
@@ -436,7 +436,7 @@ def run_body(
     func: Closure,
     args: Args,
     span: Span,
-    consumer: Callable[[State, Value], list[State]] | None = None,
+    consumer: Consumer | None = None,
 ) -> Results:
     """Run a function's body in a frame of its own; `consumer` is what each yielded value is given to."""
     code = func.code
@@ -492,7 +492,7 @@ def _entered(
     func: Closure,
     args: Args,
     span: Span,
-    consumer: Callable[[State, Value], list[State]] | None = None,
+    consumer: Consumer | None = None,
 ) -> Results:
     """Run a function's body, and leave it."""
     func = stub_modules.placed(machine, func, span)

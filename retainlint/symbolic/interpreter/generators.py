@@ -8,6 +8,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.interpreter.suspension import behind
 from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, settled, sort_iteration
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.unknown import objects
@@ -15,9 +16,10 @@ from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.state import Consumer, State, ticket
 from retainlint.symbolic.state.values import (
     GUESS,
+    NONE,
     Closure,
     Const,
     GeneratorObj,
@@ -48,23 +50,21 @@ def run_yield(machine: Machine, instr: ir.Yield, state: State) -> list[State]:
         collect(state, value, delegates=instr.delegates)
         states = [state]
     elif instr.delegates:
-        states = _each(machine, state, value, consumer, instr.span)
+        states = _each(machine, state, value, consumer, instr)
     else:
-        states = consumer(state, value)
+        states = consumer(state, value, instr)
     for each in states:
         if each.flow is None:
             each.write(instr.dst, objects.fresh(each, instr.span, plain=True), instr.span)
     return states
 
 
-def _each(
-    machine: Machine, state: State, source: Value, consumer: Callable[[State, Value], list[State]], span: Span
-) -> list[State]:
+def _each(machine: Machine, state: State, source: Value, consumer: Consumer, instr: ir.Yield) -> list[State]:
     """`yield from` something that isn't a generator's call: its items are handed on one by one."""
-    known = iteration.known_items(machine, state, source, span)
+    known = iteration.known_items(machine, state, source, instr.span)
     states = [state]
-    for item in known if known is not None else [iteration.any_item(machine, state, source, span)] * 2:
-        states = [after for each in states for after in (consumer(each, item) if each.flow is None else [each])]
+    for item in known if known is not None else [iteration.any_item(machine, state, source, instr.span)] * 2:
+        states = [after for each in states for after in (consumer(each, item, instr) if each.flow is None else [each])]
     return states
 
 
@@ -163,7 +163,7 @@ def over_generator(
     yielded: list[Span] = []
     trying = machine.trying
 
-    def consume(each: State, item: Value) -> list[State]:
+    def consume(each: State, item: Value, _: ir.Yield) -> list[State]:
         if machine.trying and not trying:
             return []  # it is known now that it yields
         inner, waiting = (each.stack, each.calls, each.iterations), each.suspended
@@ -186,9 +186,9 @@ def over_generator(
             one.suspended = waiting
         return going
 
-    given, sampled = Args(generator.pos, generator.named), machine.sampled
-    results = calls.run_body(machine, state, generator.func, given, instr.span, consume)
-    if not yielded and (generator.func.code in machine.yielding or machine.sampled > sampled):
+    sampled = machine.sampled
+    results = behind(machine, state, generator, NONE, instr.span, consume)
+    if results is None or (not yielded and (generator.func.code in machine.yielding or machine.sampled > sampled)):
         return None
     finished = [each for each, _ in results if each.flow is None]
     ended += [each for each, _ in results if each.flow is not None]
@@ -206,7 +206,7 @@ def with_generator(machine: Machine, instr: ir.With, state: State, generator: Ge
     stack, called = state.stack, state.calls
     ended: list[State] = []
 
-    def consume(each: State, value: Value) -> list[State]:
+    def consume(each: State, value: Value, _: ir.Yield) -> list[State]:
         inner, waiting = (each.stack, each.calls), each.suspended
         each.stack, each.calls, each.suspended = stack, called, (*waiting, *inner[0])
         each.write(instr.dst, value, instr.span)

@@ -9,7 +9,7 @@ from retainlint import ir, program
 from retainlint.autograd.graph import Node
 from retainlint.incident import Entry, Gap, Incident, Moment, Witness
 from retainlint.startup.records import record, replace
-from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions
+from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions, suspension
 from retainlint.symbolic.interpreter.instructions import STEPS
 from retainlint.symbolic.merging.equivalence import Hint
 from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_registers, join
@@ -105,6 +105,9 @@ class Interpreter:
 
     def drain(self, state: State, generator: Value) -> Value:
         return generators.drain(self, state, generator)
+
+    def following(self, state: State, generator: Ref, sent: Value, span: Span) -> Results | None:
+        return suspension.following(self, state, generator, sent, span)
 
     def gap(self, span: Span, reason: str, *, spoils: bool = True) -> None:
         """What was not followed may raise; and it `spoils` what is said of waste, if it may use any graph."""

@@ -483,10 +483,12 @@ class Comparison(Shapes):
 
     def other_frames(self, a: int, b: int) -> bool:
         """Frames that only closures hold."""
-        if a == b or self.ids.get(-a) == -b:
+        if self.ids.get(-a) == -b:
             return True
         if not self.a.frames.has(a) or not self.b.frames.has(b):
-            return False
+            return a == b
+        if a == b and not self.a.frames[a].code.is_generator:  # which may have gone on
+            return True
         self.ids[-a] = -b
         return self.variables(self.a.frames[a].names, self.b.frames[b].names)
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.frameworks import grad_scaler as trainers_
 from retainlint.symbolic.models.frameworks import libraries, stub_functions
-from retainlint.symbolic.models.python import builtins, containers, dataclasses, library, options, reflection
+from retainlint.symbolic.models.python import builtins, containers, dataclasses, iteration, library, options, reflection
 from retainlint.symbolic.models.torch import (
     autograd_function,
     data,
@@ -34,6 +34,7 @@ from retainlint.symbolic.state.values import (
     DictObj,
     DistributionObj,
     External,
+    GeneratorObj,
     Instance,
     IteratorObj,
     LayerObj,
@@ -169,6 +170,10 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case Instance() if name in trainers_.METHODS:
             asked = objects.fresh(state, span, name=name)
             return _unknown_method(machine, state, asked, UnknownObj(span, name=name), name, args, span)
+        case GeneratorObj() if name in ("send", "__next__"):
+            return iteration.advanced(machine, state, obj, span, args.get(0, "value"))
+        case GeneratorObj() if name == "close":
+            return [(state, NONE)]
         case IteratorObj():
             return [(state, objects.fresh(state, span))]
     if name in dataclasses.METHODS and (told := dataclasses.method(state, obj, name, args)) is not None:

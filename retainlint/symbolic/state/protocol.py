@@ -138,6 +138,10 @@ class Machine(Protocol):
         """Run a generator to its end; a list of what it yields."""
         ...
 
+    def following(self, state: State, generator: Ref, sent: Value, span: Span) -> Results | None:
+        """The next item of a generator, which goes on with what it is `sent`; None if that can't be followed."""
+        ...
+
     def gap(self, span: Span, reason: str, *, spoils: bool = True) -> None: ...
 
     def leave_unjudged(self, span: Span, reason: str) -> None:

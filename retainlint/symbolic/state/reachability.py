@@ -53,7 +53,7 @@ _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
     LayerObj: lambda v: chain(v.attrs.values(), v.children, v.notes.named.values()),
     OptimizerObj: lambda v: v.params or (),
     DistributionObj: lambda v: v.params,
-    GeneratorObj: lambda v: chain((v.func,), v.pos, (value for _, value in v.named)),
+    GeneratorObj: lambda v: chain((v.func, v.waits and v.waits.frame), v.pos, (value for _, value in v.named)),
     IteratorObj: lambda v: (*v.parts, v.start),
 }
 """What each kind of value and record holds; kinds that hold nothing are absent."""

@@ -11,7 +11,7 @@ from retainlint.autograd.errors import FreedError, GraphError, LeafModifiedError
 from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.ledger import Ledger
 from retainlint.incident import BackwardPass, Condition, Iteration, Moment
-from retainlint.ir import Code
+from retainlint.ir import Code, Yield
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.deciders import Deciders
@@ -105,6 +105,10 @@ class Choice:
         return found
 
 
+Consumer: TypeAlias = "Callable[[State, Value, Yield], list[State]]"
+"""What is done with an item that a generator yields: the body of the loop over it is run, or it waits."""
+
+
 @dataclass
 class Frame:
     """The variables of one call. Copied when a state that doesn't own it writes to it."""
@@ -118,7 +122,7 @@ class Frame:
     cls: Value | None = None
     receiver: Value | None = None
     yielded: tuple[Value, ...] = ()
-    consumer: Callable[[State, Value], list[State]] | None = None  # the body of the loop over this generator
+    consumer: Consumer | None = None  # what is done with each item of this generator
     sizes: tuple[
         tuple[str, int] | None, ...
     ] = ()  # the numbers that it was called with, and how long the sequences were

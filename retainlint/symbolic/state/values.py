@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from retainlint.autograd.graph import Edge
-from retainlint.ir import Code, Literal
+from retainlint.ir import Code, Literal, Yield
 from retainlint.startup.records import record
 from retainlint.symbolic.state import limits
 from retainlint.text.source import Span
@@ -409,12 +409,23 @@ class DistributionObj(Held):
 
 
 @record
+class Waiting:
+    """Where a generator waits that was asked for an item: its `frame`, as of a function made there, the yield, and the numbers
+    of the iterations of the loops around that."""
+
+    frame: Closure
+    at: Yield
+    numbers: tuple[tuple[Span, int], ...]
+
+
+@record
 class GeneratorObj(Held):
-    """A call of a generator function that has not begun."""
+    """A call of a generator function; `waits` if it has begun."""
 
     func: Closure
     pos: tuple[Value, ...]
     named: tuple[tuple[str, Value], ...]
+    waits: Waiting | None = None
 
 
 @record

@@ -139,7 +139,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "abs":
             return _abs(machine, state, args, span)
         case "next":
-            return iteration.advanced(machine, state, args.get(0, "iterator"), span)
+            default = args.pos[1] if len(args.pos) > 1 else None
+            return iteration.advanced(machine, state, args.get(0, "iterator"), span, default=default)
         case "exec" if len(args.all) == 1 and not isinstance(args.all[0], Const):
             _rebound(state, span)
         case "exit" | "quit":

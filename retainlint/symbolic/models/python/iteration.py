@@ -20,6 +20,7 @@ from retainlint.symbolic.state.values import (
     Closure,
     Const,
     DictObj,
+    Failure,
     GeneratorObj,
     Instance,
     IteratorObj,
@@ -115,11 +116,25 @@ def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> 
     return found
 
 
-def advanced(machine: Machine, state: State, iterator: Value, span: Span) -> Results:
-    """`next(iterator)`."""
-    if isinstance(state.get(iterator), Instance) and (method := find(state, iterator, "__next__")) is not None:
-        return machine.call(state, Bound(method, iterator), Args(), span)
-    return [(state, any_item(machine, state, iterator, span))]
+def advanced(
+    machine: Machine, state: State, iterator: Value, span: Span, sent: Value = NONE, default: Value | None = None
+) -> Results:
+    """`next(iterator, default)`, or `iterator.send(sent)`."""
+    held, found = state.get(iterator), None
+    if isinstance(held, Instance) and (method := find(state, iterator, "__next__")) is not None:
+        found = machine.call(state, Bound(method, iterator), Args(), span)
+    elif isinstance(held, GeneratorObj) and isinstance(iterator, Ref):
+        found = machine.following(state, iterator, sent, span)
+    if found is None:
+        return [(state, any_item(machine, state, iterator, span))]
+    return [(each, value) if default is None else _unless_over(each, value, default) for each, value in found]
+
+
+def _unless_over(state: State, item: Value, default: Value) -> tuple[State, Value]:
+    if state.flow is None or state.flow.value != Failure("StopIteration"):
+        return state, item
+    state.flow = None
+    return state, default
 
 
 def any_item(machine: Machine, state: State, iterable: Value, span: Span) -> Value:

@@ -1,0 +1,152 @@
+"""Generators that are asked for one item after the other: they wait at a yield, with their frame, and go on behind it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from retainlint import ir
+from retainlint.startup.records import replace
+from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.state import Consumer, Flow, State
+from retainlint.symbolic.state.values import (
+    NONE,
+    Closure,
+    Const,
+    Failure,
+    GeneratorObj,
+    IteratorObj,
+    Ref,
+    Tuple,
+    Value,
+    Waiting,
+)
+from retainlint.text.source import Span
+
+Place = tuple[ir.Block, int]
+"""An instruction: a block, and its number there."""
+
+
+def following(machine: Machine, state: State, generator: Ref, sent: Value, span: Span) -> Results | None:
+    """The next item of a generator; None if it waits where we can't go on, or runs over another one."""
+    held = state.get(generator)
+    assert isinstance(held, GeneratorObj)
+    if any(each.delegates or _way(held.func.code, each) is None for each in _yields(held.func.code)):
+        return None
+    stack, called, iterations = state.stack, state.calls, state.iterations
+    items: Results = []
+
+    def wait(each: State, value: Value, at: ir.Yield) -> list[State]:
+        """The generator waits, and whoever asked for the item goes on."""
+        begun = each.get(generator)
+        assert isinstance(begun, GeneratorObj)
+        numbers = tuple((iteration.loop, iteration.number) for iteration in each.iterations[len(iterations) :])
+        waits = Waiting(Closure(each.frame.code, each.stack[-1]), at, numbers)
+        each.stack, each.calls, each.iterations = stack, called, iterations
+        each.set(generator, replace(begun, waits=waits))
+        items.append((each, value))
+        return []
+
+    ended = behind(machine, state, held, sent, span, wait)
+    if ended is None:
+        return None
+    raised = [(each, NONE) for each, _ in ended if each.flow is not None]
+    if items:  # which may go on for ever, for all that is known
+        return items + raised
+    for each, _ in ended:
+        each.flow = each.flow or Flow("raise", Failure("StopIteration"))
+    return [(each, NONE) for each, _ in ended]
+
+
+def behind(
+    machine: Machine,
+    state: State,
+    held: GeneratorObj,
+    sent: Value,
+    span: Span,
+    consumer: Consumer,
+) -> Results | None:
+    """Run a generator from where it waits, or from its start; what ended. None if nobody knows what its loop runs over."""
+    waits = held.waits
+    if waits is None:
+        return calls.run_body(machine, state, held.func, Args(held.pos, held.named), span, consumer)
+    if not state.frames.has(waits.frame.frame):
+        return None
+    stack, called, iterations = state.stack, state.calls, state.iterations
+    state.stack, state.calls = (*stack, waits.frame.frame), (*called, span)
+    state.writable().consumer = consumer
+    state.write(waits.at.dst, sent, span)
+    states = _go_on(machine, state, waits)
+    for each in states or ():
+        if each.flow is not None and each.flow.kind == "return":
+            each.flow = None
+        each.stack, each.calls, each.iterations = stack, called, iterations
+    return None if states is None else [(each, NONE) for each in states]
+
+
+def _go_on(machine: Machine, state: State, waits: Waiting) -> list[State] | None:
+    """Run what stands behind a yield: the rest of its block, further iterations of the loops around it, and what follows."""
+    way = _way(waits.frame.code, waits.at)
+    assert way is not None
+    (block, index), *around = reversed(way)
+    for loop in (outer[at] for outer, at in around):
+        if isinstance(loop, ir.For) and not _rest(state, loop, dict(waits.numbers).get(loop.span, 1)):
+            return None
+    states = machine.run(block[index + 1 :], [state])
+    for outer, at in around:
+        loop = outer[at]
+        states = _iterated(machine, loop, states) if isinstance(loop, ir.For | ir.While) else states
+        going, left = [s for s in states if s.flow is None], [s for s in states if s.flow is not None]
+        states = left + machine.run(outer[at + 1 :], going)
+    return states
+
+
+def _iterated(machine: Machine, loop: ir.For | ir.While, states: list[State]) -> list[State]:
+    """Run the iterations behind the one in which a generator waited."""
+    done: list[State] = []
+    for each in states:
+        kind = each.flow.kind if each.flow is not None else ""
+        if kind in ("", "continue"):
+            each.flow = None
+            done += machine.run((loop,), [each])
+        else:
+            each.flow = None if kind == "break" else each.flow
+            done.append(each)
+    return done
+
+
+def _rest(state: State, loop: ir.For, number: int) -> bool:
+    """Let a loop begin behind the iteration of that number; whether it is known what it runs over."""
+    iterable = state.frame.registers.get(loop.iterable)
+    if iterable is None or isinstance(state.get(iterable), GeneratorObj):
+        return False
+    held = state.get(iterable)
+    if isinstance(held, IteratorObj) and held.kind == "islice" and isinstance(bounds := held.start, Tuple):
+        begun = bounds.items[0]
+        if len(bounds.items) == 2 and isinstance(begun, Const) and isinstance(begun.value, int):
+            iterable, number = held.parts[0], number + begun.value
+    rest = state.new(IteratorObj("islice", (iterable,), Tuple((Const(number), NONE))))
+    state.write(loop.iterable, rest, loop.span)
+    return True
+
+
+@cache
+def _yields(code: ir.Code) -> tuple[ir.Yield, ...]:
+    return tuple(each for each in ir.walk(code.body) if isinstance(each, ir.Yield))
+
+
+@cache
+def _way(code: ir.Code, target: ir.Yield) -> tuple[Place, ...] | None:
+    """The instructions in which a yield stands, from the outermost, with itself; None if one is no loop and no branch."""
+    return _found(code.body, target)
+
+
+def _found(block: ir.Block, target: ir.Yield) -> tuple[Place, ...] | None:
+    for index, instr in enumerate(block):
+        if instr is target:
+            return ((block, index),)
+        if isinstance(instr, ir.For | ir.While | ir.If):
+            for inner in ir.blocks(instr):
+                if (found := _found(inner, target)) is not None:
+                    return ((block, index), *found)
+    return None
