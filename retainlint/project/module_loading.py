@@ -24,8 +24,10 @@ SMALL = 5_000
 """Bytes of an `__init__.py` that does little but import."""
 
 _REGISTERS = re.compile(rb"^(?:@[\w.]*regist|[\w.]*register\w*\()", re.MULTILINE | re.IGNORECASE)
-_ENTERS = re.compile(rb"^(?=[a-z0-9_.]*[A-Z])[\w.]+(?:\[[^\]\n]+\] *= *[\w.]+ *$|\.update\()", re.MULTILINE)
-"""`MODELS["name"] = Model`, or `MODELS.update(...)`."""
+_ENTERS = re.compile(
+    rb"^(?=[a-z0-9_.]*[A-Z])[\w.]+(?:\[[^\]\n]+\] *= *[\w.]+ *$|\.update\()|^@[\w.]+\([A-Z][A-Z_]*[,)]", re.MULTILINE
+)
+"""`MODELS["name"] = Model`, `MODELS.update(...)`, or `@entered(MODELS, "name")`."""
 
 Altered: TypeAlias = "frozenset[tuple[str, str]] | None"
 """Places of modules and names in them; None for anything."""

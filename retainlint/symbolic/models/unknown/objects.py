@@ -450,14 +450,14 @@ def _captured(state: State, values: Iterable[Value]) -> Iterator[Value]:
 
 def _expose(machine: Machine, state: State, value: Value, func: Value, level: int) -> None:
     """An unseen callee may change what it is given: attributes and items that hold graphs are forgotten. A network, by
-    convention, only reads those of other networks."""
+    convention, only reads the attributes."""
     if unseen_calls.is_library(func):
         return
     held = state.get(value)
     if isinstance(held, DictObj) and held.of is not None and level == GUESS:
         submodules.forget(state, held.of, state.frame.code.span)
     if isinstance(held, Instance) and isinstance(value, Ref):
-        if level == GUESS or not is_module(state, value):
+        if level == GUESS:
             forget(machine, state, value)
         if not unseen_calls.keeps_nothing(state, func):
             _doubt(state, value, limits.HANDED_DEPTH)
