@@ -72,6 +72,7 @@ class Example:
     def copied(self, folder: Path) -> Path:
         """The program and its modules alone, without what the expert wrote; its new place."""
         for name in ("program.py", *self.modules):
+            (folder / name).parent.mkdir(exist_ok=True)
             shutil.copy(self.folder / name, folder / name)
         return folder / "program.py"
 
