@@ -151,6 +151,8 @@ class Freed(IncidentBase):
     cuts: tuple[
         str, ...
     ] = ()  # of a graph that is carried on: what detaches each of its holders, as the loop sees them
+    gathered: tuple[str, ...] = ()  # of these holders, the lists to which each iteration adds its own
+    apart: bool = False  # gradients were read, or zeroed, between the two, and no step used them
 
     @property
     def primary(self) -> Span:
@@ -178,6 +180,7 @@ class Modified(AtBackward):
     recorded: bool = True
     cuts: tuple[str, ...] = ()  # as of a freed one
     unowned: Moment | None = None  # what makes a part of the graph of which no optimiser owns a leaf
+    zeroed: str = ""  # whose gradients were zeroed since a step changed it: its "own", or those of an "other" optimiser
 
 
 @record
@@ -185,11 +188,13 @@ class NoGraph(AtBackward):
     """A walk starts at a tensor without a graph. `cut` is where the graph was lost, `reason` how: "detach", "no_grad",
     "data", "item", "create_graph" where a gradient was computed without it, "constant" where a gradient is a function of
     nothing that requires grad, "checkpoint" where what one is given requires none, or "leaf" where nothing that went in
-    does. `switched` is the call that had turned gradients off, if that was no block's."""
+    does. `switched` is the call that had turned gradients off, if that was no block's. `learns`: an optimiser has weights
+    that require gradients."""
 
     cut: Moment | None
     reason: str
     switched: Span | None = None
+    learns: bool = False
 
 
 @record

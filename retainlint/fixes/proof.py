@@ -60,7 +60,7 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly
         return False
     if _untrained(before, after, cuts=fix.cuts):
         return False
-    if not fix.merges and _is_thinner(before, after, cuts=fix.cuts):
+    if not (fix.merges or fix.parts) and _is_thinner(before, after, cuts=fix.cuts):
         return False
     if _pairs(after.fading) - _pairs(before.fading):
         return False  # from the second iteration on less is trained than in the first
@@ -78,13 +78,16 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly
 
 
 def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
-    """Whether a leaf isn't trained any more, or not by a backward pass that is still there."""
-    if _texts(leaf for leaf, _ in before.trained) - _texts(leaf for leaf, _ in after.trained):
+    """Whether a leaf isn't trained any more, or not by a backward pass that is still there. What only a backward pass that
+    failed came to, and by what others had made, was never trained."""
+    reached = {leaf for leaf, _, _ in (*before.arrivals, *before.fresh)}
+    trained = [(leaf, place) for leaf, place in before.trained if leaf in reached or not reached]
+    if _texts(leaf for leaf, _ in trained) - _texts(leaf for leaf, _ in after.trained):
         return True
     if cuts:
         return False
     kept = _texts(after.backward_passes)
-    lost = _pairs(before.trained) - _pairs(after.trained)
+    lost = _pairs(trained) - _pairs(after.trained)
     return any(kept[place] >= _texts(before.backward_passes)[place] for _, place in lost)
 
 
@@ -190,13 +193,18 @@ def is_behind(edits: Edits, diagnostic: Diagnostic, other: Diagnostic, *, partly
     that of the finding. Or, `partly`, the same graph, to which something else leads."""
     one, two = diagnostic.labels[0], other.labels[0]
     at = _moved(edits, diagnostic.primary.span)
-    if other.code != diagnostic.code or _place(other.primary.span) != at or one.primary or two.primary:
+    if _kind(other.code) != _kind(diagnostic.code) or _place(other.primary.span) != at or one.primary or two.primary:
         return False
     known = {_moved(edits, each.span) for each in diagnostic.labels}
     if _moved(edits, one.span) != _place(two.span) and _text(one.span) != _text(two.span):
         return not any(_place(each.span) in known for each in other.labels if each.text.startswith(REACHED))
     others = (each.span for each in other.labels if not each.primary and _place(each.span) not in known)
     return partly and any(not _is_written(edits, each) for each in others)
+
+
+def _kind(code: str) -> str:
+    """Rules that tell the same failure by different causes, of which one a place is told: a graph freed, a tensor changed."""
+    return "RTL10" if code.startswith("RTL10") else "RTL110" if code == "RTL111" else code
 
 
 REACHED = "reached again"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.incident import Iteration, Moment
 from retainlint.symbolic.state import limits
@@ -25,23 +26,49 @@ from retainlint.symbolic.state.values import (
 def cuts(state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]) -> tuple[str, ...]:
     """What detaches all that `holds` a graph built in an iteration before the last moment's, seen from the function of the
     loop, or the method, that goes on; a statement for each holder."""
+    return tuple(row for row, _ in _seen(state, built, spoilt, needed, holds))
+
+
+def gathered(
+    state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
+) -> tuple[str, ...]:
+    """The names of those that are lists in which such a graph stands beside what doesn't hold it: each iteration adds its own."""
+    rows = _seen(state, built, spoilt, needed, holds)
+    return tuple(row.partition(" = ")[0] for row, value in rows if _is_mixed(state, value, holds))
+
+
+def _is_mixed(state: State, value: Value, holds: Callable[[Edge], bool]) -> bool:
+    held = state.get(value)
+    return isinstance(held, ListObj) and not all(_is_held(state, each, holds) for each in held.items)
+
+
+def _seen(
+    state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
+) -> Iterator[tuple[str, Value]]:
+    """The statements, each with what it detaches."""
     pairs = zip(spoilt.iterations, needed.iterations, strict=False)
     later = next((b for a, b in pairs if a != b), None)
     if later is None or not any(each.loop == later.loop and each.number < later.number for each in built.iterations):
-        return ()
+        return
     frame = _frame(state, later)
     if frame is None:
-        return ()
+        return
     known: set[int] = set()
+    loops = (each for each in ir.walk(frame.code.body) if isinstance(each, ir.For | ir.While))
+    loop = next((each for each in loops if each.span == later.loop), None)
+    dead: set[str] = set()  # what each iteration binds before it reads it
+    if loop is not None:
+        bound = {each.name for each in ir.walk(loop.body) if isinstance(each, ir.Store)}
+        dead = bound - loop.carried.names - frame.code.captured
     named: dict[str, Value] = {}
     while True:  # its own names, then those around it
         named = {**frame.names, **named}
         if frame.parent is None:
             break
         frame = state.frames[frame.parent]
-    return tuple(
-        row for name, value in named.items() for row in _rows(state, name, value, holds, known, limits.HOLDER_DEPTH)
-    )
+    for name, value in named.items():
+        if name not in dead:
+            yield from _rows(state, name, value, holds, known, limits.HOLDER_DEPTH)
 
 
 def _frame(state: State, iteration: Iteration) -> Frame | None:
@@ -55,8 +82,8 @@ def _frame(state: State, iteration: Iteration) -> Frame | None:
 
 def _rows(
     state: State, path: str, value: Value, holds: Callable[[Edge], bool], known: set[int], depth: int
-) -> Iterator[str]:
-    """The statements that detach what a name, or an attribute of what it names, holds."""
+) -> Iterator[tuple[str, Value]]:
+    """The statements that detach what a name, or an attribute of what it names, holds, each with that."""
     held = state.get(value)
     if isinstance(held, Instance | LayerObj):
         if isinstance(value, Ref) and value.id not in known and depth:
@@ -67,15 +94,16 @@ def _rows(
             if is_record and any(_is_held(state, part, holds) for part in held.attrs.values()):
                 holds = _has_graph  # its other fields are of the same iteration
             if made:
-                yield from _replaced(state, path, held.attrs.items(), holds, made)
+                yield from ((row, value) for row in _replaced(state, path, held.attrs.items(), holds, made))
                 return
             for name, part in held.attrs.items():
                 if name.isidentifier():
                     yield from _rows(state, f"{path}.{name}", part, holds, known, depth - 1)
     elif isinstance(value, Tuple) and value.names:
-        yield from _replaced(state, path, zip(value.names, value.items, strict=False), holds, NAMED_TUPLE)
+        parts = zip(value.names, value.items, strict=False)
+        yield from ((row, value) for row in _replaced(state, path, parts, holds, NAMED_TUPLE))
     elif _is_held(state, value, holds) and (text := _detached(state, path, value)):
-        yield f"{path} = {text}"
+        yield f"{path} = {text}", value
 
 
 NAMED_TUPLE = "._replace"
@@ -106,6 +134,11 @@ def _detached(state: State, text: str, value: Value, names: str = "tuv") -> str:
     if isinstance(held, TensorObj):
         return f"{text}.detach()"
     name, inner = names[:1], names[1:]
+    if isinstance(held, ListObj) and held.kind == "deque":
+        made = {_detached(state, name, part, inner) for part in held.items} if name else set()
+        return (
+            f"type({text})(({made.pop()} for {name} in {text}), {text}.maxlen)" if len(made) == 1 and all(made) else ""
+        )
     if isinstance(value, Tuple) or (isinstance(held, ListObj) and held.kind == "list"):
         parts = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
         made = {_detached(state, name, part, inner) for part in parts} if name else set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import zip_longest
 
@@ -116,6 +117,11 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     way = next((w for root in second.roots if (w := machine.graphs.way(root, node, level))), (node,))
     via, name = _via(machine.graphs, way, first, second)
     begun = loop_begun(first.backward_pass.moment, second.backward_pass.moment)
+
+    def holds(edge: Edge) -> bool:
+        return any(not each.is_leaf and each in first.reach for each in machine.graphs.reach([edge]))
+
+    carried = state, birth.moment, first.backward_pass.moment, second.backward_pass.moment, holds
     incident = Freed(
         op=node.op,
         saved=_saved(machine.graphs, node),
@@ -140,19 +146,15 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         in_init=_in_init(birth, first.backward_pass.moment, second.backward_pass.moment),
         foreign=_foreign(machine.graphs, state, node, first, second),
         stepped=_stepped(state, first),
+        apart=_is_apart(state, first),
         aside=_is_aside(machine.graphs, state, node, first, second),
         trained=_trained(machine.graphs, state, node, first, second, way),
         unowned=_is_unowned(machine.graphs, state, node),
         total=_is_total([each for each in way if each not in first.reach]),
         term=_is_term(machine.graphs, way, first),
         cached=_is_cached(machine.graphs, way, first),
-        cuts=holders.cuts(
-            state,
-            birth.moment,
-            first.backward_pass.moment,
-            second.backward_pass.moment,
-            lambda edge: any(not each.is_leaf and each in first.reach for each in machine.graphs.reach([edge])),
-        ),
+        cuts=holders.cuts(*carried),
+        gathered=holders.gathered(*carried),
     )
     leaves = (
         frozenset(each for each in machine.graphs.reach([Edge(node)]) if each.is_leaf)
@@ -196,6 +198,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
             lambda edge: not edge.node.is_leaf and graphs.leads(edge, node),
         ),
         unowned=next((graphs.births[each].moment for each in way if _is_unowned(graphs, state, each)), None),
+        zeroed=_zeroed(state, change),
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 
@@ -203,7 +206,9 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
 def without_graph(machine: Machine, state: State, backward_pass: BackwardPass, cut: Moment | None, reason: str) -> None:
     """Report a backward pass from a tensor that has no graph."""
     switched = state.switched if reason == "no_grad" else None
-    incident = NoGraph(backward_pass, cut, reason, switched, conditions=_conditions(state))
+    held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
+    learns = any(True for each in held for _ in weights.leaves(state, each.params or ()))
+    incident = NoGraph(backward_pass, cut, reason, switched, learns, conditions=_conditions(state))
     machine.report(incident, lambda: witness.of_no_graph(incident))
 
 
@@ -352,6 +357,21 @@ def _stepped(state: State, first: BackwardRecord) -> bool:
     since = {change.storage for change in state.changes if change.created >= first.created}
     tensors = (held for held in state.heap.values() if isinstance(held, TensorObj) and held.storage in since)
     return any(each.edge is not None and each.edge.node.is_leaf and each.edge.node in first.reach for each in tensors)
+
+
+def _is_apart(state: State, first: BackwardRecord) -> bool:
+    """Whether the gradients of a backward pass are wanted by themselves: they were read, or zeroed, and no step used them."""
+    since = _since(state, first)[1:]
+    looked = any(each.kind == "zero" or re.search(r"\.grad$|zero_grad\(", each.moment.span.text) for each in since)
+    return looked and not any(each.kind == "step" for each in since)
+
+
+def _zeroed(state: State, change: Change) -> str:
+    """Whose gradients were zeroed last since an optimiser changed a weight: its own, or those of another; "" for none."""
+    events = state.gradient_events
+    steps = [at for at, each in enumerate(events) if each.kind == "step" and each.moment == change.moment]
+    behind = [each.owner for each in events[steps[-1] :] if each.kind == "zero"] if steps else []
+    return "" if not behind else "own" if behind[-1] == events[steps[-1]].owner else "other"
 
 
 def _since(state: State, first: BackwardRecord) -> tuple[GradientEvent, ...]:

@@ -40,7 +40,7 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-_OF_TENSORS = ("backward", "detach", "item")
+_OF_TENSORS = ("backward", "clone", "detach", "item")
 """Methods that nothing but a tensor has, as far as its classes are known."""
 
 _SEQUENCES = (list, tuple, set, frozenset, deque, Generator)

@@ -80,9 +80,12 @@ class BackwardObserver(engine.Observer):
         ):
             self.machine.events.emit(Reused(state, node, record, self.record()))
         self.failed = True
-        self.gone |= record.freed
-        state.ledger.revive(record.freed)
-        state.reported |= record.freed
+        gone = record.freed
+        if record.backward_pass.moment.span != self.backward_pass.moment.span:
+            gone &= self.reach.keys()  # what else it freed may fail elsewhere, for another reason
+        self.gone |= gone
+        state.ledger.revive(gone)
+        state.reported |= gone
 
     def _level(self, node: Node, record: BackwardRecord) -> int:
         """How sure we are that both walks pass here and that something was saved; no surer than it has to be."""
