@@ -131,10 +131,12 @@ class MakeLeaf:
 
 @record
 class NotRecorded:
-    """Let no graph be recorded of what the call at `span` makes; `why`, in words."""
+    """Let no graph be recorded of what the call at `span` makes; `why`, in words. `meant` as of `Detach`; else no optimiser
+    owns any of it."""
 
     span: Span
     why: str
+    meant: bool = False
 
 
 @record
@@ -142,6 +144,32 @@ class AllowUnused:
     """Let the call of `autograd.grad` at `span` give none for what isn't in the graph, or zeros."""
 
     span: Span
+
+
+@record
+class ComputeOf:
+    """Compute of what is called `given`, made at `made`, what the call at `span` differentiates, and not of `whole`."""
+
+    span: Span
+    made: Span
+    given: str
+    whole: str
+
+
+@record
+class DifferentiateWhole:
+    """Ask, in the call at `span`, for the gradient of that of which a part is taken at `made`, and take that part of it."""
+
+    span: Span
+    made: Span
+
+
+@record
+class GiveLeaf:
+    """Give the optimiser at `span` the leaf of which something is computed at `made`, and compute that in each iteration."""
+
+    span: Span
+    made: Span
 
 
 @record
@@ -259,6 +287,7 @@ Cure: TypeAlias = (
     Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
+    | ComputeOf | DifferentiateWhole | GiveLeaf
 )  # fmt: skip
 
 
@@ -292,7 +321,8 @@ class Fix:
     `elsewhere` those in other files. All of them are written, or none.
 
     `merges` tells how many backward passes of the text the edits mean to drop; every other one must still run. With
-    `cuts`, one may train less than before, if something else trains that.
+    `cuts`, one may train less than before, if something else trains that; with `parts`, by fewer ways: what were names of
+    one tensor are tensors of their own.
     """
 
     applicability: Applicability
@@ -300,6 +330,7 @@ class Fix:
     edits: tuple[Edit, ...]
     merges: int = 0
     cuts: bool = False
+    parts: bool = False
     elsewhere: tuple[Replacement, ...] = ()
 
     def by_source(self, home: Source) -> dict[Source, tuple[Edit, ...]]:

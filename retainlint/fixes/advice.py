@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain, islice, zip_longest
 
 from retainlint.diagnostic import (
     Clear,
+    ComputeAnew,
     ComputeInEach,
     Cure,
     Detach,
@@ -74,6 +77,9 @@ class Advisor:
             proven = [
                 (help, trial) for help, trial in proven if not _cuts(help)
             ]  # what trains as is meant is to be had
+        if any(isinstance(cure, Detach) and cure.meant for help, _ in proven[:1] for cure in help.cures):
+            # computed again beside that, what the first loss has left in the gradients would be stepped with
+            proven = [(help, trial) for help, trial in proven if not _repeats(help)]
         if all(_keeps(help) and help is not diagnostic.helps[0] for help, _ in proven):
             likely = tuple(help for help in diagnostic.helps if not help.needs_proof) or diagnostic.helps
             bearable = tuple(help for help in likely if help not in self._refused)
@@ -180,18 +186,18 @@ class Advisor:
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:
         """What could be done, in the order in which a good engineer would try it."""
         from retainlint.fixes.cures import BUILDERS
+        from retainlint.fixes.cures.detach import is_container
 
         home = diagnostic.primary.span.source
         for cure in help.cures:
-            for source in _sources(cure, diagnostic):
-                if (code := self._code(source)) is None:
-                    continue
-                fixes = BUILDERS[type(cure)](code, cure, diagnostic)
-                while True:
-                    try:
-                        yield told_from(next(fixes), source, home)
-                    except (StopIteration, Uneditable, RecursionError):  # the last: it nests deeper than ast bears
-                        break
+            codes = [code for source in _sources(cure, diagnostic) if (code := self._code(source)) is not None]
+            if isinstance(cure, Detach):  # where it is put into a list
+                codes.sort(key=lambda code: not any(is_container(code, _held(row)) for row in cure.rows))
+            each = [_made(BUILDERS[type(cure)](code, cure, diagnostic), code.source, home) for code in codes]
+            if isinstance(cure, Detach) and cure.iteration is not None:  # in any of them an iteration may end
+                yield from (fix for fixes in zip_longest(*each) for fix in fixes if fix is not None)
+            else:
+                yield from chain.from_iterable(islice(fixes, TRIES // len(codes)) for fixes in each)
 
     def _code(self, source: Source) -> EditableCode | None:
         """A text, parsed; None for one that isn't edited."""
@@ -213,6 +219,18 @@ class Advisor:
         return outcome if len(outcome) == len(made) and is_change else []
 
 
+def _made(fixes: Iterator[Fix], source: Source, home: Source) -> Iterator[Fix]:
+    """The fixes that can be made of one text, as they are told of another."""
+    with contextlib.suppress(Uneditable, RecursionError):  # the last: it nests deeper than ast bears
+        for fix in fixes:
+            yield told_from(fix, source, home)
+
+
+def _held(row: str) -> str:
+    """The attribute that a statement detaches, as its own object calls it."""
+    return f"self.{row.partition(' = ')[0].rpartition('.')[2]}"
+
+
 def _sources(cure: Cure, diagnostic: Diagnostic) -> list[Source]:
     """The texts in which a cure may be written: where it points to, then where the finding's story leads through."""
     own = [value for value in (getattr(cure, field.name) for field in fields(cure)) if isinstance(value, Span)]
@@ -226,10 +244,10 @@ def _told(help: Help, fix: Fix) -> Help:
     cuts = [cure for cure in help.cures if isinstance(cure, Detach)]
     is_carried = any(cure.iteration is not None for cure in cuts) or any(isinstance(cure, Clear) for cure in help.cures)
     is_other = bool(cuts) and fix.message.endswith("where it is made") and f"`{cuts[0].name}`" not in fix.message
-    is_other = (
+    is_other = bool(
         is_other
         or any(isinstance(cure, NotRecorded) for cure in help.cures)
-        or fix.message.startswith(("Compute it again before", "Let `", "Make "))
+        or re.match("Compute it again before|Let `|Make |Move .* behind `.*step", fix.message)
     )
     return replace(help, words=fix.message) if is_carried or is_other else help
 
@@ -237,6 +255,11 @@ def _told(help: Help, fix: Fix) -> Help:
 def _cuts(help: Help) -> bool:
     """Whether all that it does is to cut a graph."""
     return all(isinstance(cure, Detach) for cure in help.cures)
+
+
+def _repeats(help: Help) -> bool:
+    """Whether all that it does is to compute something again."""
+    return all(isinstance(cure, ComputeAnew) for cure in help.cures)
 
 
 def _errors(seen: Seen) -> int:

@@ -102,9 +102,9 @@ def not_recorded(story: FreedStory, why: str = "") -> tuple[Help, ...]:
 def under_no_grad(built: Moment, of: Moment, why: str = "") -> Help:
     """What is made there, seen from where `of` happened or from their nearest common caller, is to have no graph."""
     calls = (*built.frames[shared_frames(built, of) :], built.span)
-    why = f", {why}" if why else ": no optimiser trains what makes it"
-    words = f"compute `{short(calls[0].text)}` under `torch.no_grad()`{why}"
-    return Help(words, tuple(NotRecorded(each, why) for each in calls), needs_proof=True)
+    reason = f", {why}" if why else ": no optimiser trains what makes it"
+    words = f"compute `{short(calls[0].text)}` under `torch.no_grad()`{reason}"
+    return Help(words, tuple(NotRecorded(each, reason, why != "") for each in calls), needs_proof=True)
 
 
 def uncut_by_both(story: FreedStory) -> Help:

@@ -54,7 +54,7 @@ def base(change: Span) -> str:
 
 def rewritten(text: str) -> str:
     """How the in-place change would be written out of place, in backticks, if that can be said."""
-    if augmented := re.fullmatch(r"([\w.]+)\s*(\*\*|//|[-+*/@%])=\s*(.+)", text.strip(), re.DOTALL):
+    if augmented := re.fullmatch(r"([\w.]+(?:\[[\w.]+\])?)\s*(\*\*|//|[-+*/@%])=\s*(.+)", text.strip(), re.DOTALL):
         target, operator, operand = augmented.groups()
         is_whole = re.fullmatch(r"[\w.]+(?:\([^()]*\)|\[[^][]*\])?", operand.strip()) is not None
         return code(f"{target} = {target} {operator} {operand if is_whole else f'({operand})'}")

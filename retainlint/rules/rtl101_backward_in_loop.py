@@ -48,11 +48,11 @@ class BackwardInLoop(FreedRule):
             "add the losses up and call backward on the sum once, after the loop", (SumLosses((story.first,)),)
         )
         if constant:
-            return (cut,)
-        if story.is_made_outside and incident.stepped:
+            return (*(not_recorded(story, "as no loss is to train it") if story.is_part else ()), cut)
+        if story.is_made_outside and incident.stepped and not incident.term:
             return (*not_recorded(story, "if no loss is to train what makes it"), anew)
         if incident.trained:
-            return (anew, total) if incident.stepped else (total, anew)
+            return (anew,) if incident.stepped else (total, anew)
         return anew, cut, total
 
     def _of_pieces(self, story: FreedStory) -> tuple[Help, ...]:
@@ -61,6 +61,8 @@ class BackwardInLoop(FreedRule):
         iterable = story.again.iterable
         written = f": `sum({iterable}).backward()`" if iterable else ", after the loop"
         total = Help(f"add the losses up and call backward on the sum once{written}", (SumLosses((story.first,)),))
+        if story.incident.apart:
+            return (keep_graph(story, "since each iteration's gradients are wanted by themselves"),)
         keep = keep_graph(story, "if each iteration's gradients are wanted by themselves")
         if story.incident.stepped:
             return Help(f"compute `{story.fresh}` again for each of them"), total

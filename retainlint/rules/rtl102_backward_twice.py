@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.diagnostic import DropBackward, Help
 from retainlint.rules.freed_rules import FreedRule, compute_anew, keep_graph
-from retainlint.rules.story import FreedStory
+from retainlint.rules.story import FreedStory, outer_call
 
 
 class BackwardTwice(FreedRule):
@@ -34,9 +34,10 @@ class BackwardTwice(FreedRule):
         if story.second_is_grad:
             read = Help(f"read `.grad` after {story.first_backward}, where the gradients of parameters are asked for")
             return read, keep_graph(story, "if both backward passes are wanted"), anew
+        freed = story.incident.freed.moment
         remove = Help(
             "remove one of the two: the second only adds the same gradients again",
-            (DropBackward(story.second, story.first),),
+            (DropBackward(story.second, outer_call(freed, story.incident.reused.moment) or freed.span),),
         )
         return (anew,) if story.incident.stepped else (remove,)
 

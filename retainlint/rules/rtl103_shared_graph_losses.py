@@ -7,7 +7,8 @@ import re
 from retainlint.diagnostic import CreateGraph, Detach, DropBackward, Help, SumLosses
 from retainlint.rules.freed_rules import FreedRule, compute_anew, keep_graph
 from retainlint.rules.source_hints import assigned, is_used_between
-from retainlint.rules.story import FreedStory
+from retainlint.rules.story import FreedStory, outer_call
+from retainlint.text.quoting import short
 
 
 class SharedGraphLosses(FreedRule):
@@ -36,7 +37,7 @@ class SharedGraphLosses(FreedRule):
         is_constant = incident.trained is False or incident.aside
         why = ": this loss doesn't train what made it" if is_constant else ", if it needs no gradient through it"
         cut = Help(
-            story.cut(f"`{second}`") + why,
+            story.cut(f"`{self._taker(story)}`") + why,
             (Detach(story.second, story.what, meant=is_constant),),
             needs_proof=not is_constant,
         )
@@ -63,9 +64,18 @@ class SharedGraphLosses(FreedRule):
             return (cut,)
         if incident.stepped:
             return cut, anew
+        if incident.apart:
+            return (keep_graph(story, "since the gradients of each are wanted by themselves"),)
         total = Help(self._sum(story), (SumLosses((story.first, story.second)),))
         keep = keep_graph(story, "if the two must stay apart")
         return (total, keep) if incident.trained else (total, cut, keep)
+
+    def _taker(self, story: FreedStory) -> str:
+        """What is to leave the shared part alone: the second loss, or the call that backpropagates through it."""
+        freed, reused = story.incident.freed.moment, story.incident.reused.moment
+        calls = outer_call(freed, reused), outer_call(reused, freed)
+        one, other = (" ".join(each.text.split()) if each is not None else "" for each in calls)
+        return short(other) if story.is_one_place and one != other != "" else story.roots[1]
 
     def _sum(self, story: FreedStory) -> str:
         """One backward pass from both roots, written out where they are simple and stand in one function."""

@@ -6,9 +6,11 @@ import os
 
 from retainlint.diagnostic import BackwardAlone, Clear, ComputeInEach, Cure, Detach, Help, SumLosses, Uncache
 from retainlint.rules.freed_rules import FreedRule, not_recorded
-from retainlint.rules.source_hints import fills_cache, is_added_to, is_bounded, is_cached, is_list
+from retainlint.rules.source_hints import fills_cache, is_added_to, is_bounded, is_cached, is_list, is_now_and_then
 from retainlint.rules.story import FreedStory, shared_frames
-from retainlint.text.quoting import short
+from retainlint.rules.wording import listed
+from retainlint.text.quoting import code, short
+from retainlint.text.source import Span
 
 
 class CarriedGraph(FreedRule):
@@ -42,6 +44,10 @@ class CarriedGraph(FreedRule):
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
         assert story.again is not None
         noun, what = story.again.noun, story.carried or story.what
+        root, source = story.incident.reused.root, story.incident.built.span.source
+        held = tuple(name for name in story.incident.gathered if not root.startswith(f"{name}["))  # not by its places
+        if len(held) == len(story.incident.cuts) > 0 and not is_list(what, source):
+            what = held[0]  # lists of another object
         where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.maker)
         cut: tuple[Cure, ...] = (Detach(where, what, story.again.loop, rows=story.incident.cuts),)
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
@@ -52,21 +58,10 @@ class CarriedGraph(FreedRule):
             return (Help(words, tuple(map(Uncache, calls))),)
         if plain := not_recorded(story):
             return (*plain, Help(_detached(story), cut))
-        if story.incident.term:
-            words = f"compute `{short(story.incident.name or story.maker.text)}` again in each {noun}, or leave it out of those between"
-            return (Help(f"{words}: detached, it would train nothing"),)
-        if is_list(what, story.incident.built.span.source):
-            held = tuple(row.partition(" = ")[0] for row in story.incident.cuts if " = [" in row)
-            clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held),))
-            bounded = is_bounded(what, story.incident.built.span.source)
-            if bounded:
-                made = short(story.maker.text)
-                clear = Help(f"keep in `{what}` what `{made}` is made of, and make it again in each {noun}")
-            detached = Help(f"keep detached values in `{what}`", cut, needs_proof=bounded or story.root_is_named)
-            whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
-            if story.incident.name in ("", what) and not story.root_is_named and story.incident.stepped:
-                return clear, detached
-            return (detached, clear) if story.incident.stepped else (detached, clear, whole)
+        if story.incident.term and not held:
+            return (_of_a_term(story, calls),)
+        if is_list(what, source) or what in held:
+            return _of_a_list(story, what, held, cut)
         if _is_total(story):
             built = story.incident.built
             own = BackwardAlone(story.second, (story.maker, built.span, *reversed(built.frames)))
@@ -145,6 +140,37 @@ class CarriedGraph(FreedRule):
                 (h := h + w).sum().backward()
         """,
     }
+
+
+def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
+    """Of what an earlier iteration's loss added beside others, and a later one adds again."""
+    assert story.again is not None
+    noun, made = story.again.noun, code(story.incident.name or story.maker.text)
+    if any(map(is_now_and_then, (*calls, story.incident.built.span))):
+        kept = listed([code(row.partition(" = ")[0]) for row in story.incident.cuts]) or made
+        there = f"detach {kept} behind the backward of the one that computes it, if it is to be trained there alone"
+        return Help(f"compute {made} again in each {noun}, or {there}")
+    return Help(
+        f"compute {made} again in each {noun}, or leave it out of those between: detached, it would train nothing"
+    )
+
+
+def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[Cure, ...]) -> tuple[Help, ...]:
+    """Of a list that each iteration adds to, and `held` are its names and those of lists beside it."""
+    assert story.again is not None
+    incident, noun = story.incident, story.again.noun
+    clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held),))
+    bounded = is_bounded(what, incident.built.span.source) or any(" = type(" in row for row in incident.cuts)
+    if bounded:
+        made = short(story.maker.text)
+        clear = Help(f"keep in `{what}` what `{made}` is made of, and make it again in each {noun}")
+    named = listed([code(each) for each in (held if what in held else (what,))])
+    detached = Help(f"keep detached values in {named}", cut, needs_proof=bounded or story.root_is_named)
+    is_used_up = incident.name.rpartition(".")[2] in ("", what.rpartition(".")[2]) and not story.root_is_named
+    if incident.stepped:
+        return (clear, detached) if is_used_up or incident.term else (detached, clear)
+    once = f"after the {'last call' if story.again.is_call else 'loop'}"
+    return detached, clear, Help(f"call backward on `{story.roots[1]}` once, {once}", (SumLosses((story.second,)),))
 
 
 def _is_total(story: FreedStory) -> bool:

@@ -16,7 +16,7 @@ from retainlint.incident import Modified
 from retainlint.rules.modified_rules import ModifiedRule
 from retainlint.rules.source_hints import is_made_between
 from retainlint.rules.story import again, outer_call
-from retainlint.rules.wording import place
+from retainlint.rules.wording import listed, place
 from retainlint.startup.records import replace
 from retainlint.text.quoting import code
 
@@ -60,13 +60,14 @@ class StepBeforeBackward(ModifiedRule):
             helps = fresh, Help("take that step after this backward, if it may use its gradients, too", first.cures)
         elif iterations is not None and iterations.built is None and iterations.picks(backward_pass.root):
             written = f": {code(f'sum({iterations.iterable}).backward()')}" if iterations.iterable else ""
-            helps = (
-                Help(
-                    f"add the losses up, call backward on the sum once{written}, and step then",
-                    (SumLosses((backward_pass.moment.span,)),),
-                ),
-                Help(f"compute {root} again in each iteration", (MoveInto(built, iterations.loop),)),
+            total = Help(
+                f"add the losses up, call backward on the sum once{written}, and step then",
+                (SumLosses((backward_pass.moment.span,)),),
             )
+            words = f"compute {root} again in each iteration, behind the step of the one before"
+            fresh = Help(words, (MoveInto(built, iterations.loop),))
+            late = Help(f"take that step once, behind the loop: {code(change.text)}", first.cures, needs_proof=True)
+            helps = {"": (late, total), "own": (fresh, total), "other": (fresh,)}[incident.zeroed]
         elif iterations is not None and iterations.built is None:
             what = code(incident.built.span.text)
             words = f"compute {what} again in each {iterations.noun}, with the weights of the {iterations.noun}"
@@ -76,7 +77,7 @@ class StepBeforeBackward(ModifiedRule):
             helps = (
                 Help(words, (ComputeInEach(iterations.loop),), needs_proof=True),
                 Help(
-                    f"detach what is kept from {iterations.noun} to {iterations.noun}",
+                    f"detach {_held(incident)} from {iterations.noun} to {iterations.noun}",
                     (Detach(built, incident.name, iterations.loop, rows=incident.cuts),),
                 ),
                 Help(f"compute {code(built.text)} again after that step, if gradients are to flow through it"),
@@ -129,3 +130,9 @@ class StepBeforeBackward(ModifiedRule):
             loss.backward()
         """,
     }
+
+
+def _held(incident: Modified) -> str:
+    """What hands a graph on to the next iteration, as far as that was seen."""
+    names = [code(row.partition(" = ")[0]) for row in incident.cuts]
+    return f"what {listed(names)} {'keep' if len(names) > 1 else 'keeps'}" if names else "what is kept"

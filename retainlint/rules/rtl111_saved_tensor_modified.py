@@ -35,12 +35,16 @@ class SavedTensorModified(ModifiedRule):
         first, other = self._backward_first(incident), self._out_of_place(incident, name)
         if not incident.recorded:  # an update by hand, new weights: the change itself is right
             anew = Help(f"compute {code(incident.backward_pass.root)} again after it")
-            copied: tuple[OutOfPlace, ...] = (OutOfPlace(incident.built.span, incident.name),)
+            held = re.split(r"\.\w+_\(", incident.name)[0] or base(change)  # of a chain, what it begins with
+            copied: tuple[OutOfPlace, ...] = (OutOfPlace(incident.built.span, held),)
             if again(incident.built, incident.modified, incident.backward_pass.moment) is None:
                 words = f"make that change after {code(backward_pass.text)}"
-                is_read = incident.name != "" and incident.name in incident.built.span.text
-                words += f", or build the graph from `{incident.name}.clone()`" * is_read
-                anew = Help(words, copied if is_read else ())
+                is_read = held != "" and held in incident.built.span.text
+                if is_read and _is_of_one_call(incident):
+                    anew = Help(f"build the graph from `{held}.clone()`", copied)
+                else:
+                    words += f", or build the graph from `{held}.clone()`" * is_read
+                    anew = Help(words, copied if is_read else ())
             if incident.name == f"{change.text.partition('(')[0]}.weight":
                 words = f"use `{incident.name}.clone()` before it: with `max_norm`, a look-up shortens rows in place"
                 anew = Help(words, copied)
@@ -55,6 +59,8 @@ class SavedTensorModified(ModifiedRule):
         change = outer_call(incident.modified, backward_pass) or incident.modified.span
         same_call = incident.modified.frames[: len(backward_pass.frames)] == backward_pass.frames
         if not same_call or change.start > backward_pass.span.start:
+            return ()
+        if _is_of_one_call(incident):
             return ()
         later = (BackwardFirst(backward_pass.span, change),)
         if is_made_between(incident.backward_pass.root, change, backward_pass.span):
@@ -117,3 +123,9 @@ class SavedTensorModified(ModifiedRule):
             loss.backward()
         """,
     }
+
+
+def _is_of_one_call(incident: Modified) -> bool:
+    """Whether one call, as the function of the backward pass sees it, saves the tensor and changes it."""
+    change = outer_call(incident.modified, incident.backward_pass.moment)
+    return change is not None and change == outer_call(incident.built, incident.backward_pass.moment)

@@ -146,6 +146,12 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
             (Uncut(off, "switch"),),
         )
         return
+    if incident.reason == "leaf" and cut is None and incident.learns:
+        yield Help(
+            "compute it of what the optimiser's weights make, and keep tensors all the way there: `.item()`, `.tolist()` and numpy"
+            " give numbers, which have no graph"
+        )
+        return
     first, *others = _CUTS[incident.reason][1]
     asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
     yield Help(first, _cures(cut, incident.reason) if cut is not None and not asked else asked)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace, UnderNoGrad
 from retainlint.incident import LeafModified
 from retainlint.rules.modified_rules import base, rewritten
@@ -25,13 +27,17 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
 
     def report(self, incident: LeafModified) -> Diagnostic:
         change = incident.modified.span
-        held = base(change) or incident.name
-        name, text = named(held, "a tensor"), statement(change)
+        text = statement(change)
+        item = (
+            None if incident.view else re.match(r"[\w.]+\[[\w.]+\](?=\s*[-+*/@]=)", text)
+        )  # of a list or a dictionary
+        held = item[0] if item else base(change) or incident.name
+        name = f"`{held}`" if item else named(held, "a tensor")
         kind = "a view of a leaf" if incident.view else "a leaf"
         sentence = f"{kind} Variable that requires grad is being used in an in-place operation"
         made = [] if incident.made is None else [Label(incident.made.span, f"{name} is a leaf that requires grad")]
         helps: tuple[Help, ...] = (Help("do it under `with torch.no_grad():`", (UnderNoGrad(change),)),)
-        if base(change):
+        if base(change) and not item:
             helps += (Help(f"change `{held}.clone()`, if gradients are to flow through the change"),)
         is_scaled = text.count(held) > 1  # by its own norm: an update, which nothing is trained through
         if incident.taken and not is_scaled and (new := rewritten(text)):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 
-from retainlint.diagnostic import AllowUnused, Diagnostic, Help, Label
+from retainlint.diagnostic import AllowUnused, ComputeOf, Diagnostic, DifferentiateWhole, Help, Label
 from retainlint.incident import Refused
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import sole_name
@@ -37,12 +38,17 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
         allow = Help("`allow_unused=True`: None for what isn't used in this pass", (AllowUnused(call),))
         helps: tuple[Help, ...] = (allow,) if incident.number is not None else ()
         if incident.kin is not None:
-            whole = code(sole_name(incident.kin.span) or incident.kin.span.text)
+            name = sole_name(incident.kin.span)
+            whole = code(name or incident.kin.span.text)
             labels.insert(0, Label(incident.kin.span, "both are computed of this"))
-            helps = (
-                Help(f"compute {root} of {given} itself, not of {whole}"),
-                Help(f"ask for the gradient of {whole}, and take the part of it that belongs to {given}"),
-            )
+            itself = f"compute {root} of {given} itself, not of {whole}"
+            if re.fullmatch(r"[\w.]+\s*\[.*\]", incident.made.span.text, re.DOTALL):
+                part = f"ask for the gradient of {whole}, and take the part of it that belongs to {given}"
+                helps = Help(itself), Help(part, (DifferentiateWhole(call, incident.made.span),))
+            else:
+                known = name != "" and incident.number is None and incident.given.isidentifier()
+                instead = (ComputeOf(call, incident.made.span, incident.given, name),) if known else ()
+                helps = (Help(itself, instead),)
         elif incident.number is None:
             helps = (Help(f"compute {root} of {given} itself, not of a copy, or of what was there before it"),)
         note = core_note(
@@ -56,9 +62,18 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
               net = torch.nn.Linear(2, 1)
               points = torch.rand(5, 2, requires_grad=True)
               t = points[:, 1:]
-            - u = net(points).square().sum()
-            + u = net(torch.cat([points[:, :1], t], 1)).square().sum()
-              (u_t,) = torch.autograd.grad(u, t)  #~ backward RTL114
+              u = net(points).square().sum()
+            - (u_t,) = torch.autograd.grad(u, t)  #~ backward RTL114
+            + (u_t,) = torch.autograd.grad(u, points)
+            + u_t = u_t[:, 1:]
+        """,
+        "a copy of the input": """
+              net = torch.nn.Linear(3, 1)
+              places = torch.rand(5, 3, requires_grad=True)
+              centred = places - places.mean(0)
+            - energy = net(places).square().sum()
+            + energy = net(centred).square().sum()
+              (slope,) = torch.autograd.grad(energy, centred)  #~ backward RTL114
         """,
         "a parameter that this pass doesn't use": """
               a, b = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Diagnostic, Help, Label, MakeLeaf
+from retainlint.diagnostic import Diagnostic, GiveLeaf, Help, Label, MakeLeaf
 from retainlint.incident import Refused
 from retainlint.rules.freed_rules import hides_leaf
 from retainlint.rules.rule import IncidentRule
@@ -24,7 +24,8 @@ class OptimisedComputedTensor(IncidentRule[Refused]):
 
     def report(self, incident: Refused) -> Diagnostic:
         made, call = incident.made.span, incident.call.span
-        helps = (Help("give it the leaf that this is computed of, and compute this from it in each iteration"),)
+        words = "give it the leaf that this is computed of, and compute this from it in each iteration"
+        helps = (Help(words, (GiveLeaf(call, made),)),)
         if hides_leaf(made.text):
             helps = (Help("let what is computed be the leaf: `requires_grad_()` behind it", (MakeLeaf(made),)),)
         return self.diagnostic(
@@ -47,8 +48,11 @@ class OptimisedComputedTensor(IncidentRule[Refused]):
             - width = raw.exp()
             - optimizer = torch.optim.SGD([width], lr=0.1)  #~ misused RTL115
             + optimizer = torch.optim.SGD([raw], lr=0.1)
-            + width = raw.exp()
-              width.sum().backward()
+              for _ in range(3):
+                  optimizer.zero_grad()
+            +     width = raw.exp()
+                  width.sum().backward()
+                  optimizer.step()
         """,
     }
     runs = {

@@ -126,6 +126,11 @@ def is_cached(span: Span) -> bool:
     return any(re.match(r"\s*(?:@.*cache|if .*\b(?:is None|not in)\b)", text) for _, text in _headers(rows, span.row))
 
 
+def is_now_and_then(span: Span) -> bool:
+    """Whether what is computed at `span` is so every few times alone: below `if step % 4 == 0`."""
+    return any(re.match(r"\s*(?:el)?if [^#]*%", text) for _, text in _headers(span.source, span.row))
+
+
 def fills_cache(span: Span) -> str:
     """What the statement of `span` binds, if just that is looked up before: `if key not in known: known[key] = f(key)`."""
     row = _row(span.source, span.row).strip()
@@ -215,8 +220,12 @@ def is_made_between(root: str, first: Span, second: Span) -> bool:
 def detached_as(name: str, span: Span) -> str:
     """The text that `name` was bound to above `span`, if that ends with `.detach()`; else ""."""
     bound = re.compile(rf"\s*{re.escape(name)}\s*=\s*(\S.*\.detach\(\))\s*(?:#.*)?$")
-    rows = (_row(span.source, row) for row in range(span.row - 1, 0, -1))
-    return next((match[1] for row in rows if (match := bound.match(row))), "")
+    for row in range(span.row - 1, 0, -1):
+        if match := bound.match(_row(span.source, row)):
+            below = _below(span.source, row, indent(_row(span.source, row)) - 1)
+            found = (each for text in below if (each := _assignment(text)))
+            return "" if any(name in each.names for each in found) else match[1]  # in a loop it may be another by now
+    return ""
 
 
 def wrapped_above(span: Span) -> Span | None:

@@ -126,10 +126,18 @@ class FreedStory:
         if recorded and not (way and outer_call(way[-1], self.incident.reused.moment)):
             return recorded
         here = sole_name(self.maker) if self.maker.source is self.home else ""
+        if self.is_part:
+            return recorded
         is_container = any(
             root.startswith(f"{here}[") for root in (self.incident.freed.root, self.incident.reused.root)
         )
         return recorded if is_container else here or recorded
+
+    @property
+    def is_part(self) -> bool:
+        """Whether what is shared is an attribute of what is made as a whole: `data.returns` of `data = collect(policy)`."""
+        here = sole_name(self.maker) if self.maker.source is self.home else ""
+        return here != "" and self.incident.name.startswith(f"{here}.")
 
     @property
     def what(self) -> str:

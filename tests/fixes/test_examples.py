@@ -18,8 +18,6 @@ _MARK = re.compile(r" *#~.*$", re.MULTILINE)
 
 NOT_LOCAL = {
     ("RTL112", "nothing requires a gradient"),  # which tensor is to require one is the author's to say
-    ("RTL114", "a part of the input"),
-    ("RTL115", "a width that is computed of what is learnt"),
     ("RTL205", "the norm of the gradient"),
     ("RTL205", "in each iteration"),
     ("RTL301", "taken for the gradient"),

@@ -39,7 +39,7 @@ FIRST = {
     "init_scaled_weight": "compute `self.scaled` in `forward` or a property, so that each backward finds a new graph",
     # The graph is really wanted twice.
     "jacobian_rows_by_hand": "`retain_graph=True`, since each iteration wants this graph (it costs memory)",
-    "per_sample_gradients": "`retain_graph=True`, if each iteration's gradients are wanted by themselves (it costs memory)",
+    "per_sample_gradients": "`retain_graph=True`, since each iteration's gradients are wanted by themselves (it costs memory)",
     "partial_walk_then_whole": "`retain_graph=True` on line 9, since both backward passes want this graph (it costs memory)",
     "maml_inner_without_create_graph": "`create_graph=True`, if the second backward is to go through the gradient itself",
     # A walk too many.
@@ -158,7 +158,141 @@ for x in torch.randn(3, 4, 3):
     ((x @ new).pow(2).mean() + (new - old).pow(2).sum()).backward()
     optimizer.step()
 """: "use `old.detach()` for the loss: this loss doesn't train what made it",
+    # Gradients that are read and zeroed between two losses are wanted apart: their sum would leave none of either.
+    """
+net, head = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh()), torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+def slope(loss):
+    optimizer.zero_grad()
+    loss.backward()
+    return net[0].weight.grad.clone()
+out = head(net(torch.randn(5, 3)))
+both = torch.stack([slope(out[:, 0].mean()), slope(out[:, 1].mean())])
+""": "`retain_graph=True`, since the gradients of each are wanted by themselves (it costs memory)",
+    # A loop of losses, each for an optimiser of its own: none is summed with what trains another.
+    """
+actor, critic = torch.nn.Linear(3, 2), torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.Linear(4, 1))
+optimizers = {"critic": torch.optim.SGD(critic.parameters(), lr=0.1), "actor": torch.optim.SGD(actor.parameters(), lr=0.1)}
+seen, done = torch.randn(6, 3), torch.randn(6, 2)
+losses = {
+    "critic": critic(torch.cat([seen, done], 1)).pow(2).mean(),
+    "actor": -critic(torch.cat([seen, actor(seen)], 1)).mean(),
 }
+for name, loss in losses.items():
+    optimizers[name].zero_grad()
+    loss.backward()
+    optimizers[name].step()
+""": "compute `loss` again in each iteration, behind the step of the one before",
+    # What an optimiser trains requires gradients: it is the loss that is made of numbers.
+    """
+def train(net, optimizer, x):
+    loss = chosen(net(x).pow(2).squeeze(1)).mean()
+    loss.backward()
+    optimizer.step()
+def chosen(losses):
+    ranked = sorted(losses.tolist())
+    return torch.tensor(ranked[: max(1, round(0.5 * len(ranked)))])
+net = torch.nn.Linear(3, 1)
+train(net, torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(5, 3))
+""": "compute it of what the optimiser's weights make, and keep tensors all the way there: `.item()`, `.tolist()` and numpy give"
+    " numbers, which have no graph",
+    # A buffer that the call which makes the loss writes into can't be written behind the backward pass.
+    """
+class Keys(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(3, 4)
+        self.register_buffer("kept", torch.randn(4, 5))
+    def forward(self, x):
+        seen = self.net(x)
+        scores = seen @ self.kept
+        with torch.no_grad():
+            self.kept[:, :2] = seen.T
+        return scores
+keys = Keys()
+for x in torch.randn(3, 2, 3):
+    keys(x).logsumexp(1).mean().backward()
+""": "build the graph from `self.kept.clone()`",
+    # A term that is computed now and then is trained then, or always: who wrote it knows.
+    """
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step, x in enumerate(torch.randn(6, 5, 3)):
+    if step % 3 == 0:
+        penalty = net(x).pow(2).mean()
+    loss = net(x).mean() + penalty
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""": "compute `penalty` again in each iteration, or detach `penalty` behind the backward of the one that computes it, if it is to be"
+    " trained there alone",
+}
+
+
+def test_beside_a_cut_that_is_meant_nothing_is_computed_again() -> None:
+    """The gradients that the first loss has left in the other network would be used by its step."""
+    (found,) = told("gan_dcgan_loop.py", (RAISES / "gan_dcgan_loop.py").read_bytes())
+    assert [each.words.partition(" ")[0] for each in found.helps] == ["use"]
+
+
+def test_what_one_backward_pass_freed_may_fail_for_two_reasons() -> None:
+    found = told("two.py", f"import torch\n{TWO}".encode())
+    assert [(each.code, each.primary.span.row, each.fix is not None) for each in found] == [
+        ("RTL104", 15, True),
+        ("RTL107", 18, True),
+    ]
+
+
+def test_another_cause_at_the_same_place_is_told_behind_the_first() -> None:
+    found = told("behind.py", f"import torch\n{BEHIND}".encode())
+    assert [(each.code, each.behind) for each in found] == [("RTL103", 0), ("RTL106", 1)]
+    assert found[0].fix is not None and "logp.detach()" in found[0].helps[0].words
+
+
+TWO = """
+cell, critic = torch.nn.GRUCell(2, 3), torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+first = torch.optim.Adam(cell.parameters())
+second = torch.optim.Adam(critic.parameters())
+hidden = torch.zeros(1, 3)
+for _ in range(3):
+    x = torch.randn(1, 2)
+    hidden = cell(x, hidden)
+    advantage = torch.randn(1) - critic(x)
+    score = (hidden.sum() * advantage).mean()
+    first.zero_grad()
+    second.zero_grad()
+
+    score.backward()
+    first.step()
+    error = advantage.pow(2).mean()
+    error.backward()
+    second.step()
+"""
+
+BEHIND = """
+class Agent:
+    def __init__(self):
+        self.policy = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+        self.log_alpha = torch.zeros(1, requires_grad=True)
+        self.alpha = self.log_alpha.exp()
+        self.one = torch.optim.SGD(self.policy.parameters(), lr=0.1)
+        self.two = torch.optim.SGD([self.log_alpha], lr=0.1)
+
+    def apply(self, optimizer, loss):
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    def update(self, seen):
+        logp = self.policy(seen).tanh()
+        self.apply(self.one, (self.alpha * logp).mean())
+        self.apply(self.two, -(self.log_alpha * (logp + 1)).mean())
+
+
+agent = Agent()
+for seen in torch.randn(3, 5, 3):
+    agent.update(seen)
+"""
 
 
 @pytest.mark.parametrize("text", SMALL)

@@ -45,7 +45,10 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
     backward_pass, change = code.statement_at(cure.backward_pass), code.statement_at(cure.change)
     block = code.block(backward_pass)
     moved = code.within(change, block.statements)
-    if moved is None or moved is backward_pass or block.statements.index(moved) > block.statements.index(backward_pass):
+    if moved is None or moved is backward_pass:
+        return
+    if block.statements.index(moved) > block.statements.index(backward_pass):
+        yield from _behind_loop(code, moved)
         return
     between = block.upto(moved, backward_pass)
     steps = calls([moved], _STEP)
@@ -53,11 +56,25 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
         return
     if steps:
         yield _change_behind(code, moved, backward_pass, block.statements)
+    else:  # a weight that a step changes as well is changed by hand behind that
+        behind = block.statements[block.statements.index(backward_pass) + 1 :]
+        step = next((each for each in behind if isinstance(each, ast.Expr) and calls([each], _STEP)), None)
+        if step is not None:
+            message = f"Move `{_head(code, moved)}` behind `{_head(code, step)}`"
+            yield unsafe(message, removed(code, moved), copied_after(code, step, [moved]))
     if not any(meets(writes(each), reads(backward_pass)) for each in (moved, *between)):
         message = f"Call backward before `{_head(code, moved)}`"
         yield unsafe(message, copied_before(code, moved, [backward_pass]), removed(code, backward_pass))
     if not steps:
         yield _change_behind(code, moved, backward_pass, block.statements)
+
+
+def _behind_loop(code: EditableCode, step: ast.stmt) -> Iterator[Fix]:
+    """A step that each iteration takes behind its backward pass, taken once with the gradients of all."""
+    loop = code.block(step).owner
+    if isinstance(loop, ast.For | ast.AsyncFor | ast.While) and isinstance(step, ast.Expr) and calls([step], _STEP):
+        message = f"Take `{_head(code, step)}` once, behind the loop"
+        yield unsafe(message, removed(code, step), copied_after(code, loop, [step]))
 
 
 def _mixes(
@@ -95,8 +112,14 @@ def _head(code: EditableCode, statement: ast.stmt) -> str:
 
 def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[Fix]:
     """A list of tensors emptied after the walk that used them, with the other lists that grow beside it."""
+    yield from _emptied_beside(code, cure.held or (cure.name,))
     backward_pass = code.statement_at(cure.backward_pass)
     if not code.holds(cure.name):
+        for name in cure.held:  # another function has another name for what holds it
+            parts = name.split(".")
+            for own in (".".join(("self", *parts[at:])) for at in range(1, len(parts) - 1)):
+                if code.holds(own.rpartition(".")[0]):
+                    yield unsafe(f"Clear `{own}` after backward", after(code, backward_pass, f"{own}.clear()"))
         return
     appended = [each.func.value for each in calls([code.tree], _APPEND) if isinstance(each.func, ast.Attribute)]
     appended += [each.target for each in code.below(code.tree) if isinstance(each, ast.AugAssign)]
@@ -104,11 +127,30 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     owner, _, own = cure.name.rpartition(".")
     beside = sorted(f"{owner}.{name}" for name in growing - {own}) if owner else []
     read = reads(code.scope(backward_pass))
-    grown = [name for name in beside if name in read and not _is_emptied(code, name)]
+    paired = [code.of(arg) for call in calls([code.tree], re.compile("^zip$")) for arg in call.args]
+    beside += [each for each in paired if cure.name in paired and owner and each.rpartition(".")[0] == owner]
+    grown = [name for name in dict.fromkeys(beside) if name in read and not _is_emptied(code, name)]
+    grown = [name for name in grown if name != cure.name]
     for names in dict.fromkeys(filter(None, ((cure.name, *grown), (cure.name,), cure.held))):
         said = " and ".join(f"`{name}`" for name in names)
         rows = "\n".join(f"{name}.clear()" for name in names)
         yield unsafe(f"Clear {said} after backward", after(code, backward_pass, rows))
+
+
+def _emptied_beside(code: EditableCode, names: Sequence[str]) -> Iterator[Fix]:
+    """Lists emptied where another list of their object is."""
+    own = [f"self.{name.rpartition('.')[2]}" for name in names]
+    for node in code.below(code.tree):
+        if not isinstance(node, ast.FunctionDef) or node.name == "__init__" or any(code.writes(node, n) for n in own):
+            continue
+        for each in code.below(node):
+            if not isinstance(each, ast.Assign | ast.Expr):
+                continue
+            row = code.of(each)
+            if (match := re.fullmatch(r"self\.\w+( = \[\]|\.clear\(\))", row)) and all(map(code.holds, own)):
+                rows = [f"{name}{match[1]}" for name in own]
+                said = "`, `".join(rows)
+                yield unsafe(f"Empty it with the others: `{said}`", after(code, each, "\n".join(rows)))
 
 
 def _is_emptied(code: EditableCode, name: str) -> bool:
@@ -127,20 +169,43 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
     if root is not None and loop is not None and isinstance(code.parents[backward_pass], ast.If):
         for begun in (code.statement(code.start(each)) for each in code.writes(code.scope(loop), code.of(root))):
             if isinstance(begun, ast.Assign) and code.end(begun) <= code.start(loop):
-                row = code.of(begun)
+                row = _part(code, begun, code.of(root))
                 put = before if isinstance(block[-1], ast.Continue | ast.Break | ast.Return) else after
                 yield unsafe(f"Begin again behind backward: `{row}`", put(code, block[-1], row))
+    if root is None:
+        return
+    before_it = block[: block.index(backward_pass)]
+    terms = [term for each in before_it if (term := _term(code, each, code.of(root))) is not None]
+    if len(terms) == 1 and isinstance(term := terms[0], ast.BinOp | ast.Name):  # `loss / n`: with its share
+        alone = code.of(term) if isinstance(term, ast.Name) else f"({code.of(term)})"
+        edits = detached(code, term), Edit(code.start(root), code.end(root), alone)
+        yield unsafe(f"Call backward on `{code.of(term)}` alone, and add it detached", *edits)
+        return
     for added in (code.statement_of(span) for span in cure.added):
-        if root is None or added is None or added not in block[: block.index(backward_pass)]:
+        if added is None or added not in before_it:
             continue
-        if isinstance(term := _term(code, added, code.of(root)), ast.BinOp):  # `loss / n`: with its share
-            edits = detached(code, term), Edit(code.start(root), code.end(root), f"({code.of(term)})")
-            yield unsafe(f"Call backward on `{code.of(term)}` alone, and add it detached", *edits)
-            continue
-        made = {name for each in block[: block.index(added)] if isinstance(each, ast.Assign) for name in writes(each)}
+        made = {
+            name
+            for each in before_it[: before_it.index(added)]
+            if isinstance(each, ast.Assign)
+            for name in writes(each)
+        }
         for name in (each for each in code.below(added) if isinstance(each, ast.Name) and each.id in made):
             edits = detached(code, name), Edit(code.start(root), code.end(root), name.id)
             yield unsafe(f"Call backward on `{name.id}` alone, and add it detached", *edits)
+
+
+def _part(code: EditableCode, begun: ast.Assign, name: str) -> str:
+    """What a statement gives to a name alone: `loss = 0` of `state, loss = start, 0`."""
+    target = begun.targets[0]
+    if (
+        isinstance(target, ast.Tuple)
+        and isinstance(begun.value, ast.Tuple)
+        and len(target.elts) == len(begun.value.elts)
+    ):
+        values = {code.of(one): code.of(other) for one, other in zip(target.elts, begun.value.elts)}
+        return f"{name} = {values.get(name, 0)}"
+    return code.of(begun)
 
 
 def _term(code: EditableCode, statement: ast.stmt, total: str) -> ast.expr | None:

@@ -12,6 +12,7 @@ from typing import TypeGuard
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix
 from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, bound, normalized, parameters
 from retainlint.fixes.edits import unsafe
+from retainlint.fixes.proof import REACHED
 from retainlint.fixes.statements import after, before, calls, detached, first, reads, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
@@ -106,25 +107,26 @@ class Carried:
         if self._is_now_and_then():  # then the iterations between are one graph
             for row in self._rows[:ROWS]:
                 yield partial(self._put, row, "after backward", self._after_backward)
-        for row in known[:ROWS]:
+        held = [f"if {self.name} is not None:\n    " + row.replace("\n", "\n    ") for row in known[:ROWS]]
+        for row in (*held * self._begins_empty, *known[:ROWS]):
             yield partial(self._put, row, start, self._at_start)
         for row in self._rows:
             yield partial(self._put, row, end, self._at_end)
         for row in self._rows[:ROWS]:
             yield partial(self._put, row, "after backward", self._after_backward)
         yield from self._kept()
-        for row in known[:ROWS]:
-            held = row.replace("\n", "\n    ")
-            yield partial(self._put, f"if {self.name} is not None:\n    {held}", start, self._at_start)
-        own = self.name.rpartition(".")[2]
-        if (
-            noun == "iteration"
-            and own != self.name
-            and re.search(rf"\bself\.{own}\b[^\n=]*= [^\n]*\bNone\b", self.code.text)
-        ):  # it begins so
+        for row in held * (not self._begins_empty):
+            yield partial(self._put, row, start, self._at_start)
+        if noun == "iteration" and self._begins_empty:
             yield partial(self._put, f"{self.name} = None", start, self._at_start)
         if known and (torch := torch_name(self.code)):  # it may begin as a number
             yield partial(self._put, f"if {torch}.is_tensor({self.name}):\n    {known[0]}", start, self._at_start)
+
+    @cached_property
+    def _begins_empty(self) -> bool:
+        """Whether an object gives its attribute of this name None."""
+        own = self.name.rpartition(".")[2]
+        return own != self.name and re.search(rf"\bself\.{own}\b[^\n=]*= [^\n]*\bNone\b", self.code.text) is not None
 
     def _put(self, row: str, where: str, edit: Callable[[str], Edit]) -> Fix:
         said = "; ".join(each.strip() for each in row.split("\n") if not each.endswith(":"))
@@ -178,16 +180,22 @@ class Carried:
         return after(self.code, backward_pass, row)
 
     def _stored(self) -> Iterator[Callable[[], Fix]]:
-        """What a list is given, detached as it is put there: whole, or one part of it."""
-        for given, many in stored(self.code, self.body, self.name):
-            for part in _detachable(given, many):
-                statement = self.code.statement(self.code.start(part))
-                yield partial(self._in_row, statement, detached(self.code, part))
+        """What a list, and each that was seen beside it, is given, detached as it is put there: whole, or one part of it."""
+        names = dict.fromkeys((self.name, *(each.partition(" = ")[0] for each in self.seen)))
+        given = [_detachable(*each) for name in names for each in stored(self.code, self.body, name)]
+        for number in range(max(map(len, given), default=0)):
+            yield partial(self._as_given, [each[min(number, len(each) - 1)] for each in given if each])
 
-    def _in_row(self, statement: ast.stmt | None, edit: Edit) -> Fix:
-        start, end = self.code.rows(statement) if statement is not None else (edit.start, edit.end)
-        row = self.code.text[start : edit.start] + edit.text + self.code.text[edit.end : end]
-        return unsafe(f"Store it detached: `{' '.join(row.split())}`", edit)
+    def _as_given(self, parts: list[ast.expr]) -> Fix:
+        edits = [detached(self.code, part) for part in parts]
+        rows = []
+        for part, edit in zip(parts, edits):
+            statement = self.code.statement(self.code.start(part))
+            start, end = self.code.rows(statement) if statement is not None else (edit.start, edit.end)
+            rows.append(
+                " ".join((self.code.text[start : edit.start] + edit.text + self.code.text[edit.end : end]).split())
+            )
+        return unsafe(f"Store it detached: `{'`, `'.join(rows)}`", *edits)
 
     def _kept(self) -> Iterator[Callable[[], Fix]]:
         """Each statement that binds the name, with what it binds detached."""
@@ -214,7 +222,8 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     if cure.made and isinstance(made, ast.Assign) and cure.name in map(code.of, made.targets):
         yield unsafe(f"Detach `{cure.name}` where it is made", detached(code, made.value))
     holding = list(_seen(code, cure, diagnostic))
-    for each in sorted(holding, key=lambda each: not any(stored(code, each.body, each.name))):
+    holding.sort(key=lambda each: not any(stored(code, each.body, each.name)))
+    for each in holding:
         yield from _all(each.fixes())
     if cure.iteration is not None:
         for name, body in _over_iterations(code, cure, diagnostic, names):
@@ -250,7 +259,7 @@ def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
             theirs = {f"self{name.removeprefix(prefix)}": rows[name].replace(f"{prefix}.", "self.") for name in names}
             for body in code.below(code.tree):
                 if isinstance(body, ast.FunctionDef) and (body.name == "__call__" or not body.name.startswith("__")):
-                    if any(code.writes(body, name) or code.reads(body, name) for name in theirs):
+                    if any(code.reads(body, name) for name in theirs):
                         yield Carried(code, next(iter(theirs)), body, diagnostic.primary.span, tuple(theirs.values()))
     if any("." in name.removeprefix("self.") for name in own):
         yield from here
@@ -360,6 +369,10 @@ def _uses(
         if scope is not None and scope not in scopes:
             scopes.append(scope)
     message = f"Detach `{name}` where it is used"
+    for label in diagnostic.labels:  # the one by which the backward pass that fails has come to it
+        if cure.span == diagnostic.primary.span and label.text.startswith(REACHED) and label.span.text == name:
+            if (read := code.expression(label.span)) is not None and _is_value(code, read):
+                yield partial(unsafe, message, detached(code, read))
     for scope in scopes:
         reads = [read for read in code.reads(scope, name) if _is_value(code, read)]
         above = [read for read in reads if code.start(read) < cure.span.end][::-1]

@@ -19,9 +19,10 @@ from retainlint.text.source import spelt
 def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
     statement = code.statement_at(cure.span)
     if cure.reason in ("detach", "data"):
-        for node in ast.walk(statement):
+        leaf = list(_required(code, statement))
+        yield from leaf
+        for node in ast.walk(statement) if not leaf else ():
             yield from _suffix(code, node)
-        yield from _required(code, statement)
     if cure.reason == "leaf":
         yield from _asked_for(code, statement)
     if cure.reason == "switch":
@@ -181,11 +182,11 @@ def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) 
     statement = code.statement_at(cure.span)
     if torch and isinstance(statement, ast.Assign | ast.Expr) and statement.value is call:
         message = f"Compute `{short(code.of(statement))}` under `{torch}.no_grad()`{cure.why}"
-        yield replace(unsafe(message, _under(code, statement, torch)), cuts=True)
+        yield replace(unsafe(message, _under(code, statement, torch)), cuts=cure.meant)
     maker = code.of(call.func)
     alike = [each for each in calls([code.scope(call)], re.compile("")) if code.of(each.func) == maker]
     ended = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.detach()`" for each in alike))
-    yield replace(unsafe(f"Write {ended}{cure.why}", *(detached(code, each) for each in alike)), cuts=True)
+    yield replace(unsafe(f"Write {ended}{cure.why}", *(detached(code, each) for each in alike)), cuts=cure.meant)
 
 
 def _first_import(code: EditableCode) -> ast.stmt:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, OutOfPlace
 from retainlint.fixes.code import EditableCode, bound, parameters
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, ended
+from retainlint.fixes.statements import before, calls, ended
+from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 
 _NO_TWIN = frozenset(
@@ -57,9 +59,7 @@ def _is_update(code: EditableCode, statement: ast.stmt) -> bool:
 def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
     """`x *= a + b` to `x = x * (a + b)`; what stood in brackets keeps them."""
     target, operator = statement.target, _OPERATORS.get(type(statement.op))
-    if isinstance(target, ast.Subscript):
-        yield from _cloned(code, statement, target)
-    if isinstance(target, ast.Subscript) or operator is None or not _is_local(code, target):
+    if operator is None or not (isinstance(target, ast.Subscript) or _is_local(code, target)):
         return
     name, start, end = code.of(target), code.end(target), code.end(statement)
     value = code.text[code.text.index("=", start) + 1 : end].strip()
@@ -67,7 +67,17 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
     if not in_brackets and not _stands_alone(statement, value):
         value = f"({value})"
     message = f"Write `{name} = {name} {operator} …` instead of `{name} {operator}= …`"
-    yield unsafe(message, Edit(start, end, f" = {name} {operator} {value}"))
+    fix = unsafe(message, Edit(start, end, f" = {name} {operator} {value}"))  # an item of a list or a dictionary, too
+    yield replace(fix, parts=_is_gathered(code, statement, name))
+    if isinstance(target, ast.Subscript):
+        yield from _cloned(code, statement, target)
+
+
+def _is_gathered(code: EditableCode, statement: ast.stmt, name: str) -> bool:
+    """Whether each iteration puts it into a list, which then holds one tensor many times."""
+    loop = next((up for up in code.above(statement) if isinstance(up, ast.For | ast.AsyncFor | ast.While)), None)
+    put = calls([loop], re.compile("^append$")) if loop is not None else ()
+    return any(code.of(each.args[0]) == name for each in put if each.args)
 
 
 def _listed(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:

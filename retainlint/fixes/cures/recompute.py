@@ -73,8 +73,12 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
     stepped, stepping = ({ast.unparse(each.func) for each in calls(part, _STEPS)} for part in (between, behind[:3]))
     if stepping and not stepped & stepping:
         yield from _above(code, place, again)
-    names = ", ".join(sorted(name for name in set().union(*map(writes, again)) if not name.endswith(".*")))
+    made = set().union(*map(writes, again))
+    names = ", ".join(sorted(name for name in made if not name.endswith(".*")))
     what = f"`{names}`" if names else f"`{code.of(built)}`"
+    if not any(meets(made, reads(each)) for each in between if each not in again):
+        late = (*(removed(code, each) for each in again), copied_before(code, place, again))
+        yield unsafe(f"Compute {what} right before this backward, and not earlier", *late)
     yield unsafe(f"Compute {what} again before this backward", copied_before(code, place, again))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, SumLosses
@@ -17,10 +17,12 @@ from retainlint.fixes.statements import (
     before,
     calls,
     copied_after,
+    meets,
     reads,
     removed,
     writes,
 )
+from retainlint.text.quoting import short
 from retainlint.text.source import Span
 
 _once = partial(unsafe, merges=1)
@@ -48,6 +50,17 @@ def _two(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
         return
     texts = [_summand(code, root) for root in roots if root is not None]
     rebound = [each for each in between if ast.unparse(roots[0]) in writes(each)]
+    every = list(_backwards(block.statements[block.statements.index(first) :]))
+    summed = [root for each in every if (root := backpropagated(each)) is not None]
+    if (
+        not rebound
+        and len(every) > 2
+        and not any(meets(writes(each), reads(root)) for each in block.upto(first, every[-1]) for root in summed)
+    ):
+        written = " + ".join(_summand(code, root) for root in summed)
+        last = Edit(code.start(summed[-1]), code.end(summed[-1]), f"({written})")
+        dropped = [removed(code, each) for each in every[:-1]]
+        yield unsafe(f"Call backward once, on `{short(written)}`", *dropped, _bare(code, last), merges=len(dropped))
     if not rebound:
         total = Edit(code.start(roots[1]), code.end(roots[1]), f"({texts[0]} + {texts[1]})")
         yield _once(f"Call backward once, on `{texts[0]} + {texts[1]}`", removed(code, first), _bare(code, total))
@@ -60,6 +73,15 @@ def _two(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
                 removed(code, first),
                 Edit(at, at, f"{texts[0]} + "),
             )
+
+
+def _backwards(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The backward passes at the start of some statements, before anything that uses their gradients."""
+    for each in statements:
+        if calls([each], TUNES):
+            return
+        if backpropagated(each) is not None:
+            yield each
 
 
 def _bare(code: EditableCode, total: Edit) -> Edit:
