@@ -25,6 +25,7 @@ with contextlib.suppress(ImportError):  # `judging` has put the tests where they
     from cure_fixtures import ROOM, Example, Failure, examples, fingerprint, same_grads
 
 WORDS: tuple[tuple[str, str], ...] = (
+    (r"^`([\w.\[\]]+) = \1 [-+*/@]", "out-of-place"),
     (r"create_graph", "create-graph"),
     (r"from before `detach", "uncut"),
     (r"(outside of|without|remove|take away|drop) .{0,30}no_grad|no_grad.{0,40}\b(away|off)\b", "uncut"),
