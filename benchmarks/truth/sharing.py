@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.truth.judging import verdicts
 from benchmarks.truth.program import Generated
 
-_PROBE = """
+PROBE = """
 import torch as _torch
 import torch.autograd as _autograd
 _seen = {}
@@ -37,4 +37,4 @@ _autograd.grad = _watched(_autograd.grad)
 def shares(program: Generated, folder: Path) -> bool:
     """Whether two walks of the program met, in the run with all flags off."""
     probed = replace(program, flags=())
-    return any("SHARED" in verdict.stdout for verdict in verdicts(probed, _PROBE + program.text, folder))
+    return any("SHARED" in verdict.stdout for verdict in verdicts(probed, PROBE + program.text, folder))
