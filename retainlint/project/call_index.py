@@ -273,11 +273,12 @@ class CallIndex:
     @cached_property
     def starts_backward(self) -> bool:
         """Whether the entry is run for the walks of others that may be reached from it: it is a script that speaks of
-        functions, of its own or of the modules that it imports, which lead to one, or its functions call what does."""
+        functions, of its own or of the modules that it imports, which lead to one, or its functions call what does, or its
+        classes inherit methods that do."""
         if may_start_backward(self.data) and any(map(may_backpropagate, self._around)):
             if not self._reached.isdisjoint(self._entry.words):
                 return True
-        found = self._may_lead and any(self.leads(*call) for call in self._entry.calls)
+        found = self._may_lead and (any(self.leads(*call) for call in self._entry.calls) or self._inherits_backward())
         self._asked = 0  # whoever asks of single calls later may ask as much
         self._known.clear()
         return found
@@ -475,8 +476,23 @@ class CallIndex:
         named = (self._named(self._place, each.base_words) for each in self._entry.classes)
         return list(dict.fromkeys(each for found in named for each in found))
 
+    def _inherits_backward(self) -> bool:
+        """Whether a method leads to a walk that one of these classes, or of those above them, has itself."""
+        pending, seen = list(self._bases), set[Place]()
+        while pending:
+            place, name = each = pending.pop()
+            found = self._index(place).definitions.get(name) if each not in seen else None
+            seen.add(each)
+            if found is not None and found.kind == "class":
+                if any(self._leads(place, name, method) for method in found.methods):
+                    return True
+                pending += self._named(place, found.base_words)
+        return False
+
     @cached_property
     def _made(self) -> list[Place]:
-        """The imported classes of which the entry may make objects."""
+        """The imported classes of which the entry may make objects, or of whose heirs."""
         names = dict.fromkeys(name for _, name in self._entry.calls if name[:1].isupper())
-        return list(self._named(self._place, list(names)))
+        own = (each for name in names if (each := self._entry.definitions.get(name)) is not None)
+        above = (word for each in own if each.kind == "class" for word in each.base_words)
+        return list(self._named(self._place, list(dict.fromkeys((*names, *above)))))

@@ -95,3 +95,12 @@ def test_the_answer_depends_on_what_it_looked_at() -> None:
 )
 def test_only_what_speaks_of_optimisers_is_looked_at(text: str, may: bool) -> None:
     assert may_lead_to_backward(text.encode()) == may
+
+
+def test_a_module_is_run_for_what_its_classes_inherit() -> None:
+    """It says nothing of a backward pass, nor calls what leads to one."""
+    text = (HEAD + "from steps import Base\nclass Heir(Base):\n    def loss(self):\n        return 1\n").encode()
+    base = "class Base:\n    def fit(self):\n        self.loss().{}()\n"
+    for method in ("backward", "forward"):
+        held = Held({"steps.py": base.format(method).encode(), "agent.py": text})
+        assert CallIndex(Modules("agent.py", held), text).starts_backward == (method == "backward")

@@ -19,7 +19,7 @@ _BACKWARD = ("backward", "loss_scaler")
 """What walks by itself ends so, but for `grad`: a method may also be named like those whose result a trainer walks."""
 
 
-_ITSELF = frozenset(("self", "cls", "super()", ")"))
+ITSELF = frozenset(("self", "cls", "super()", ")"))
 
 _COMMON = frozenset("train eval step update forward fit run append add get".split())
 """Methods that many classes have: a call of one counts only on the object itself."""
@@ -29,9 +29,11 @@ Entry = tuple[ir.Code, "ir.Code | None"]
 """A function, or a method with its class."""
 
 
-def callers_first(found: Sequence[Entry]) -> list[Entry]:
-    """The functions and methods of a program that hold a walk, and those that call them by their names, each behind all
-    that call it: what nobody calls is where the program starts, and what is reached from there isn't run for itself."""
+def callers_first(known: Sequence[Entry], led: Container[Entry] = ()) -> list[Entry]:
+    """The functions and methods of a program that hold a walk, or are `led` to one, and those that call them by their names,
+    each behind all that call it: what nobody calls is where the program starts, and what is reached from there isn't run
+    for itself."""
+    found = list(dict.fromkeys(known))
     named: dict[str, list[int]] = {}
     for at, (code, owner) in enumerate(found):
         named.setdefault(owner.name if owner is not None and code.name == "__init__" else code.name, []).append(at)
@@ -41,7 +43,7 @@ def callers_first(found: Sequence[Entry]) -> list[Entry]:
         for other in others:
             callers[other].append(at)
     leading: set[int] = set()
-    pending = [at for at, (code, _) in enumerate(found) if code.backward_passes]
+    pending = [at for at, each in enumerate(found) if each[0].backward_passes or each in led]
     while pending:
         at = pending.pop()
         if at not in leading:
@@ -60,7 +62,7 @@ def _called_names(code: ir.Code) -> set[str]:
 
 
 def _counts(code: ir.Code, call: Call) -> bool:
-    return call.name not in _COMMON or call.receiver in _ITSELF or call.receiver in code.facts.stored
+    return call.name not in _COMMON or call.receiver in ITSELF or call.receiver in code.facts.stored
 
 
 def _behind_callers(
@@ -102,7 +104,7 @@ def callers(
     def counts(code: ir.Code, receiver: str, name: str) -> bool:
         if not receiver:
             return name in functions or leads("", name)
-        is_own = receiver in _ITSELF or name not in _COMMON or _makes(code, methods.get(name, ()))
+        is_own = receiver in ITSELF or name not in _COMMON or _makes(code, methods.get(name, ()))
         return (name in methods and is_own) or leads(receiver, name)
 
     while near or rest:
@@ -156,7 +158,7 @@ def _sets_before(
 def _adds(code: ir.Code, calls: Sequence[Call]) -> bool:
     """Whether a function calls more than once, or with what it has made itself, or on an object that it made: what is
     called again and again, with nothing new, tells no more than when it is run for itself."""
-    if calls[0].receiver in code.facts.stored - _ITSELF:
+    if calls[0].receiver in code.facts.stored - ITSELF:
         return True
     return len(calls) > 1 or calls[0].is_given_new or not calls[0].given.isdisjoint(code.facts.stored)
 
@@ -172,13 +174,13 @@ def entries(code: ir.Code, owner: ir.Code | None) -> Iterator[tuple[ir.Code, ir.
 
 def of_local_classes(code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
     """The methods that walk of the classes that a function makes, each with its class."""
-    for inner in _classes(code) if code.backward_passes else ():
+    for inner in classes(code) if code.backward_passes else ():
         for method, owner in entries(inner, inner) if inner.backward_passes else ():
             if owner is not None and method.backward_passes:
                 yield method, owner
 
 
-def _classes(code: ir.Code) -> Iterator[ir.Code]:
+def classes(code: ir.Code) -> Iterator[ir.Code]:
     return (each.code for each in ir.walk(code.body) if isinstance(each, ir.MakeClass))
 
 
@@ -190,7 +192,7 @@ _BESIDE_GRAPHS = frozenset(("", "data", "init"))
 
 def changing(code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
     """The classes that change something in place when an object is made, each with its `__init__`."""
-    for owner in _classes(code):
+    for owner in classes(code):
         own = {method.name: method for method, cls in entries(owner, owner) if cls is owner}
         begun = own.get("__init__")
         reached = (begun, *(own[name] for name in begun.facts.own if name in own)) if begun is not None else ()
@@ -203,7 +205,7 @@ def changing(code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
 def inherited(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
     """Methods that walk and call what only an heir fills in, or the heir's own that do no more than to call such a one,
     each with that heir."""
-    for subclass in _classes(code):
+    for subclass in classes(code):
         cls = class_made_by(state, subclass)
         if cls is None:
             continue

@@ -13,6 +13,7 @@ from retainlint import ir, program
 from retainlint.incident import Definition, Entry, Exploration
 from retainlint.symbolic.detectors import Detectors, claims_of
 from retainlint.symbolic.exploration import findings, script_entry
+from retainlint.symbolic.exploration.conducted_methods import conducted
 from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
 from retainlint.symbolic.exploration.entry_points import (
     callers,
@@ -130,7 +131,46 @@ def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool
         backpropagating.update([owner] if machine.backward_count > known else ())
 
     patience = Patience(machine)
-    for code, owner in callers_first(list(entries(program.module, None))):
+    inheriting = _run_own(machine, start, left, run, patience)
+    for owner, begun in changing(program.module):
+        if begun not in machine.entered and _definition(begun) not in left_out and patience.is_left:
+            with patience.spent(), suppress(*EXHAUSTED):
+                machine.begin_entry()
+                prepare(machine, start, owner, objects)
+            machine.entries.append(_noted(machine, begun))
+    for code, subclass in list(inherited(start, program.module)):
+        if code not in inheriting:
+            run(code, subclass)
+    if not left <= backpropagating:
+        machine.running = program.module
+        machine.begin_entry()
+        imports.begin()
+        start, left = _module(machine, whole=True)
+        machine.entries.append(_noted(machine, program.module))
+    _callers(machine, start, objects, left or None, patience, left_out)
+    return findings.told(machine, proves)
+
+
+def _run_own(
+    machine: Interpreter,
+    start: State,
+    left: script_entry.Subclasses,
+    run: Callable[[ir.Code, ir.Code | None], None],
+    patience: Patience,
+) -> set[ir.Code]:
+    """Run the functions and methods of the module, callers first, unless they were reached from elsewhere, and what its
+    classes inherit and nobody calls; the methods of these."""
+    project = machine.imports.project
+    led = conducted(start, machine.program.module, project.reaches if project is not None else _no_name)
+    led = {(code, owner): own for (code, owner), own in led.items() if code not in own or owner not in left}
+    inheriting = {code for code, _ in led}
+    for code, owner in callers_first([*led, *entries(machine.program.module, None)], led):
+        own = led.get((code, owner), set())
+        if owner is not None and own and code not in own:
+            if machine.entered.isdisjoint(own) and patience.is_left:
+                with patience.spent():
+                    run(code, owner)
+            continue
         if not code.backward_passes:
             if code not in machine.entered and patience.is_left:
                 with patience.spent():
@@ -140,22 +180,12 @@ def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool
         missed = machine.pruned and coverage.has_backward(code, machine.backpropagated)
         if missed or code not in machine.entered or coverage.makes_backward(code, machine.entered):
             run(code, owner)
-    for owner, begun in changing(program.module):
-        if begun not in machine.entered and _definition(begun) not in left_out and patience.is_left:
-            with patience.spent(), suppress(*EXHAUSTED):
-                machine.begin_entry()
-                prepare(machine, start, owner, objects)
-            machine.entries.append(_noted(machine, begun))
-    for code, subclass in list(inherited(start, program.module)):
-        run(code, subclass)
-    if not left <= backpropagating:
-        machine.running = program.module
-        machine.begin_entry()
-        imports.begin()
-        start, left = _module(machine, whole=True)
-        machine.entries.append(_noted(machine, program.module))
-    _callers(machine, start, objects, left or None, patience, left_out)
-    return findings.told(machine, proves)
+    return inheriting
+
+
+def _no_name(name: str) -> bool:
+    """Where there are no other modules, none leads to a walk there."""
+    return False
 
 
 def _callers(

@@ -26,7 +26,7 @@ QUIET_CALLERS_STEPS = 4_000
 FORCED_ENTRY_STEPS = 1_000
 """An entry that has taken more and came to no backward pass of its own follows few paths when it is forced into one."""
 
-SCRIPT_START_STEPS = 200
+SCRIPT_START_STEPS = 1_000
 """Steps in which a script comes to its first backward pass; beyond, it is left if its classes show what it leads to (what
 it prepares is files, options and logs), and what they inherit is run."""
 

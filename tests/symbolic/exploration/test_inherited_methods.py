@@ -52,3 +52,110 @@ def test_a_method_of_the_class_itself_is_judged_alike(machine: Machine) -> None:
     own = "\n    def step(self, batch):\n        loss = self.compute_loss(batch)\n        loss.backward()\n"
     assert machine(alone + own).lines == [23]
     assert machine(alone + own + "\n    def reset(self):\n        self.hidden = None\n").lines == []
+
+
+CONDUCTING = """
+class Base:
+    def begin(self):
+        pass
+
+    def step(self, x):
+        self.learn(x)
+        self.begin()
+
+    def fit(self, batches):
+        for x in batches:
+            self.step(x)
+"""
+CONDUCTED = """
+import torch
+from base import Base
+
+class Heir(Base):
+    def __init__(self):
+        self.w = torch.rand(3, requires_grad=True)
+        self.trace = torch.zeros(3)
+
+    {more}
+
+    def learn(self, x):
+        self.trace = self.trace * self.w + x
+        self.trace.sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "line"), [("", [14]), ("def begin(self):\n        self.trace = self.trace.detach()", [])]
+)
+def test_an_heir_is_led_by_what_it_inherits_from_elsewhere(machine: Machine, more: str, line: list[int]) -> None:
+    """What the heir's `learn` does again and again is undone in between, as its base says."""
+    found = machine(CONDUCTED.format(more=more or "pass"), base=CONDUCTING)
+    assert found.lines == [each + more.count("\n") for each in line]
+
+
+def test_an_heir_whose_base_only_calls_each_method_once_is_called_so(machine: Machine) -> None:
+    once = CONDUCTING.replace("for x in batches:\n            self.step(x)", "self.step(batches)")
+    built = (
+        CONDUCTED.format(more="pass")
+        .replace("torch.zeros(3)", "self.w.exp()")
+        .replace("self.trace * self.w + x", "self.trace")
+    )
+    assert machine(built, base=CONDUCTING).lines == [14]
+    assert machine(built, base=once).lines == []
+
+
+def test_what_an_heir_sets_is_read_by_its_base_in_the_same_file(machine: Machine) -> None:
+    """The base alone knows nothing of `self.loss`."""
+    text = """
+    import torch
+
+    class Base:
+        def learn(self):
+            self.loss.backward()
+
+        def run(self):
+            self.learn()
+            self.learn()
+
+    class Heir(Base):
+        def __init__(self):
+            self.w = torch.rand(3, requires_grad=True)
+            self.loss = self.w.exp().sum()
+    """
+    assert machine(text).lines == [6]
+
+
+def test_a_function_that_makes_an_heir_is_run_before_what_that_inherits(machine: Machine) -> None:
+    """Only the function says that the network keeps its last output."""
+    base = """
+    class Base:
+        def __init__(self, net):
+            self.net = net
+
+        def fit(self, batches):
+            for x in batches:
+                self.learn(x)
+    """
+    text = """
+    import torch
+    from base import Base
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = torch.nn.Linear(3, 3)
+            self.h = torch.zeros(3)
+
+        def forward(self, x):
+            self.h = torch.tanh(self.fc(x + self.h))
+            return self.h
+
+    class Heir(Base):
+        def learn(self, x):
+            self.net(x).sum().backward()
+
+    def main(flags):
+        heir = Heir(Net())
+        heir.fit([torch.rand(3), torch.rand(3)])
+    """
+    assert machine(text, base=base).lines == [17]
