@@ -292,8 +292,8 @@ def _own(node: ast.AST) -> str | None:
 
 
 def _part_of(node: ast.AST) -> str | None:
-    """The attribute of `self` that a node is, or of which it is an item."""
-    while isinstance(node, ast.Subscript):
+    """The attribute of `self` that a node is, or of which it is an item, or an attribute."""
+    while isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and _own(node) is None):
         node = node.value
     return _own(node)
 

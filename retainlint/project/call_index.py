@@ -292,11 +292,14 @@ class CallIndex:
         bracket, before the name's dot, "" where there is none."""
         if not self._may_lead:
             return False
-        if not receiver or self._module(self._place, receiver):
+        if not receiver or (self._module(self._place, receiver) and self._leads_by(self._place, receiver, name)):
             return self._leads_by(self._place, receiver, name)
         if receiver in _ITSELF:
             return any(self._leads(*each, name) for each in self._bases)
-        return name not in COMMON and any(self._leads(*each, name) for each in self._made)
+        if name in COMMON:
+            made = re.search(rf"\b{re.escape(receiver)}[ \t]*=[ \t]*([A-Z]\w*)\(", self._entry.text)
+            return made is not None and any(self._leads(*each, name) for each in self._classes([made[1]]))
+        return any(self._leads(*each, name) for each in self._made)
 
     # -- what is around ---------------------------------------------------------------------------------------------
 
@@ -335,20 +338,21 @@ class CallIndex:
             return module is not None and self._leads(module, name)
         return any(self._leads(*each) for each in self._origins(place, name))
 
-    def _leads(self, place: str, name: str, method: str = "") -> bool:
-        """Whether a function of a module does, the making of an object of a class, or a method of it."""
-        asked = place, name, method
+    def _leads(self, place: str, name: str, method: str = "", heir: Place | None = None) -> bool:
+        """Whether a function of a module does, the making of an object of a class, or a method of it, on an object of
+        the `heir`."""
+        asked = place, name, method if heir is None else f"{method} {'.'.join(heir)}"
         depth, leads = self._known.get(asked, (MOST_HOPS, False))
         if not leads and self._depth < depth and self._asked < ASKED:
             self._known[asked] = self._depth, False  # for those who call themselves
             self._asked += 1
             self._depth += 1
-            leads = self._runs_backward(*asked)
+            leads = self._runs_backward(place, name, method, heir)
             self._depth -= 1
             self._known[asked] = self._depth, leads
         return leads
 
-    def _runs_backward(self, place: str, name: str, method: str) -> bool:
+    def _runs_backward(self, place: str, name: str, method: str, heir: Place | None) -> bool:
         found, owner = self._index(place).definitions.get(name), ""
         if found is None:
             return any(self._leads(*each, method) for each in self._origins(place, name))
@@ -356,10 +360,17 @@ class CallIndex:
             words, owner = found.base_words, name
             found = found.methods.get(method or "__init__")
             if found is None:
-                return any(self._leads(*each, method) for each in self._named(place, words))
+                above = list(self._named(place, words))
+                self._depth -= 1  # what a class inherits is no further away
+                leads = any(self._leads(*each, method, heir or (place, name)) for each in above)
+                self._depth += 1
+                return leads
         elif method:
             return False
-        return found.runs_backward or any(self._called(place, owner, *call) for call in found.calls)
+        if found.runs_backward or any(self._called(place, owner, *call) for call in found.calls):
+            return True
+        own = [called for receiver, called in found.calls if receiver in _ITSELF] if heir is not None else []
+        return heir is not None and any(self._leads(*heir, called) for called in own)
 
     def _called(self, place: str, owner: str, receiver: str, name: str) -> bool:
         """Whether what is called in a function, or in a method of the class `owner`, leads to a walk."""
@@ -477,7 +488,8 @@ class CallIndex:
         return list(dict.fromkeys(each for found in named for each in found))
 
     def _inherits_backward(self) -> bool:
-        """Whether a method leads to a walk that one of these classes, or of those above them, has itself."""
+        """Whether a method leads to a walk that one of these classes, or of those above them, has itself, or calls one of
+        that name of what the entry makes."""
         pending, seen = list(self._bases), set[Place]()
         while pending:
             place, name = each = pending.pop()
@@ -486,13 +498,20 @@ class CallIndex:
             if found is not None and found.kind == "class":
                 if any(self._leads(place, name, method) for method in found.methods):
                     return True
+                called = {method for receiver, method in found.calls if receiver and receiver not in _ITSELF}
+                if any(self._leads(*made, method) for made in self._made for method in called):
+                    return True
                 pending += self._named(place, found.base_words)
         return False
 
     @cached_property
     def _made(self) -> list[Place]:
         """The imported classes of which the entry may make objects, or of whose heirs."""
-        names = dict.fromkeys(name for _, name in self._entry.calls if name[:1].isupper())
+        return self._classes(name for _, name in self._entry.calls if name[:1].isupper())
+
+    def _classes(self, called: Iterable[str]) -> list[Place]:
+        """Where the imported classes are that some calls make, or the bases of those of the entry."""
+        names = dict.fromkeys(called)
         own = (each for name in names if (each := self._entry.definitions.get(name)) is not None)
         above = (word for each in own if each.kind == "class" for word in each.base_words)
         return list(self._named(self._place, list(dict.fromkeys((*names, *above)))))

@@ -104,3 +104,27 @@ def test_a_module_is_run_for_what_its_classes_inherit() -> None:
     for method in ("backward", "forward"):
         held = Held({"steps.py": base.format(method).encode(), "agent.py": text})
         assert CallIndex(Modules("agent.py", held), text).starts_backward == (method == "backward")
+
+
+TRAINER = "class Trainer(Base):\n    def step(self, x):\n        x.backward()\n"
+FIT = "class Base:\n    def fit(self, xs):\n        for x in xs: self.step(x)\n"
+
+
+def test_a_base_leads_to_what_its_heir_has_on_an_object_that_is_made_where_it_is_called() -> None:
+    """`fit` is a common name: it tells something of what is seen being made."""
+    trainer = "from base import Base\n" + TRAINER
+    text = "from trainer import Trainer\ndef main():\n    {made}\n    one.fit([])\n"
+    for made, expected in (("one = Trainer()", True), ("one = other()", False)):
+        assert leads(text.format(made=made), "one", "fit", trainer=trainer, base=FIT) == expected
+
+
+def test_a_base_leads_to_what_it_calls_of_an_object_that_its_heir_makes() -> None:
+    text = (
+        HEAD
+        + "from base import Base\nfrom calls import Watch\nclass Heir(Base):\n    def watched(self): return [Watch()]\n"
+    )
+    calls = "class Watch:\n    def update(self, loss):\n        loss.{}()\n"
+    base = b"class Base:\n    def step(self, loss):\n        for one in self.watch: one.update(loss)\n"
+    for method in ("backward", "item"):
+        held = Held({"base.py": base, "calls.py": calls.format(method).encode(), "agent.py": text.encode()})
+        assert CallIndex(Modules("agent.py", held), text.encode()).starts_backward == (method == "backward")

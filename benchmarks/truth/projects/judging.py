@@ -95,8 +95,9 @@ def raised_again(project: Project, root: Path) -> frozenset[int]:
     return frozenset(place(project, os.path.relpath(file, root), line) for file, line in places if line is not None)
 
 
-def ask_linter(project: Project, root: Path) -> Reading:
-    """Check the folder, as a user would: what is an error among RTL1xx."""
+def ask_linter(project: Project, root: Path, truth: Truth) -> Reading:
+    """Check the folder, as a user would: the errors of RTL1xx, and of its warnings those that are true, as where an option
+    isn't what it is by default."""
     from retainlint.checking import linter
     from retainlint.config import Configs, Settings
     from retainlint.diagnostic import Severity
@@ -113,8 +114,14 @@ def ask_linter(project: Project, root: Path) -> Reading:
             one.code, "freed"
         )
         for one in found.diagnostics
-        if one.code.startswith("RTL1") and one.severity is Severity.ERROR
+        if one.code.startswith("RTL1")
     }
+    errors = {
+        place(project, os.path.relpath(one.primary.span.source.name), one.primary.span.row)
+        for one in found.diagnostics
+        if one.severity is Severity.ERROR
+    }
+    lines = {at: kind for at, kind in lines.items() if at in errors or at in truth.lines}
     gaps = tuple(f"{gap.span.source.name}:{gap.span.row}: {gap.reason}" for gap in found.gaps)
     return Reading(lines, gaps, 0, time.perf_counter() - start, crash)
 
@@ -122,7 +129,8 @@ def ask_linter(project: Project, root: Path) -> Reading:
 def compare(project: Project, folder: Path, *, sharing: bool = False) -> Result:
     """Ask both; where only the linter sees something, ask torch whether it comes there at all."""
     root = write(project, folder)
-    truth, reading = ask_torch(project, root), ask_linter(project, root)
+    truth = ask_torch(project, root)
+    reading = ask_linter(project, root, truth)
     known = Generated(project.name, "", (), project.tags, frozenset())
     if truth.lines or truth.mistake:
         return Result(known, truth, reading)

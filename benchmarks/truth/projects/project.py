@@ -396,32 +396,16 @@ class Assembly:
 
     def _driver(self, flags: dict[str, bool], *, twice: bool = False) -> str:
         entry = self.plan.entry
-        head = [
-            "import os",
-            "import runpy",
-            "import sys",
-            "from types import SimpleNamespace",
-            "",
-            "import torch",
-            "",
-            *_LAUNCHERS.split("\n"),
-        ]
         values = ", ".join(f"{name}={value}" for name, value in flags.items())
         if entry == "flags":
-            return "\n".join([*head, "import train", f"train.main(SimpleNamespace({values}))", ""])
-        if entry in ("library", "steps", "function"):
-            return "\n".join([*head, *self._called(flags, values, twice=twice)])
-        if entry == "environment":
-            head += [f'os.environ["{name.upper()}"] = "{int(value)}"' for name, value in flags.items()]
-        words = [f"--{name}" for name, value in flags.items() if value] if entry == "argparse" else []
-        return "\n".join(
-            [
-                *head,
-                f"sys.argv = {['train.py', *words]!r}",
-                'runpy.run_path(os.path.abspath("train.py"), run_name="__main__")',
-                "",
-            ]
-        )
+            lines = ["import train", f"train.main(SimpleNamespace({values}))"]
+        elif entry in ("library", "steps", "function"):
+            lines = list(self._called(flags, values, twice=twice))
+        else:
+            words = [f"--{name}" for name, value in flags.items() if value] if entry == "argparse" else []
+            set_ = (f'os.environ["{name.upper()}"] = "{int(value)}"' for name, value in flags.items())
+            lines = [*(set_ if entry == "environment" else ()), f"sys.argv = {['train.py', *words]!r}", _RUN]
+        return "\n".join([_HEAD, "try:", *(f"    {line}" for line in lines), _FIRST])
 
     def _called(self, flags: dict[str, bool], values: str, *, twice: bool) -> Iterator[str]:
         """A library's class, used in the obvious way."""
@@ -450,7 +434,6 @@ class Assembly:
             yield f"for x in {batches}:"
             for name in plan.top:
                 yield f"    trainer.{name}({'x' if writer.needs_batch(plan.methods[name]) else ''})"
-        yield ""
 
     def _tags(self) -> Iterator[str]:
         plan, style = self.plan, self.style
@@ -533,7 +516,13 @@ _LOGGED = """def logged(function):
     return wrapper
 """
 
-_LAUNCHERS = """import torch.multiprocessing
+_HEAD = """import os
+import runpy
+import sys
+from types import SimpleNamespace
+
+import torch
+import torch.multiprocessing
 
 
 class _Process:
@@ -546,4 +535,14 @@ class _Process:
 
 torch.multiprocessing.Process = _Process
 torch.multiprocessing.spawn = lambda target, args=(), nprocs=1: [target(rank, *args) for rank in range(nprocs)]
+"""
+
+_RUN = 'runpy.run_path(os.path.abspath("train.py"), run_name="__main__")'
+
+_FIRST = """except Exception as error:
+    first = error  # where handlers and contexts fail in their turn, the first refusal counts
+    while error.__context__ is not None:
+        error = error.__context__
+        first = error if isinstance(error, RuntimeError) and "stopped" not in str(error) else first
+    raise first
 """

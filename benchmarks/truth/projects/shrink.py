@@ -52,7 +52,7 @@ def main() -> None:
             for file, text in small.files.items():
                 if text.strip():
                     print(f"# {file}\n{text}")
-            print(small.drivers[0].rpartition("for rank in range(nprocs)]\n")[2].strip(), flush=True)
+            print(small.drivers[0].rpartition("try:\n")[2].partition("except")[0].rstrip(), flush=True)
 
 
 if __name__ == "__main__":

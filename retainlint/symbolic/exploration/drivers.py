@@ -16,6 +16,7 @@ from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.interpreter.stub_modules import runner
 from retainlint.symbolic.models.frameworks import test_runners
+from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.models.unknown.objects import forget_unset
 from retainlint.symbolic.state import coverage, events, gradient_events, havoc, limits, path_choice, reachability
 from retainlint.symbolic.state.classes import ancestry, class_of, find
@@ -251,16 +252,19 @@ def _method(
             objects[owner] = ended[:1], receiver  # the next test finds what this one did to what its class holds
         return tested
     results: Results = []
-    for number in range(1, limits.METHOD_RUNS + 1):
+    for number in range(1, 2 if code.name in _ONCE else limits.METHOD_RUNS + 1):
         for each in states:
             supposed = runner(each, receiver, code.name) is None
             each.iterations = (Iteration(code.span, number, is_call=True, supposed=supposed),)
             forget_unset(machine, each, receiver)
             if given.open:
                 havoc.forget_given(each, receiver, code, list(_methods_of_subclasses(each, cls)))
-            havoc.forget_changed(each, receiver, [one for one, _ in entries(owner, owner) if one is not code])
+            methods = list(_methods(each, cls))
+            making = {name for name in havoc.making(methods) if not conventions.CLEARS.takes(name)}
+            havoc.forget_changed(each, receiver, code, methods, making)
             if number > 1:
-                havoc.forget_reset(each, receiver, code, list(_methods(each, cls)))
+                havoc.forget_reset(each, receiver, code, methods, making)
+                havoc.forget_parts(each, receiver, code, methods, making)
             havoc.open_empty(each)
         before = states[0].fork() if len(states) == 1 else None
         given_up = len(machine.imports.told)
@@ -277,6 +281,10 @@ def _method(
                 break
     _inner(machine, results, code)
     return results
+
+
+_ONCE = ("__enter__", "__exit__", "__aenter__", "__aexit__")
+"""What `with` calls: an object of its own each time."""
 
 
 def _test(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from retainlint import ir
 from retainlint.ir.facts import Call
@@ -29,7 +29,7 @@ Entry = tuple[ir.Code, "ir.Code | None"]
 """A function, or a method with its class."""
 
 
-def callers_first(known: Sequence[Entry], led: Container[Entry] = ()) -> list[Entry]:
+def callers_first(known: Sequence[Entry], led: Collection[Entry] = ()) -> list[Entry]:
     """The functions and methods of a program that hold a walk, or are `led` to one, and those that call them by their names,
     each behind all that call it: what nobody calls is where the program starts, and what is reached from there isn't run
     for itself."""
@@ -37,7 +37,8 @@ def callers_first(known: Sequence[Entry], led: Container[Entry] = ()) -> list[En
     named: dict[str, list[int]] = {}
     for at, (code, owner) in enumerate(found):
         named.setdefault(owner.name if owner is not None and code.name == "__init__" else code.name, []).append(at)
-    callees = [[other for name in _called_names(code) for other in named.get(name, ())] for code, _ in found]
+    leads = {code.name for code, _ in led}
+    callees = [[other for name in _called_names(code, leads) for other in named.get(name, ())] for code, _ in found]
     callers: list[list[int]] = [[] for _ in found]
     for at, others in enumerate(callees):
         for other in others:
@@ -54,10 +55,11 @@ def callers_first(known: Sequence[Entry], led: Container[Entry] = ()) -> list[En
     return [found[at] for at in order]
 
 
-def _called_names(code: ir.Code) -> set[str]:
-    """The names of what a function calls, or hands on to be called; methods with common names count on its own object, and
-    on what it made."""
-    names = {each.name for each in code.facts.calls if not each.receiver or _counts(code, each)} | code.facts.own
+def _called_names(code: ir.Code, leads: Container[str]) -> set[str]:
+    """The names of what a function calls, or hands on to be called; methods with common names count on its own object, on
+    what it made, and where a class inherits one that nobody else calls."""
+    counted = (each for each in code.facts.calls if not each.receiver or each.name in leads or _counts(code, each))
+    names = {each.name for each in counted} | code.facts.own
     return names | {name for each in code.facts.calls for name in each.given if name not in code.facts.stored}
 
 

@@ -139,7 +139,7 @@ def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool
                 prepare(machine, start, owner, objects)
             machine.entries.append(_noted(machine, begun))
     for code, subclass in list(inherited(start, program.module)):
-        if code not in inheriting:
+        if code not in inheriting and not _was_led(machine, code, subclass):
             run(code, subclass)
     if not left <= backpropagating:
         machine.running = program.module
@@ -181,6 +181,14 @@ def _run_own(
         if missed or code not in machine.entered or coverage.makes_backward(code, machine.entered):
             run(code, owner)
     return inheriting
+
+
+def _was_led(machine: Interpreter, code: ir.Code, subclass: ir.Code) -> bool:
+    """Whether somebody has called an inherited method on an object of the heir: it came to what that fills in."""
+    own = [
+        method for method, owner in entries(subclass, subclass) if owner is subclass and method.name in code.facts.own
+    ]
+    return code in machine.entered and bool(own) and machine.entered.issuperset(own)
 
 
 def _no_name(name: str) -> bool:

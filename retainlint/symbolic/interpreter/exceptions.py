@@ -124,6 +124,7 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     state.guards = (*guards, refusals) if refusals else guards
     after: list[State] = []
     ended, risky = _watched(machine, instr, state)
+    risky = risky and not any(_is_meant(instr.handlers[0], each) for each in ended)
     if without is not None:
         _suppose(machine, instr, without, ended)
     for each in ended:
@@ -140,6 +141,16 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
         _fill(entry, instr.body)
         after += _enter(machine, instr.handlers[0], entry, Failure(GROUPS[0] if instr.is_group else ""))
     return settled(machine, _finally(machine, instr, after), instr.live)
+
+
+def _is_meant(handler: ir.Handler, ended: State) -> bool:
+    """Whether a path raised, in words, what a handler names: then that is what it waits for, and nothing else is supposed
+    to have raised."""
+    raised = ended.flow.value if ended.flow is not None and ended.flow.kind == "raise" else None
+    if not isinstance(raised, Failure) or not raised.type:
+        return False
+    names = {each.name for each in handler.test if isinstance(each, ir.Load | ir.GetAttr)}
+    return not names.isdisjoint((raised.type, *raised.bases))
 
 
 def _asks_for_packages(instr: ir.Try) -> bool:

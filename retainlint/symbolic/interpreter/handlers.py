@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from functools import cache
 
 from retainlint import ir
+from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state.state import EXPECTED, Refusals
 
 MESSAGES = {error: str(error()) for error in EXPECTED}
 """What autograd may say in a RuntimeError."""
 
-_CLASS_ENDINGS = ("Error", "Exception", "Interrupt", "Exit", "Iteration")
+_CLASS = pattern(r"_*[A-Z]\w*[a-z]\w*")
+"""What a class is named like, but no constant that holds several."""
 _SIGNALS = frozenset(("SkipTest", "Skipped", "TrialPruned", "StopIteration", "StopAsyncIteration"))
 """Exceptions that are raised to be caught by whoever called, and tell of no failure."""
 
@@ -73,7 +75,7 @@ def _takes(handler: ir.Handler, raised: str) -> bool | None:
         or (raised == "RuntimeError" and "GraphError" in names)
     ):
         return True
-    return None if not known or not any(name.endswith(_CLASS_ENDINGS) for name in names) else False
+    return None if not known or not any(map(_CLASS.fullmatch, names)) else False
 
 
 class _Run:

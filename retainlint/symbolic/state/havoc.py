@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from retainlint import ir
 from retainlint.ir.facts import Facts
 from retainlint.startup.records import replace
-from retainlint.symbolic.state import classes
+from retainlint.symbolic.state import classes, limits
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import Const, DictObj, Instance, ListObj, Ref, TensorObj, UnknownObj, Value
+from retainlint.symbolic.state.values import (
+    Closure,
+    Const,
+    DictObj,
+    Instance,
+    ListObj,
+    Ref,
+    TensorObj,
+    UnknownObj,
+    Value,
+)
 
 
 def open_empty(state: State) -> None:
@@ -19,35 +29,73 @@ def open_empty(state: State) -> None:
             state.set(Ref(id), replace(held, open=True))
 
 
-def forget_changed(state: State, receiver: Value, others: Sequence[ir.Code]) -> None:
-    """Forget the tensors without a graph to which one of the class's `others` may have given one."""
+def forget_changed(
+    state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code], making: Container[str]
+) -> None:
+    """Forget the tensors without a graph to which another method of the class may have given one, which neither the entry
+    calls nor its `making`."""
     held = state.get(receiver)
     if not isinstance(held, Instance) or not isinstance(receiver, Ref):
         return
-    bare = {name for name, value in held.attrs.items() if _is_bare(state.get(value))}
+    bare = {name for name, value in held.attrs.items() if _is_bare(state, value)}
     if bare:
-        lost = bare & {name for each in _but_init(others) for name in each.facts.changed}
+        reached = _reached(_named(methods), {entry.name})
+        others = (each for each in methods if each.name not in reached and each.name not in making)
+        lost = bare & {name for each in others for name in each.facts.changed}
         state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 
-def forget_reset(state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code]) -> None:
+def forget_reset(
+    state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code], making: Container[str]
+) -> None:
     """Forget what a method left on its object where another one, which it doesn't call, sets the same attribute: that
-    may be how the graph is dropped before the next call. Where its object calls it in a loop, that is done in the loop."""
+    may be how the graph is dropped before the next call. Where its object calls it in a loop, that is done in the loop.
+    What belongs to its `making` is not done again."""
     held = state.get(receiver)
     if not isinstance(held, Instance) or not isinstance(receiver, Ref) or not held.attrs:
         return
-    named: dict[str, list[ir.Code]] = {}
-    for method in methods:
-        named.setdefault(method.name, []).append(method)
+    named = _named(methods)
     reached = _reached(named, {entry.name}) | {"__init__"}
     callers = [method for method in methods if method.name not in reached and entry.name in method.facts.own]
     loops = [loop for method in callers for loop in _loops_calling(method.facts, entry.name)]
     around = _reached(named, {name for loop in loops for name in loop.own}) if loops else named.keys()
     others = [method for name, group in named.items() if name in around and name not in reached for method in group]
-    lost = {name for method in _but_init(others) for name in method.facts.cleared}
+    lost = {name for method in others if method.name not in making for name in method.facts.cleared}
     lost.update(name for loop in loops for name in loop.cleared)
     if not lost.isdisjoint(held.attrs):
         state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+
+
+def forget_parts(
+    state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code], making: Container[str]
+) -> None:
+    """The same of what the object holds: another method may have called a method of that object which drops its graph."""
+    held = state.get(receiver)
+    reached = _reached(_named(methods), {entry.name})
+    others = [each for each in methods if each.name not in reached and each.name not in making]
+    calls = {(call.receiver, call.name) for each in others for call in each.facts.calls}
+    for name, value in held.attrs.items() if isinstance(held, Instance) else ():
+        part = state.get(value)
+        if not isinstance(part, Instance) or not isinstance(value, Ref):
+            continue
+        called = (classes.find(state, value, method) for owner, method in calls if owner == name)
+        lost = {attr for each in called if isinstance(each, Closure) for attr in each.code.facts.cleared}
+        if not lost.isdisjoint(part.attrs):
+            state.set(value, replace(part, attrs={attr: v for attr, v in part.attrs.items() if attr not in lost}))
+
+
+def _named(methods: Iterable[ir.Code]) -> dict[str, list[ir.Code]]:
+    named: dict[str, list[ir.Code]] = {}
+    for method in methods:
+        named.setdefault(method.name, []).append(method)
+    return named
+
+
+def making(methods: Sequence[ir.Code]) -> set[str]:
+    """`__init__`, and the methods that it calls and no other does."""
+    begun = {name for each in methods if each.name == "__init__" for name in each.facts.own}
+    called = {name for each in methods if each.name != "__init__" for name in each.facts.own}
+    return {"__init__"} | {each.name for each in methods if each.name in begun - called}
 
 
 def _reached(named: Mapping[str, Sequence[ir.Code]], names: set[str]) -> set[str]:
@@ -105,5 +153,18 @@ def _is_count(value: Value | None) -> bool:
     return isinstance(value, Const) and type(value.value) is int
 
 
-def _is_bare(held: object) -> bool:
-    return isinstance(held, TensorObj) and held.edge is None and held.cut is None
+def _is_bare(state: State, value: Value, depth: int = 0) -> bool:
+    """Whether something is a tensor without a graph, or holds one."""
+    held = state.get(value)
+    match held:
+        case TensorObj(edge=edge, cut=cut):
+            return edge is None and cut is None
+        case DictObj(items=items):
+            inner: Iterable[Value] = items.values()
+        case ListObj(items=listed):
+            inner = listed
+        case Instance(attrs=attrs) if not classes.is_module(state, value):
+            inner = attrs.values()
+        case _:
+            return False
+    return depth < limits.HOLDER_DEPTH and any(_is_bare(state, each, depth + 1) for each in inner)

@@ -246,3 +246,17 @@ def test_behind_what_took_too_long_the_next_call_comes_further(
         numbers.clear()
         machine(main, helper=helper)
         assert numbers == expected
+
+
+def test_a_context_is_entered_once(machine: Machine) -> None:
+    """What `with` is given is an object of its own, as a rule; a method is called again."""
+    text = """
+    class Phase:
+        def __init__(self, owner):
+            self.owner = owner
+
+        def {}(self):
+            self.owner.loss.backward()
+    """
+    assert machine(text.format("__enter__")).lines == []
+    assert machine(text.format("update")).lines == [7]

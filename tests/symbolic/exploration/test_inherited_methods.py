@@ -159,3 +159,14 @@ def test_a_function_that_makes_an_heir_is_run_before_what_that_inherits(machine:
         heir.fit([torch.rand(3), torch.rand(3)])
     """
     assert machine(text, base=base).lines == [17]
+
+
+def test_what_a_base_calls_on_an_heir_is_not_run_for_itself(machine: Machine) -> None:
+    """`step` alone would walk the graph of the last call again."""
+    text = BASE.format(
+        more="\n    def fit(self, xs):\n        for x in xs:\n            self.step(x)\n            self.reset()\n"
+    )
+    reset = "\n    def reset(self):\n        self.hidden = None\n"
+    started = text + reset + "\ntrainer = Heir()\ntrainer.fit(torch.rand(5, 4, 3))\n"
+    assert machine(started).lines == []
+    assert machine(started.replace("self.hidden = None\n\ntrainer", "pass\n\ntrainer")).lines == [8]

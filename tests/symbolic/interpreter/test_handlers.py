@@ -124,3 +124,48 @@ def test_a_loop_that_only_an_exception_ends_goes_on_behind_its_handler(
 ) -> None:
     """Else nothing is made, and nothing can be asked of it."""
     assert machine(ENDED.format(body=body)).lines == lines
+
+
+def test_a_class_of_the_program_that_is_no_error_takes_no_refusal(machine: Machine) -> None:
+    text = """
+    import torch
+
+    class StopTraining(Exception):
+        pass
+
+    w = torch.rand(3, requires_grad=True)
+    h = w.exp()
+    h.sum().backward()
+    try:
+        h.sum().backward()
+    except {}:
+        pass
+    """
+    assert machine(text.format("StopTraining")).lines == [11]
+    assert machine(text.format("IGNORED")).lines == []
+
+
+def test_a_handler_that_waits_for_what_was_raised_waits_for_nothing_else(machine: Machine) -> None:
+    """Asking an unknown configuration for `strict` might raise as well, before anything is detached."""
+    text = """
+    import torch
+
+    class Stop(Exception):
+        pass
+
+    def train(cfg, xs):
+        w = torch.rand(3, requires_grad=True)
+        h = torch.zeros(3)
+        for x in xs:
+            h = h * w + x
+            h.sum().backward()
+            try:
+                if cfg.strict:
+                    h = h.detach()
+                    raise Stop
+                h = h.detach()
+            except {}:
+                print("stopped")
+    """
+    assert machine(text.format("Stop")).lines == []
+    assert machine(text.format("KeyError")).lines == [12]

@@ -222,3 +222,80 @@ class Trainer:
 @pytest.mark.parametrize("gate", ["self.count < 1000", "self.count % 64", "self.count % 4 != 0 or self.count < 1000"])
 def test_a_method_that_counts_its_calls_may_have_been_called_often(machine: Machine, gate: str) -> None:
     assert machine(HEAD + COUNTED.format(gate=gate)).lines == [14]
+
+
+def test_what_only_makes_an_object_is_not_done_again(machine: Machine) -> None:
+    """`build` is no reset between two calls of `step`; `reset` may be one."""
+    text = """
+    import torch
+
+    class Trainer:
+        def __init__(self):
+            self.{build}()
+
+        def {build}(self):
+            self.w = torch.rand(3, requires_grad=True)
+            self.loss = self.w.{light}()
+
+        def step(self, xs):
+            for x in xs:
+                self.loss.backward()
+    """
+    assert machine(text.format(build="build", light="sum")).lines == []
+    assert machine(text.format(build="build", light="norm")).lines == [14]
+
+
+def test_what_another_method_puts_into_a_dict_or_a_record_is_unknown(machine: Machine) -> None:
+    text = """
+    import torch
+
+    class Record:
+        def __init__(self):
+            self.loss = torch.zeros(())
+
+    class Trainer:
+        def __init__(self):
+            self.w = torch.rand(3, requires_grad=True)
+            self.state = {"loss": torch.zeros(())}
+            self.record = Record()
+
+        def observe(self):
+            self.state["loss"] = self.record.loss = self.w.sum()
+
+        def update(self):
+            self.state["loss"].backward()
+            self.record.loss.backward()
+    """
+    assert machine(text).lines == []
+
+
+def test_another_method_may_reset_what_the_object_holds(machine: Machine) -> None:
+    text = """
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.rand(3))
+            self.scale = None
+
+        def forward(self, x):
+            if self.scale is None:
+                self.scale = self.w.exp()
+            return self.scale * x
+
+        def reset(self):
+            self.scale = None
+
+    class Trainer:
+        def __init__(self):
+            self.net = Net()
+
+        def update(self, x):
+            self.net(x).sum().backward()
+
+        def other(self):
+            self.net.{}()
+    """
+    assert machine(text.format("reset")).lines == []
+    assert machine(text.format("eval")).lines == [23]
