@@ -374,6 +374,10 @@ class CallIndex:
 
     def _called(self, place: str, owner: str, receiver: str, name: str) -> bool:
         """Whether what is called in a function, or in a method of the class `owner`, leads to a walk."""
+        if receiver == ")" and owner:
+            above = list(self._named(place, self._index(place).definitions[owner].base_words))
+            if any(self._leads(*each, name, (place, owner)) for each in above):
+                return True
         if receiver in _ITSELF:
             return bool(owner) and self._leads(place, owner, name)
         return self._leads_by(place, receiver, name) if receiver else self._leads(place, name)

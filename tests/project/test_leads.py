@@ -128,3 +128,12 @@ def test_a_base_leads_to_what_it_calls_of_an_object_that_its_heir_makes() -> Non
     for method in ("backward", "item"):
         held = Held({"base.py": base, "calls.py": calls.format(method).encode(), "agent.py": text.encode()})
         assert CallIndex(Modules("agent.py", held), text.encode()).starts_backward == (method == "backward")
+
+
+def test_what_an_heir_does_by_its_base_is_not_its_own() -> None:
+    trainer = "from base import Base\nclass Trainer(Base):\n    def learn(self, x):\n        super().learn(x)\n"
+    base = "class Base:\n    def learn(self, x):\n        x.{}()\n"
+    text = "from trainer import Trainer\ndef main(x):\n    one = Trainer()\n    one.learn(x)\n"
+    for method in ("backward", "item"):
+        found = leads(text, "one", "learn", trainer=trainer, base=base.format(method))
+        assert found == (method == "backward")

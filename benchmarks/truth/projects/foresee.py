@@ -193,7 +193,8 @@ class World:
                 self._pass(self._read(make.field) if isinstance(make, Make) else PLAIN, walk.keep)
             return
         roots = self.boxes[walk.roots[0]] if walk.roots[0] in self.boxes else [self._read(name) for name in walk.roots]
-        if walk.how in ("sum", "roots") and not any(root.live for root in roots):
+        live = [root.live for root in roots]
+        if (walk.how == "sum" and not any(live)) or (walk.how == "roots" and not all(live)):
             raise Impossible
         for root in roots if walk.how == "each" else [Graph(frozenset().union(*(r.nodes for r in roots)), True)]:
             if not root.live or not root.nodes:

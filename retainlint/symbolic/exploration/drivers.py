@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from retainlint import ir
@@ -252,7 +252,8 @@ def _method(
             objects[owner] = ended[:1], receiver  # the next test finds what this one did to what its class holds
         return tested
     results: Results = []
-    for number in range(1, 2 if code.name in _ONCE else limits.METHOD_RUNS + 1):
+    runs = _runs(code, list(_methods(states[0], cls)))
+    for number in range(1, runs + 1):
         for each in states:
             supposed = runner(each, receiver, code.name) is None
             each.iterations = (Iteration(code.span, number, is_call=True, supposed=supposed),)
@@ -274,13 +275,21 @@ def _method(
         states = [s for s, _ in results if s.flow is None][: limits.STATES_BETWEEN_RUNS]
         hurried = machine.program.module.backward_passes and len(machine.imports.told) > given_up
         if (
-            number < limits.METHOD_RUNS and before is not None and not hurried
+            number < runs and before is not None and not hurried
         ):  # else the next call leaves at once what took too long, and comes further
             states = changed(machine, before, states)
             if not states:
                 break
     _inner(machine, results, code)
     return results
+
+
+def _runs(code: ir.Code, methods: Sequence[ir.Code]) -> int:
+    """How often a method is called: twice, and more often if it, or what it calls on its object, counts its turns."""
+    if code.name in _ONCE:
+        return 1
+    counts = any(each.facts.has_remainder for each in havoc.called(code, methods))
+    return limits.METHOD_RUNS_COUNTED if counts else limits.METHOD_RUNS
 
 
 _ONCE = ("__enter__", "__exit__", "__aenter__", "__aexit__")

@@ -39,6 +39,8 @@ def callers_first(known: Sequence[Entry], led: Collection[Entry] = ()) -> list[E
         named.setdefault(owner.name if owner is not None and code.name == "__init__" else code.name, []).append(at)
     leads = {code.name for code, _ in led}
     callees = [[other for name in _called_names(code, leads) for other in named.get(name, ())] for code, _ in found]
+    for at, (code, _) in enumerate(found):
+        callees[at] += _handed_on(code, found, named)
     callers: list[list[int]] = [[] for _ in found]
     for at, others in enumerate(callees):
         for other in others:
@@ -53,6 +55,17 @@ def callers_first(known: Sequence[Entry], led: Collection[Entry] = ()) -> list[E
     order: list[int] = []
     _behind_callers(sorted(leading), callers, leading, order)
     return [found[at] for at in order]
+
+
+def _handed_on(code: ir.Code, found: Sequence[Entry], named: Mapping[str, Sequence[int]]) -> Iterator[int]:
+    """The methods of what a function makes that another one calls to which it may hand it, whatever they are called."""
+    plain = {each.name for each in code.facts.calls if not each.receiver}
+    functions = [found[at][0] for name in plain for at in named.get(name, ()) if found[at][1] is None]
+    for name in {each.name for one in functions for each in one.facts.calls if each.receiver not in ITSELF}:
+        for at in named.get(name, ()):
+            owner = found[at][1]
+            if owner is not None and owner.name in plain:
+                yield at
 
 
 def _called_names(code: ir.Code, leads: Container[str]) -> set[str]:

@@ -91,6 +91,12 @@ def _named(methods: Iterable[ir.Code]) -> dict[str, list[ir.Code]]:
     return named
 
 
+def called(entry: ir.Code, methods: Iterable[ir.Code]) -> list[ir.Code]:
+    """A method, and all that it calls on its own object."""
+    named = _named(methods)
+    return [each for name in _reached(named, {entry.name}) for each in named.get(name, ())]
+
+
 def making(methods: Sequence[ir.Code]) -> set[str]:
     """`__init__`, and the methods that it calls and no other does."""
     begun = {name for each in methods if each.name == "__init__" for name in each.facts.own}

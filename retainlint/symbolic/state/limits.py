@@ -36,6 +36,9 @@ DEFINING_STEPS = 8_000
 METHOD_RUNS = 2
 """Runs, on one object, of a method that a framework calls again and again."""
 
+METHOD_RUNS_COUNTED = 4
+"""The same of one that does something every so many calls."""
+
 STATES_BETWEEN_RUNS = 6
 """Paths behind such a run that the next one goes on from; the others are left."""
 

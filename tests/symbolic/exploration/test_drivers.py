@@ -260,3 +260,47 @@ def test_a_context_is_entered_once(machine: Machine) -> None:
     """
     assert machine(text.format("__enter__")).lines == []
     assert machine(text.format("update")).lines == [7]
+
+
+def test_a_method_that_counts_its_turns_is_called_until_they_come_round_again(machine: Machine) -> None:
+    text = """
+    import torch
+
+    class Trainer:
+        def __init__(self):
+            self.w = torch.rand(3, requires_grad=True)
+            self.h = torch.zeros(3)
+            self.turns = 0
+
+        def step(self, x):
+            self.h = self.h * self.w + x
+            self.turns += 1
+            if self.turns % 2 == 0:
+                self.h.sum().backward()
+                {}
+    """
+    assert machine(text.format("pass")).lines == [14]
+    assert machine(text.format("self.h = self.h.detach()")).lines == []
+
+
+def test_what_a_function_makes_and_hands_on_is_called_by_whoever_it_is_handed_to(machine: Machine) -> None:
+    """`step` alone may be called on an object of its own each time."""
+    text = """
+    import torch
+
+    class Agent:
+        def __init__(self):
+            self.loss = torch.rand(3, requires_grad=True).norm()
+
+        def step(self):
+            self.loss.backward()
+
+    def fit(agent, xs):
+        for x in xs:
+            agent.step()
+
+    def main(flags):
+        fit({}, torch.rand(5))
+    """
+    assert machine(text.format("Agent()")).lines == [9]
+    assert machine(text.format("flags")).lines == []
