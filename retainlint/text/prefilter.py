@@ -93,6 +93,9 @@ _STARTING = pattern(rb"^(?:sys\.exit\(|exit\(|asyncio\.run\()?([A-Za-z_]\w*)\(",
 """A statement outside of functions that calls something by its name."""
 _LAUNCHED = pattern(rb"^(?:async[ \t]+)?def[ \t]+(?:main|cli|worker|objective)[ \t]*\(", re.MULTILINE)
 """What is started from elsewhere by its name: by a console script, a launcher of processes, a search for parameters."""
+_TRAINS = pattern(rb"^(?:async[ \t]+)?def[ \t]+(?:main|worker|\w*train\w*|fit\w*|run\w*)[ \t]*\(", re.MULTILINE)
+_MAKES = pattern(rb"^[ \t]+\w+[ \t]*=[ \t]*[A-Z]\w*\(", re.MULTILINE)
+"""What trains, by its name, and an object that a function makes."""
 _RELATIVE = pattern(rb"^from[ \t]+\.", re.MULTILINE)
 _OPTIMISERS = pattern(rb"optim(?<![A-Za-z]optim)(?:izer|iser)?s?(?![A-Za-z])")  # looked for by its first letters
 
@@ -154,9 +157,11 @@ def _binds(data: bytes, name: bytes) -> bool:
 
 def may_lead_to_backward(data: bytes) -> bool:
     """Whether functions of a file may call walks that stand in other files: it speaks of torch, and of optimisers, or
-    defines what somebody else starts."""
-    if b"torch" not in data or b"import " not in data or b"def " not in data:
+    defines what somebody else starts; without torch, a function that trains what it makes."""
+    if b"import " not in data or b"def " not in data:
         return False
+    if b"torch" not in data:
+        return _TRAINS.search(data) is not None and _MAKES.search(data) is not None
     at = data.find(b"optim")
     return _LAUNCHED.search(data) is not None or (at >= 0 and _OPTIMISERS.search(data, at) is not None)
 

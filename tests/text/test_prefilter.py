@@ -8,7 +8,7 @@ import pytest
 
 from retainlint.lowering import outline
 from retainlint.lowering.guards import too_deep
-from retainlint.text.prefilter import code, may_backpropagate, may_spell_backward, spoken, trained
+from retainlint.text.prefilter import code, may_backpropagate, may_lead_to_backward, may_spell_backward, spoken, trained
 from retainlint.text.source import Source
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -165,3 +165,9 @@ def test_a_long_chain_of_walks_is_no_kernel() -> None:
     text = b"x" + b".a_backward" * 4_000
     assert spoken(text).count("backward") == 4_000
     assert spoken(b"y = torch.ops.aten.a_backward(x)") == "y = (x)"
+
+
+def test_a_function_that_trains_what_it_makes_may_lead_to_a_walk_without_torch() -> None:
+    text = b"from agent import Agent\ndef {name}(xs):\n    agent = {made}\n    agent.step(xs)\n"
+    for name, made, leads in ((b"train", b"Agent(xs)", True), (b"load", b"Agent(xs)", False), (b"train", b"xs", False)):
+        assert may_lead_to_backward(text.replace(b"{name}", name).replace(b"{made}", made)) == leads

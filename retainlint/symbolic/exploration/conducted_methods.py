@@ -30,9 +30,13 @@ def conducted(state: State, code: ir.Code, reaches: Callable[[str], bool]) -> di
         for name in leading - called - {"__init__"}:
             codes = {each for one in _reached(calls, name) for each in versions[one]}
             inherited = codes - own
-            if inherited and any(not each.facts.own.isdisjoint(filled) for each in inherited):
+            if any(not each.facts.own.isdisjoint(filled) or _hands_itself_on(each) for each in inherited):
                 found[versions[name][0], subclass] = own
     return found
+
+
+def _hands_itself_on(code: ir.Code) -> bool:
+    return any("self" in call.given for call in code.facts.calls)
 
 
 def _versions(state: State, subclass: ir.Code) -> dict[str, list[ir.Code]]:

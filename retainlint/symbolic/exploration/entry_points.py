@@ -21,6 +21,9 @@ _BACKWARD = ("backward", "loss_scaler")
 
 ITSELF = frozenset(("self", "cls", "super()", ")"))
 
+_USED = ("__init__", "__enter__", "__exit__", "__call__", "__iter__", "__next__", "__getitem__")
+"""What is called of a class by whoever makes an object of it, without its name."""
+
 _COMMON = frozenset("train eval step update forward fit run append add get".split())
 """Methods that many classes have: a call of one counts only on the object itself."""
 
@@ -36,7 +39,8 @@ def callers_first(known: Sequence[Entry], led: Collection[Entry] = ()) -> list[E
     found = list(dict.fromkeys(known))
     named: dict[str, list[int]] = {}
     for at, (code, owner) in enumerate(found):
-        named.setdefault(owner.name if owner is not None and code.name == "__init__" else code.name, []).append(at)
+        is_used = owner is not None and code.name in _USED
+        named.setdefault(owner.name if owner is not None and is_used else code.name, []).append(at)
     leads = {code.name for code, _ in led}
     callees = [[other for name in _called_names(code, leads) for other in named.get(name, ())] for code, _ in found]
     for at, (code, _) in enumerate(found):

@@ -170,3 +170,60 @@ def test_what_a_base_calls_on_an_heir_is_not_run_for_itself(machine: Machine) ->
     started = text + reset + "\ntrainer = Heir()\ntrainer.fit(torch.rand(5, 4, 3))\n"
     assert machine(started).lines == []
     assert machine(started.replace("self.hidden = None\n\ntrainer", "pass\n\ntrainer")).lines == [8]
+
+
+def test_a_base_that_hands_its_object_on_leads_the_heir(machine: Machine) -> None:
+    text = """
+    import torch
+
+    def learn(agent):
+        agent.loss = agent.w.exp().sum()
+        agent.loss.backward()
+        {}
+
+    class Base:
+        def step(self, x):
+            learn(self)
+
+        def fit(self, xs):
+            for x in xs:
+                self.step(x)
+
+    class Heir(Base):
+        def __init__(self):
+            self.w = torch.rand(3, requires_grad=True)
+            self.w = self.w.exp()
+    """
+    assert machine(text.format("pass"), other="").lines == [6]
+    assert machine(text.format("agent.w = agent.w.detach().requires_grad_()"), other="").lines == []
+
+
+def test_who_makes_a_context_is_run_before_it(machine: Machine) -> None:
+    text = """
+    import torch
+
+    class Learn:
+        def __init__(self, owner):
+            self.owner = owner
+
+        def __enter__(self):
+            pass
+
+        def __exit__(self, *error):
+            self.owner.loss.backward()
+
+    class Agent:
+        def __init__(self):
+            self.loss = torch.rand(3, requires_grad=True).{}()
+
+        def step(self):
+            with Learn(self):
+                pass
+
+    def main(flags):
+        agent = Agent()
+        agent.step()
+        agent.step()
+    """
+    assert machine(text.format("norm")).lines == [12]
+    assert machine(text.format("sum")).lines == []
