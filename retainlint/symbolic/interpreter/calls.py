@@ -17,7 +17,7 @@ from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.solver.constants import STUMBLES
-from retainlint.symbolic.state import classes, events, limits
+from retainlint.symbolic.state import classes, events, limits, path_choice
 from retainlint.symbolic.state.classes import find, is_module
 from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -69,6 +69,7 @@ def followed(
 ) -> Results:
     """Call a function of another module: `enter` runs it, `leave` leaves it unseen. One that takes too long, and walks
     nothing meanwhile, is left; one that is called by such a function may take half of the steps that its caller has left.
+    Of the ways through it few are followed: what it does to graphs seldom hangs on a condition of its own.
     A `plain` one is no network's method."""
     imports = machine.imports
     if code.backward_passes or (not machine.program.module.backward_passes and _leads_to_backward(machine, code)):
@@ -86,7 +87,8 @@ def followed(
     machine.budget = min(budget, start + allowance)
     imports.crossing = True
     try:
-        return enter(state)
+        with machine.chooser.narrowed(path_choice.BEYOND):
+            return enter(state)
     except OutOfSteps:
         if machine.steps > budget:
             raise

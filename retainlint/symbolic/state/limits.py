@@ -81,7 +81,7 @@ ROWS_READ = 25_000
 MODULE_BODY_STEPS = 20_000
 """Steps that the body of an imported module may take, which are not the entry's; beyond, what it holds stays unknown."""
 
-IMPORTED_CALL_STEPS = 8_000
+IMPORTED_CALL_STEPS = 4_000
 """Steps that a call of another module's function may take unless it runs a backward pass; beyond, the call is taken back,
 and returns something unknown."""
 
@@ -94,20 +94,20 @@ LAST_TRY_STEPS = 1_000
 DECORATOR_STEPS = 1_000
 """Steps that a decorator of another module may take before it is given up: what takes more writes documentation."""
 
-IMPORTED_STEPS_OF_ENTRY = 12_000
+IMPORTED_STEPS_OF_ENTRY = 6_000
 """Steps that an entry may spend on functions of other modules without a backward pass (twice as many where their module
 holds one); later calls return something unknown."""
 
 IMPORTED_STEPS_OF_ENTRY_BEYOND = 1_500
 """The same where the program holds no backward pass itself."""
 
-IMPORTED_STEPS_OF_PLAIN = 6_000
+IMPORTED_STEPS_OF_PLAIN = 3_000
 """The same of an entry's calls of functions that are no network's: most read files, parse options, write logs."""
 
-IMPORTED_STEPS_OF_FILE = 50_000
+IMPORTED_STEPS_OF_FILE = 25_000
 """The same of all entries of a file together."""
 
-ENTRY_STEPS_WITH_IMPORTS = 40_000
+ENTRY_STEPS_WITH_IMPORTS = 20_000
 """Steps that an entry may take once it has called such a function; beyond, it is run again without them."""
 
 CHEAP_FUNCTION_STEPS = 200
