@@ -107,7 +107,7 @@ IMPORTED_STEPS_OF_PLAIN = 3_000
 IMPORTED_STEPS_OF_FILE = 25_000
 """The same of all entries of a file together."""
 
-ENTRY_STEPS_WITH_IMPORTS = 20_000
+ENTRY_STEPS_WITH_IMPORTS = 40_000
 """Steps that an entry may take once it has called such a function; beyond, it is run again without them."""
 
 CHEAP_FUNCTION_STEPS = 200
