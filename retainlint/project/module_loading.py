@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from retainlint.text.recalling import Recalled
+from retainlint.text.recalling import Recalled, recalled
 from retainlint.text.source import Source, UnreadableSource
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ _lowered = Recalled[tuple[str, bytes], "Program | str"](
     lambda _, found: len(found if isinstance(found, str) else found.source.text)
 )
 """Most modules are imported again by the next file."""
+
+
+@recalled
+def _registers(text: bytes) -> bool:
+    """Whether a module enters something into a registry, as far as its text tells."""
+    return (b"regist" in text.lower() and _REGISTERS.search(text) is not None) or _ENTERS.search(text) is not None
 
 
 class Project:
@@ -76,8 +82,7 @@ class Project:
         if place not in self._registering:
             text = self._text(place) or b""
             small = place.endswith("__init__.py") and len(text) < SMALL and b"import" in text
-            named = b"regist" in text.lower() and _REGISTERS.search(text) is not None
-            self._registering[place] = small or named or _ENTERS.search(text) is not None
+            self._registering[place] = small or _registers(text)
         return self._registering[place]
 
     def alters(self, importer: Source, use: Use) -> Altered:

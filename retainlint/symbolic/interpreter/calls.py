@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from retainlint import ir
@@ -168,14 +167,13 @@ def too_deep(machine: Machine, state: State, code: ir.Code, sizes: tuple[Size, .
     return not counts or len(outer) >= limits.COUNTED_DEPTH or machine.deep[code] > limits.COUNTED_CALLS
 
 
-@contextmanager
-def paced(machine: Machine, code: ir.Code) -> Iterator[None]:
-    """While a function is run: note what it takes if it calls itself, and follow one way where that was much."""
+def _paced(machine: Machine, code: ir.Code, state: State) -> list[State]:
+    """Run a function's body: note what it takes if it calls itself, and follow one way where that was much."""
     chooser, beside, start = machine.chooser, machine.chooser.beside, machine.steps
     if _is_tiresome(machine, code):
         chooser.crowd()
     try:
-        yield
+        return machine.run(code.body, [state])
     finally:
         chooser.beside = beside
         if code in machine.efforts:
@@ -513,8 +511,7 @@ def _entered(
     frame.returned = outer.returned if code.is_stub else {}
     frame.sizes, frame.assumed = tuple([size(state, value) for value in args.all]), state.choices
     _bind(state, frame, func, args, span)
-    with paced(machine, code):
-        return [(after, _leave(after, frame_id, code, call)) for after in machine.run(code.body, [state])]
+    return [(after, _leave(after, frame_id, code, call)) for after in _paced(machine, code, state)]
 
 
 def _leave(state: State, frame_id: int, code: ir.Code, call: Span | None) -> Value:

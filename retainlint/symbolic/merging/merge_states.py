@@ -19,11 +19,11 @@ from retainlint.symbolic.state import gradient_events, limits
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.path_condition import Truths, begun_equivalent
 from retainlint.symbolic.state.protocol import Machine
-from retainlint.symbolic.state.state import MIXED, Choice, State, Unbound, replaced
+from retainlint.symbolic.state.state import MIXED, Choice, State, Unbound, Unbounds, replaced
 from retainlint.symbolic.state.values import Const, Instance, Term, UnknownObj, Value, symbols
 
 
-def merged(winner: State, other: State, its: dict[Value, bool]) -> tuple[Unbound, ...]:
+def merged(winner: State, other: State, its: dict[Value, bool]) -> Unbounds:
     """Which names the path that two go on as has only by some answers: who gives the others can't read them. `its` are
     the answers that only the other gave."""
     here, there = winner.frame, other.frame
@@ -52,7 +52,7 @@ def merged(winner: State, other: State, its: dict[Value, bool]) -> tuple[Unbound
             elif apart is not None:
                 found.append(Unbound(each.frame, each.name, each.answers | {(apart, own[apart])}))
     told = dict.fromkeys(found)  # which may be twice as many as before at each join
-    return tuple(sorted(told, key=lambda each: len(each.answers))[: limits.MAYBE_UNBOUND])
+    return Unbounds(sorted(told, key=lambda each: len(each.answers))[: limits.MAYBE_UNBOUND])
 
 
 def _is_there(state: State, holder: int) -> bool:
@@ -78,20 +78,16 @@ def _is_read(state: State, name: str, value: Value) -> bool:
     return isinstance(held, UnknownObj) and held.name == name and held.made.text.partition(".")[2] == name
 
 
-def _of(state: State, holder: int, name: str) -> list[Unbound]:
-    return [each for each in state.unless if each.name == name and each.frame == holder]
-
-
 def is_unbound(state: State, holder: int, name: str) -> bool:
     """Whether this path's answers are those by which others came here without the name. The holder is a frame, or an
     object by its number below zero."""
-    truths, known = state.truths, _of(state, holder, name)
-    return bool(known) and any(all(truths.get(term) is truth for term, truth in each.answers) for each in known)
+    truths, known = state.truths, state.unless.of.get((holder, name), ())
+    return any(all(truths.get(term) is truth for term, truth in each.answers) for each in known)
 
 
 def learn(state: State, holder: int, name: str) -> None:
     """Where a name is read that only some answers leave unbound, others were given."""
-    for each in _of(state, holder, name):
+    for each in state.unless.of.get((holder, name), ()):
         left = sorted(((term, truth) for term, truth in each.answers if term not in state.truths), key=repr)
         if not left or any(state.truths.get(term, truth) is not truth for term, truth in each.answers):
             continue
@@ -103,7 +99,8 @@ def learn(state: State, holder: int, name: str) -> None:
 
 def bound(state: State, holder: int, name: str) -> None:
     """Note that a name has been bound on this path."""
-    state.unless = tuple(each for each in state.unless if each.name != name or each.frame != holder)
+    if (holder, name) in state.unless.of:
+        state.unless = Unbounds(each for each in state.unless if each.name != name or each.frame != holder)
 
 
 def forget_dead(state: State, live: Live) -> None:
@@ -125,7 +122,8 @@ def forget_dead(state: State, live: Live) -> None:
                 frame.spans.pop(register, None)
     if state.unless:
         id, kept = state.stack[-1], live.names | frame.code.captured
-        state.unless = tuple(each for each in state.unless if each.frame != id or each.name in kept)
+        if any(frame == id and name not in kept for frame, name in state.unless.of):
+            state.unless = Unbounds(each for each in state.unless if each.frame != id or each.name in kept)
 
 
 def _mortal(code: Code, live: Live) -> frozenset[str]:

@@ -33,19 +33,24 @@ MODULE = "torch.nn.Module"
 _NO_LAYERS = {"Module", "Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer", "DataParallel"}
 
 
-def ancestry(state: State, cls: Value) -> Iterator[Value]:
+def ancestry(state: State, cls: Value) -> tuple[Value, ...]:
     """A class and its bases, nearest first; what is not of the program comes as it is. Each comes once: of bases that share
-    theirs there may be more ways up than anybody can follow."""
-    seen: set[Value] = set()
-    waiting = [cls]
-    while waiting:
-        each = waiting.pop()
-        if each not in seen:
-            seen.add(each)
-            yield each
-            obj = state.get(each)
-            if isinstance(obj, ClassObj):
-                waiting += reversed(obj.bases)
+    theirs there may be more ways up than anybody can follow. A class never changes its bases."""
+    if type(state.get(cls)) is not ClassObj:
+        return (cls,)
+    found = state.base.ancestry.get(cls)
+    if found is None:
+        seen: dict[Value, None] = {}
+        waiting = [cls]
+        while waiting:
+            each = waiting.pop()
+            if each not in seen:
+                seen[each] = None
+                obj = state.get(each)
+                if isinstance(obj, ClassObj):
+                    waiting += reversed(obj.bases)
+        found = state.base.ancestry[cls] = tuple(seen)
+    return found
 
 
 def class_of(state: State, value: Value) -> Ref | None:

@@ -54,6 +54,8 @@ def _read(table: str) -> dict[str, frozenset[str]]:
 LIBRARIES = _read(_TABLE)
 """Library to what it is known for."""
 
+_ENGINES = tuple(name for name, kinds in LIBRARIES.items() if "engine" in kinds)
+
 NO_OPERATIONS = ("torch.distributed.", "torch.multiprocessing.", "torch.utils.data.", "torch.utils.tensorboard.")
 """Parts of torch whose functions build no graph, and may keep what they are given."""
 RISKY = ("torch.load", "torch.save", "torch.compile", "torch.jit", "torch.distributed", "torch.cuda", "torch.hub")
@@ -84,6 +86,8 @@ def is_definition(path: str) -> bool:
 def speaks_another(source: Source) -> bool:
     """Whether a file imports a library with an autograd of its own, and nothing of torch: what it walks, and we can't see,
     is not torch's."""
+    if not any(each in source.text for each in _ENGINES):
+        return False
     found = facts.packages(source)
     return any(known_for("engine", each) for each in found) and not any(
         each in stubs.packages() or _ON_TORCH.search(each) for each in found

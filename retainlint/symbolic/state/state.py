@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from typing import TypeAlias
 
@@ -145,6 +146,7 @@ class Base:
     created: int = -1_000_000_000  # their nodes count as older than those of any path
     missing: dict[Value, Ref] = field(default_factory=dict)  # names that were imported and not found
     deciding: Deciders = field(default_factory=Deciders)
+    ancestry: dict[Value, tuple[Value, ...]] = field(default_factory=dict)  # of classes, with their bases
 
 
 class Heap(dict[int, HeapObj]):
@@ -187,6 +189,21 @@ class Unbound:
     answers: frozenset[tuple[Value, bool]]
 
 
+class Unbounds(tuple[Unbound, ...]):
+    """All of a path."""
+
+    @cached_property
+    def of(self) -> Mapping[tuple[int, str], list[Unbound]]:
+        """Those of each frame's name."""
+        found: dict[tuple[int, str], list[Unbound]] = {}
+        for each in self:
+            found.setdefault((each.frame, each.name), []).append(each)
+        return found
+
+
+ALL_BOUND = Unbounds()
+
+
 MIXED = 0
 """Among what is vague on a path: known numbers, that paths which went into it held otherwise."""
 
@@ -226,7 +243,7 @@ class State:
             frozenset()
         )  # symbols of which paths that went into this one knew different things
         self.choices: tuple[Choice, ...] = ()
-        self.unless: tuple[Unbound, ...] = ()
+        self.unless = ALL_BOUND
         self.flow: Flow | None = None
         self.hooks = Tuple(())  # of tensors: each with what it is given, and what is called when a walk comes to it
         self.cache: Ref | None = None  # inside `parametrize.cached()`: the weights computed so far
