@@ -68,7 +68,6 @@ def followed(
 ) -> Results:
     """Call a function of another module: `enter` runs it, `leave` leaves it unseen. One that takes too long, and walks
     nothing meanwhile, is left; one that is called by such a function may take half of the steps that its caller has left.
-    Of the ways through it few are followed: what it does to graphs seldom hangs on a condition of its own.
     A `plain` one is no network's method."""
     imports = machine.imports
     if code.backward_passes or (not machine.program.module.backward_passes and _leads_to_backward(machine, code)):
@@ -86,8 +85,7 @@ def followed(
     machine.budget = min(budget, start + allowance)
     imports.crossing = True
     try:
-        with machine.chooser.narrowed(path_choice.BEYOND):
-            return enter(state)
+        return enter(state)
     except OutOfSteps:
         if machine.steps > budget:
             raise
@@ -168,16 +166,25 @@ def too_deep(machine: Machine, state: State, code: ir.Code, sizes: tuple[Size, .
 
 
 def _paced(machine: Machine, code: ir.Code, state: State) -> list[State]:
-    """Run a function's body: note what it takes if it calls itself, and follow one way where that was much."""
-    chooser, beside, start = machine.chooser, machine.chooser.beside, machine.steps
+    """Run a function's body: note what it takes if it calls itself, and follow one way where that was much. Of the ways
+    through one that leads to no backward pass few are followed once the entry has taken some steps, or where it stands in
+    another module: what it does to graphs seldom hangs on two conditions."""
+    chooser, beside, breadth, start = machine.chooser, machine.chooser.beside, machine.chooser.breadth, machine.steps
     if _is_tiresome(machine, code):
         chooser.crowd()
+    if machine.imports.crossing or (machine.steps > limits.FEW_PATHS_FROM and not _leads(machine, code)):
+        chooser.breadth = min(breadth, path_choice.BEYOND, key=lambda each: each.widest)
     try:
         return machine.run(code.body, [state])
     finally:
-        chooser.beside = beside
+        chooser.beside, chooser.breadth = beside, breadth
         if code in machine.efforts:
             machine.efforts[code] += machine.steps - start
+
+
+def _leads(machine: Machine, code: ir.Code) -> bool:
+    """Whether a function may lead to a backward pass, as far as its program's names tell."""
+    return code.backward_passes or code.is_stub or code in machine.leading or code.name in machine.unreached.leading
 
 
 def _is_tiresome(machine: Machine, code: ir.Code) -> bool:

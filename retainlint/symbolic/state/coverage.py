@@ -80,6 +80,11 @@ class Sites:
         self.program = program
         self.found: dict[int, tuple[ir.For | ir.While, frozenset[Span]]] = {}  # by the identity of a loop
 
+    @cached_property
+    def leading(self) -> frozenset[str]:
+        """The names of the functions that lead there."""
+        return names_leading_to_backward(self.program)
+
     def may_backpropagate(self, loop: ir.For | ir.While) -> bool:
         """Whether a loop's body leads to a walk of the program."""
         return bool(self._of(loop))

@@ -227,6 +227,10 @@ HALF_PATHS_FROM = 0.25
 QUARTER_PATHS_FROM = 0.5
 """Share of an entry's steps behind which a quarter as many go on."""
 
+FEW_PATHS_FROM = 3_000
+"""Steps of an entry behind which few paths go on, as where the program holds no backward pass, within calls of functions that
+lead to none."""
+
 ONE_PATH_FROM = 0.5
 """Share of an entry's effort behind which a single one goes on; half of these shares count for the others."""
 
