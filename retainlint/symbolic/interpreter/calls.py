@@ -167,13 +167,13 @@ def too_deep(machine: Machine, state: State, code: ir.Code, sizes: tuple[Size, .
 
 def _paced(machine: Machine, code: ir.Code, state: State) -> list[State]:
     """Run a function's body: note what it takes if it calls itself, and follow one way where that was much. Of the ways
-    through one that leads to no backward pass few are followed once the entry has taken some steps, or where it stands in
-    another module: what it does to graphs seldom hangs on two conditions."""
+    through one that leads to no backward pass few are followed where it stands in another module, or once the entry has
+    taken some steps."""
     chooser, beside, breadth, start = machine.chooser, machine.chooser.beside, machine.chooser.breadth, machine.steps
     if _is_tiresome(machine, code):
         chooser.crowd()
-    if machine.imports.crossing or (machine.steps > limits.FEW_PATHS_FROM and not _leads(machine, code)):
-        chooser.breadth = min(breadth, path_choice.BEYOND, key=lambda each: each.widest)
+    if machine.imports.crossing or (machine.steps > limits.ASIDE_FROM_STEPS and not _leads(machine, code)):
+        chooser.breadth = min(breadth, path_choice.ASIDE, key=lambda each: each.widest)
     try:
         return machine.run(code.body, [state])
     finally:

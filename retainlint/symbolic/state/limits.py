@@ -81,7 +81,7 @@ ROWS_READ = 25_000
 MODULE_BODY_STEPS = 20_000
 """Steps that the body of an imported module may take, which are not the entry's; beyond, what it holds stays unknown."""
 
-IMPORTED_CALL_STEPS = 4_000
+IMPORTED_CALL_STEPS = 8_000
 """Steps that a call of another module's function may take unless it runs a backward pass; beyond, the call is taken back,
 and returns something unknown."""
 
@@ -208,6 +208,13 @@ FULL_LOOPS_NESTED = 2
 """Within so many loops, one whose counter decides nothing is run for two iterations at most: three levels of four each
 would be sixty-four ways through the same body."""
 
+PATHS_ASIDE = 4
+"""The paths within calls of functions that lead to no backward pass, of other modules, or once an entry has taken some steps:
+what these do to graphs seldom hangs on many conditions."""
+
+ASIDE_FROM_STEPS = 3_000
+"""So many."""
+
 PATHS_BEYOND = 2
 """The paths where the program holds no backward pass itself: two take both answers to each condition, and come to the end
 of the training that it leads to, as many don't."""
@@ -226,10 +233,6 @@ HALF_PATHS_FROM = 0.25
 
 QUARTER_PATHS_FROM = 0.5
 """Share of an entry's steps behind which a quarter as many go on."""
-
-FEW_PATHS_FROM = 3_000
-"""Steps of an entry behind which few paths go on, as where the program holds no backward pass, within calls of functions that
-lead to none."""
 
 ONE_PATH_FROM = 0.5
 """Share of an entry's effort behind which a single one goes on; half of these shares count for the others."""

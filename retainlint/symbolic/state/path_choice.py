@@ -34,6 +34,8 @@ class Breadth:
 OWN = Breadth(limits.PATHS, limits.PATHS_WITHIN, limits.FULL_LOOPS_NESTED)
 BEYOND = Breadth(limits.PATHS_BEYOND, limits.PATHS_WITHIN_BEYOND, limits.FULL_LOOPS_NESTED_BEYOND)
 """Where the program holds no backward pass itself, and only leads to those of other modules."""
+ASIDE = Breadth(limits.PATHS_ASIDE, limits.PATHS_WITHIN, limits.FULL_LOOPS_NESTED)
+"""Within functions that lead to no backward pass: of another module, and of the program behind an entry's first steps."""
 ONE = Breadth(1, 1, 1)
 """Where one of the ways is gone on with anyway: what the others would have shown is not missed."""
 
