@@ -327,8 +327,9 @@ class Module:
         raise AssertionError("Torch not compiled with CUDA enabled")
 
     def train(self, mode: bool = True) -> Any:
-        for module in self.modules():
-            object.__setattr__(module, "training", mode)
+        object.__setattr__(self, "training", mode)
+        for child in self.children():
+            child.train(mode)
         return self
 
     def eval(self) -> Any:

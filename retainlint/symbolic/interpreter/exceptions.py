@@ -124,7 +124,7 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     state.guards = (*guards, refusals) if refusals else guards
     after: list[State] = []
     ended, risky = _watched(machine, instr, state)
-    risky = risky and not any(_is_meant(instr.handlers[0], each) for each in ended)
+    supposed = risky and entry is not None and not any(_is_meant(instr.handlers[0], each) for each in ended)
     if without is not None:
         _suppose(machine, instr, without, ended)
     for each in ended:
@@ -135,7 +135,7 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
             after += machine.run(instr.orelse, [each])
         else:
             after.append(each)
-    if entry is not None and risky:
+    if entry is not None and supposed:
         entry.truths = Truths(entry.truths)
         entry.choices += (Choice(Condition(instr.handlers[0].span, True), Symbol(ticket())),)
         _fill(entry, instr.body)

@@ -169,3 +169,8 @@ def test_a_handler_that_waits_for_what_was_raised_waits_for_nothing_else(machine
     """
     assert machine(text.format("Stop")).lines == []
     assert machine(text.format("KeyError")).lines == [12]
+
+
+def test_what_has_no_handler_waits_for_nothing(machine: Machine) -> None:
+    text = "import torch\nw = torch.ones(3, requires_grad=True)\nh = w.exp()\ntry:\n    int('x')\n    h.sum().backward()\nfinally:\n    h.sum().backward()\n"
+    assert machine(text).lines == [8]
