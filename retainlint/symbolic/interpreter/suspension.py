@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from retainlint import ir
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import calls
@@ -31,7 +29,9 @@ def following(machine: Machine, state: State, generator: Ref, sent: Value, span:
     """The next item of a generator; None if it waits where we can't go on, or runs over another one."""
     held = state.get(generator)
     assert isinstance(held, GeneratorObj)
-    if any(each.delegates or _way(held.func.code, each) is None for each in _yields(held.func.code)):
+    body = held.func.code.body
+    yields = [each for each in ir.walk(body) if isinstance(each, ir.Yield)]
+    if any(each.delegates or not _way(body, each) for each in yields):
         return None
     stack, called, iterations = state.stack, state.calls, state.iterations
     items: Results = []
@@ -86,9 +86,7 @@ def behind(
 
 def _go_on(machine: Machine, state: State, waits: Waiting) -> list[State] | None:
     """Run what stands behind a yield: the rest of its block, further iterations of the loops around it, and what follows."""
-    way = _way(waits.frame.code, waits.at)
-    assert way is not None
-    (block, index), *around = reversed(way)
+    (block, index), *around = reversed(_way(waits.frame.code.body, waits.at))
     for loop in (outer[at] for outer, at in around):
         if isinstance(loop, ir.For) and not _rest(state, loop, dict(waits.numbers).get(loop.span, 1)):
             return None
@@ -130,23 +128,12 @@ def _rest(state: State, loop: ir.For, number: int) -> bool:
     return True
 
 
-@cache
-def _yields(code: ir.Code) -> tuple[ir.Yield, ...]:
-    return tuple(each for each in ir.walk(code.body) if isinstance(each, ir.Yield))
-
-
-@cache
-def _way(code: ir.Code, target: ir.Yield) -> tuple[Place, ...] | None:
-    """The instructions in which a yield stands, from the outermost, with itself; None if one is no loop and no branch."""
-    return _found(code.body, target)
-
-
-def _found(block: ir.Block, target: ir.Yield) -> tuple[Place, ...] | None:
+def _way(block: ir.Block, target: ir.Yield) -> tuple[Place, ...]:
+    """The instructions in which a yield stands, from the outermost, with itself; none if one is no loop and no branch."""
     for index, instr in enumerate(block):
         if instr is target:
             return ((block, index),)
-        if isinstance(instr, ir.For | ir.While | ir.If):
-            for inner in ir.blocks(instr):
-                if (found := _found(inner, target)) is not None:
-                    return ((block, index), *found)
-    return None
+        inner = ir.blocks(instr) if isinstance(instr, ir.For | ir.While | ir.If) else ()
+        for found in (way for each in inner if (way := _way(each, target))):
+            return ((block, index), *found)
+    return ()
