@@ -197,13 +197,14 @@ def uses_gradients(loop: Span) -> bool:
 
 
 def is_used_between(names: tuple[str, ...], first: Span, second: Span) -> bool:
-    """Whether a gradient bound at `first` is computed with, not only looked at, before or at `second`; behind it as well, if
-    that is itself a gradient to be trained through."""
+    """Whether a gradient bound at `first` is computed with, not only looked at, before or at `second`, or in the rest of its
+    function, if that stands elsewhere; behind `second` as well, if that is itself a gradient to be trained through."""
     source = first.source
-    if source is not second.source:
-        return False
-    rows = "\n".join(_row(source, row) for row in range(first.row + 1, second.row + 1))
-    if "create_graph=True" in second.text:
+    if source is second.source and first.row < second.row:
+        rows = "\n".join(_row(source, row) for row in range(first.row + 1, second.row + 1))
+    else:
+        rows = "\n".join(_below(source, first.end_place[0], indent(_row(source, first.row)) - 1))
+    if source is second.source and "create_graph=True" in second.text:
         rows += "\n" + "\n".join(_below(source, second.end_place[0], indent(_row(source, second.row)) - 1))
     return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!\.(?:sign|detach|data|item))", rows) for name in names)
 

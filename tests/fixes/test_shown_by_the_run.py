@@ -241,6 +241,32 @@ for x in torch.ones(2, 5, 3):
 """,
         (("    seen = collect(x)\n", "    with torch.no_grad():\n        seen = collect(x)\n"),),
     ),
+    "states in a list that each iteration makes anew": (
+        """cells = torch.nn.ModuleList([torch.nn.RNNCell(3, 3), torch.nn.RNNCell(3, 3)])
+def step(x, states):
+    fresh = []
+    for cell, state in zip(cells, states):
+        x = cell(x, state)
+        fresh.append(x)
+    return x, fresh
+states = [None, None]
+for x in torch.ones(3, 2, 3):
+    y, states = step(x, states)
+    y.pow(2).sum().backward()
+    print(y.shape)
+""",
+        (("    print(y.shape)\n", "    print(y.shape)\n    states = [t.detach() for t in states]\n"),),
+    ),
+    "a second derivative that a function makes for a loss": (
+        """x = torch.rand(4, requires_grad=True)
+def residual(u):
+    (slope,) = torch.autograd.grad(u.sum(), x, create_graph=True)
+    (bend,) = torch.autograd.grad(slope.sum(), x)
+    return u + slope - 0.1 * bend
+residual((w * x).exp()).pow(2).mean().backward()
+""",
+        (("grad(slope.sum(), x)", "grad(slope.sum(), x, create_graph=True)"),),
+    ),
 }
 
 

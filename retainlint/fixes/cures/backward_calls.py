@@ -114,6 +114,8 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     """A list of tensors emptied after the walk that used them, with the other lists that grow beside it."""
     yield from _emptied_beside(code, cure.held or (cure.name,))
     backward_pass = code.statement_at(cure.backward_pass)
+    if _is_made_anew(code, backward_pass, cure.name):
+        return  # what each iteration hands to the next would be lost
     if not code.holds(cure.name):
         for name in cure.held:  # another function has another name for what holds it
             parts = name.split(".")
@@ -135,6 +137,13 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
         said = " and ".join(f"`{name}`" for name in names)
         rows = "\n".join(f"{name}.clear()" for name in names)
         yield unsafe(f"Clear {said} after backward", after(code, backward_pass, rows))
+
+
+def _is_made_anew(code: EditableCode, backward_pass: ast.stmt, name: str) -> bool:
+    """Whether the loop around a backward pass binds a list to what it makes in each iteration."""
+    loop = next((up for up in code.above(backward_pass) if isinstance(up, ast.For | ast.While)), None)
+    bound = (each for each in code.below(loop) if isinstance(each, ast.Assign)) if loop is not None else ()
+    return any(code.writes(each, name) and not isinstance(each.value, ast.List) for each in bound)
 
 
 def _emptied_beside(code: EditableCode, names: Sequence[str]) -> Iterator[Fix]:

@@ -96,7 +96,8 @@ def operate(
         cut = ("no_grad", span)
         machine.graphs.unrecorded.setdefault(span, state.calls)
     elif edge is None:
-        cut = next((obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut), None)
+        cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
+        cut = min(cuts, key=lambda each: each[0] == "leaf", default=None)  # what never had a graph has lost none
     if edge is None:
         held = [state.get(value) for value in operands]
         odd = any(isinstance(value, _ODD) for value in operands) or NONE in operands[:1]

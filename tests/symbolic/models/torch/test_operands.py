@@ -75,3 +75,18 @@ for length in ({0}):
 @pytest.mark.parametrize(("lengths", "lines"), [("5, 7, 8", []), ("5, 7, 5", [9])])
 def test_a_new_tensor_is_as_long_as_was_said(machine: Machine, lengths: str, lines: list[int]) -> None:
     assert machine(BY_LENGTH.format(lengths)).lines == lines
+
+
+def test_what_lost_its_graph_is_named_before_what_never_had_one(machine: Machine) -> None:
+    text = """
+        import torch
+        frozen = torch.nn.Linear(3, 3).requires_grad_(False)
+        scale = torch.zeros(3, requires_grad=True)
+        with torch.no_grad():
+            factor = scale.exp()
+        loss = (frozen.weight * factor).sum()
+        loss.backward()
+    """
+    incident = machine(text).incident
+    assert isinstance(incident, NoGraph)
+    assert incident.reason == "no_grad"
