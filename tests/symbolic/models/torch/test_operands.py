@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from machine import Machine
 
+from retainlint.incident import NoGraph
+
 HEAD = """import torch
 import torch.nn.functional as F
 x = torch.rand(3, 4)
