@@ -52,11 +52,8 @@ def _two(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
     rebound = [each for each in between if ast.unparse(roots[0]) in writes(each)]
     every = list(_backwards(block.statements[block.statements.index(first) :]))
     summed = [root for each in every if (root := backpropagated(each)) is not None]
-    if (
-        not rebound
-        and len(every) > 2
-        and not any(meets(writes(each), reads(root)) for each in block.upto(first, every[-1]) for root in summed)
-    ):
+    read = set[str]().union(*map(reads, summed))
+    if not rebound and len(every) > 2 and not any(meets(writes(each), read) for each in block.upto(first, every[-1])):
         written = " + ".join(_summand(code, root) for root in summed)
         last = Edit(code.start(summed[-1]), code.end(summed[-1]), f"({written})")
         dropped = [removed(code, each) for each in every[:-1]]
