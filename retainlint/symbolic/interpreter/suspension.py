@@ -77,11 +77,14 @@ def behind(
     state.writable().consumer = consumer
     state.write(waits.at.dst, sent, span)
     states = _go_on(machine, state, waits)
-    for each in states or ():
+    if states is None:
+        state.stack, state.calls = stack, called
+        return None
+    for each in states:
         if each.flow is not None and each.flow.kind == "return":
             each.flow = None
         each.stack, each.calls, each.iterations = stack, called, iterations
-    return None if states is None else [(each, NONE) for each in states]
+    return [(each, NONE) for each in states]
 
 
 def _go_on(machine: Machine, state: State, waits: Waiting) -> list[State] | None:
