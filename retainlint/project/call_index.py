@@ -380,7 +380,9 @@ class CallIndex:
                 return True
         if receiver in _ITSELF:
             return bool(owner) and self._leads(place, owner, name)
-        return self._leads_by(place, receiver, name) if receiver else self._leads(place, name)
+        if not receiver:
+            return self._leads(place, name)
+        return self._leads_by(place, receiver, name) or (name not in COMMON and name in self._reached)
 
     # -- what a trainer runs ----------------------------------------------------------------------------------------
 

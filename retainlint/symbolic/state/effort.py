@@ -32,10 +32,11 @@ class Effort:
 
     def begin(self, steps: int, budget: int) -> int:
         """Begin another entry, behind one that took so many steps: its budget, which is little where those before it have
-        taken much; with the effort that it may take it is never more than is left of the file's."""
+        taken much; with the effort that it may take it is never more than is left of the file's, of which a quarter
+        is kept for that effort: without any, no state may be compared with another."""
         self.end(steps)
         late = limits.LATE_ENTRY_STEPS if self.before > limits.FILE_EFFORT else budget
-        budget = min(budget, late, self.steps_left)
+        budget = min(budget, late, self.steps_left * 3 // 4)
         self.limit = float(min(limits.ENTRY_EFFORT, (self.steps_left - budget) * limits.STEP_EFFORT))
         return budget
 

@@ -149,6 +149,14 @@ def test_effort_is_counted_by_entry_and_by_file() -> None:
     assert file.begin(limits.FILE_EFFORT_LATE // limits.STEP_EFFORT, 9_000) == 0
 
 
+def test_an_entry_near_the_end_of_a_file_may_still_compare_states() -> None:
+    file = Effort()
+    left = limits.ENTRY_STEPS // 2
+    steps = file.begin(limits.FILE_EFFORT_LATE // limits.STEP_EFFORT - left, limits.ENTRY_STEPS)
+    assert left // 2 < steps < left
+    assert file.limit >= (left - steps - 1) * limits.STEP_EFFORT > 0
+
+
 def test_pairs_of_answers_count_up_to_a_number(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs: list[int] = []
     add = Effort.add
