@@ -293,13 +293,10 @@ def delete(state: State, obj: Value, index: Value) -> None:
     if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
         reflection.remove(state, obj.obj, str(index.value))
     if isinstance(held, ListObj) and isinstance(obj, Ref):
-        if isinstance(index, Slice) and all(part == Const(None) for part in index.parts):
+        if isinstance(index, Slice) and all(part == NONE for part in index.parts):
             state.set(obj, ListObj((), False, held.kind, held.limit))
-        elif isinstance(index, Const) and isinstance(index.value, int) and held.items and not held.open:
-            kept = list(held.items)
-            if -len(kept) <= index.value < len(kept):
-                del kept[index.value]
-            state.set(obj, ListObj(tuple(kept), False, held.kind, held.limit))
+        elif not held.open and (left := _left(state, held.items, index)) is not None:
+            state.set(obj, replace(held, items=left))
         else:
             rest = () if isinstance(index, Slice) else held.items
             state.set(obj, ListObj(rest, True, held.kind, held.limit))
@@ -309,6 +306,21 @@ def delete(state: State, obj: Value, index: Value) -> None:
         state.set(obj, replace(held, items={k: v for k, v in held.items.items() if k != index}))
     elif isinstance(held, LayerObj | Instance) and isinstance(obj, Ref):
         submodules.remove(state, obj, index)
+
+
+def _left(state: State, items: tuple[Value, ...], index: Value) -> tuple[Value, ...] | None:
+    """What a list holds behind `del items[index]`; None if nobody knows."""
+    places = range(len(items))
+    if isinstance(index, Slice) and "?" not in (bounds := [_bound(state, part, len(items)) for part in index.parts]):
+        try:
+            gone = worked_out(operator.getitem, places, slice(*bounds))
+        except NotWorkedOut:
+            return None
+    elif isinstance(index, Const) and isinstance(index.value, int):
+        gone = places[index.value : index.value + 1 or None]
+    else:
+        return None
+    return tuple(item for at, item in enumerate(items) if at not in gone)
 
 
 def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
