@@ -216,7 +216,8 @@ class LeafModified(IncidentBase):
 @record
 class Refused(AtCall):
     """A call that torch refuses for what it is `given`, by its text; `made` is where that was. `reason`: "unused", a gradient
-    of what the graph of `root` doesn't hold, or "computed", an optimiser of what is no leaf. `kin`: the root is made of what
+    of what the graph of `root` doesn't hold, "computed", an optimiser of what is no leaf, or how the graph of an input was
+    lost, or that it never had one ("detach", "leaf", as for NoGraph): `made` is then where. `kin`: the root is made of what
     that is made of. `number` tells which of several it is."""
 
     given: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from retainlint.diagnostic import AllowUnused, ComputeOf, Diagnostic, DifferentiateWhole, Help, Label
+from retainlint.diagnostic import AllowUnused, ComputeOf, Diagnostic, DifferentiateWhole, Help, Label, Uncut
 from retainlint.incident import Refused
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import sole_name
@@ -20,6 +20,8 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
     `t = xt[:, 1:]`, is another tensor than the input: a network that is given `xt` doesn't come to `t`. Give the network what
     is put together of the parts, or ask for the gradient of the whole and take its part.
 
+    An input that requires no gradient is refused, too: one that was detached, or made without `requires_grad=True`.
+
     Of a list of parameters some may be used in this pass, others not: `allow_unused=True` gives None for these, and
     `materialize_grads=True` zeros.
     """
@@ -28,9 +30,11 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
     kind = Refused
 
     def holds(self, incident: Refused) -> bool:
-        return incident.reason == "unused"
+        return incident.reason != "computed"
 
     def report(self, incident: Refused) -> Diagnostic:
+        if incident.reason != "unused":
+            return self._of_untracked(incident)
         call, given, root = incident.call.span, _given(incident), code(incident.root)
         labels = [Label(call, f"{given} isn't in the graph of {root}", primary=True)]
         if incident.made.span.row != call.row or incident.made.span.source is not call.source:
@@ -57,7 +61,42 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
         message = f"{code(call.text)} asks for the gradient of {given}, which isn't in the graph of {root}"
         return self.diagnostic(incident, message, tuple(labels), *helps, notes=(note,))
 
+    def _of_untracked(self, incident: Refused) -> Diagnostic:
+        """Of an input that requires no gradient."""
+        call, given, cut, reason = incident.call.span, _given(incident), incident.made.span, incident.reason
+        labels = [Label(call, f"{given} requires no gradient", primary=True)]
+        if cut != call:
+            labels.insert(0, Label(cut, _LOST.get(reason, _LOST["detach"])))
+        leaf = Help(f"let {given} require one before {code(incident.root)} is computed of it", (Uncut(call, "leaf"),))
+        if reason in ("detach", "data") and cut != call:
+            leaf = Help(
+                f"let it require one from here on: `.requires_grad_()` behind {code(cut.text)}", (Uncut(cut, reason),)
+            )
+        elif reason == "no_grad":
+            leaf = Help("compute it outside of `torch.no_grad()`", (Uncut(cut, reason),))
+        note = core_note(
+            incident.witness, "", "One of the differentiated Tensors does not require grad", "the call", ""
+        )
+        message = f"{code(call.text)} asks for the gradient of {given}, which requires none"
+        return self.diagnostic(incident, message, tuple(labels), leaf, notes=(note,))
+
     fails = {
+        "an input that is detached": """
+              net = torch.nn.Linear(3, 1)
+              x = torch.rand(5, 3)
+              for step in range(3):
+            -     x = x.detach()
+            +     x = x.detach().requires_grad_()
+                  (slope,) = torch.autograd.grad(net(x).sum(), x)  #~ backward RTL114
+                  x = x - 0.1 * slope
+        """,
+        "an input that requires no gradient": """
+              net = torch.nn.Linear(3, 1)
+            - places = torch.rand(5, 3)
+            + places = torch.rand(5, 3).requires_grad_()
+              energy = net(places).square().sum()
+              (slope,) = torch.autograd.grad(energy, places)  #~ backward RTL114
+        """,
         "a part of the input": """
               net = torch.nn.Linear(2, 1)
               points = torch.rand(5, 2, requires_grad=True)
@@ -95,6 +134,14 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
             (slope,) = torch.autograd.grad((part * part).sum(), part)
         """,
     }
+
+
+_LOST = {
+    "detach": "cut off here, and a plain tensor from here on",
+    "data": "cut off here: `.data` has no graph, and requires no gradient",
+    "no_grad": "computed without a graph, under `no_grad`",
+}
+"""What is said of the place where an input lost its graph."""
 
 
 def _given(incident: Refused) -> str:

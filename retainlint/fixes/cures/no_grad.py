@@ -84,9 +84,18 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return
     value, name = statement.value, code.of(statement.targets[0])
-    if isinstance(value, ast.Call) and called(value) == "detach" and f"{name}.grad" in code.text:
-        edit = Edit(code.end(value), code.end(value), ".requires_grad_()")
-        yield unsafe(f"Let `{name}` require a gradient", edit)
+    arms = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+    cut = [each for each in arms if isinstance(each, ast.Call) and called(each) == "detach"]
+    if cut and (f"{name}.grad" in code.text or name in _differentiated(code)):
+        edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in cut]
+        yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` behind `{code.of(cut[0])}`", *edits)
+
+
+def _differentiated(code: EditableCode) -> set[str]:
+    """What `autograd.grad` is asked for the gradient of, by its text."""
+    given = [each.args[1] for each in calls([code.tree], re.compile("^grad$")) if len(each.args) > 1]
+    parts = (each.elts if isinstance(each, ast.Tuple | ast.List) else (each,) for each in given)
+    return {code.of(part) for each in parts for part in each}
 
 
 def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
@@ -95,7 +104,7 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
     scope = code.scope(backward_pass)
     read = {
         code.of(each.value) for each in code.below(scope) if isinstance(each, ast.Attribute) and each.attr == "grad"
-    }
+    } | _differentiated(code)
     for name in sorted(each for each in read if each.isidentifier()):
         made = (code.statement(code.start(each)) for each in code.writes(scope, name))
         values = [each.value for each in made if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)]

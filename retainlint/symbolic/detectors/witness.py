@@ -13,7 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from retainlint.autograd import engine
-from retainlint.autograd.errors import GraphError, LeafModifiedError, LeafViewModifiedError, NonLeafError, UnusedError
+from retainlint.autograd.errors import (
+    GraphError,
+    LeafModifiedError,
+    LeafViewModifiedError,
+    NoGradInputError,
+    NonLeafError,
+    UnusedError,
+)
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.ledger import Ledger
 from retainlint.incident import LeafModified, NoGraph, Refused, Said, UnknownArgument, Witness
@@ -237,9 +244,13 @@ def of_refused(incident: Refused) -> Witness | None:
         script.say(statement("t1 = t0 * t0"), incident.made.span, "is no leaf")
         script.say(statement("torch.optim.SGD([t1], lr=0.1)"), incident.call.span, "refuses it")
         return script.witness(str(NonLeafError()), "the optimiser")
-    script.say(statement(f"t1 = {_TENSOR}"), incident.made.span, "isn't used")
+    if incident.reason == "unused":
+        script.say(statement(f"t1 = {_TENSOR}"), incident.made.span, "isn't used")
+    else:
+        script.say(statement(f"t1 = {_PLAIN}"), incident.made.span, "requires no gradient")
+    error = UnusedError() if incident.reason == "unused" else NoGradInputError()
     script.say(statement("torch.autograd.grad((t0 * t0).sum(), t1)"), incident.call.span, "doesn't come to it")
-    return script.witness(str(UnusedError()), "the call")
+    return script.witness(str(error), "the call")
 
 
 def of_argument(incident: UnknownArgument) -> Witness | None:

@@ -153,7 +153,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return parametrizations.averaged(machine, state, obj, span)
         case Instance() if classes.of(state, obj) != obj:
             return builtins.of_container(machine, state, obj, name, args, span)
-        case LayerObj(kind="ModuleDict") if name in modules.OF_DICTS and isinstance(obj, Ref):
+        case LayerObj(kind=kind) if kind in classes.KEYED and name in modules.OF_DICTS and isinstance(obj, Ref):
             return modules.of_dict(state, obj, held, name, args, span)
         case LayerObj() | Instance() if name in modules.METHODS:
             return modules.method(machine, state, obj, name, args, span)

@@ -254,8 +254,8 @@ def _contains(state: State, item: Value, container: Value) -> Value:
         known = container.items
     elif isinstance(obj, ListObj) and not obj.open:
         known = obj.items
-    elif isinstance(obj, DictObj) and not obj.open and not obj.rest:
-        known = tuple(obj.items)
+    elif (entries := classes.mapping(state, container)) is not None and not entries.open and not entries.rest:
+        known = tuple(entries.items)
     if known is not None:
         answers = [decide(state, compare(state, "==", item, each)) for each in known]
         if True in answers:

@@ -148,6 +148,18 @@ def of(state: State, obj: Value) -> Value:
     return held.notes.content or obj if isinstance(held, Instance) else obj
 
 
+KEYED = ("ModuleDict", "ParameterDict")
+"""Layers that hold their parts by names, as a dict does."""
+
+
+def mapping(state: State, obj: Value) -> DictObj | None:
+    """A dict, what an object holds as one, or what a layer holds by names; None for anything else."""
+    held = state.get(of(state, obj))
+    if isinstance(held, LayerObj) and held.kind in KEYED:
+        return DictObj({Const(name): part for name, part in held.attrs.items()})
+    return held if isinstance(held, DictObj) else None
+
+
 def method(state: State, obj: Value, name: str) -> Value | None:
     """What has the method of that name: the dict or list in an object, if it is one of theirs."""
     content = of(state, obj)

@@ -245,7 +245,12 @@ def _no_graph(
     if state.expects_error(NoGraphError):
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
-    reason, span = held.cut or ("leaf", None)
-    kind = reason if reason in _CUTS else "detach"
-    cut = None if span is None else Moment(span, frames=machine.graphs.unrecorded.get(span, state.calls))
+    cut, kind = cut_of(machine, state, held)
     machine.events.emit(events.WithoutGraph(state, backward_pass, cut, kind))
+
+
+def cut_of(machine: Machine, state: State, held: TensorObj) -> tuple[Moment | None, str]:
+    """Where a tensor lost its graph, and how; nowhere, where it never had one."""
+    reason, span = held.cut or ("leaf", None)
+    cut = None if span is None else Moment(span, frames=machine.graphs.unrecorded.get(span, state.calls))
+    return cut, reason if reason in _CUTS else "detach"

@@ -348,8 +348,7 @@ def make_dict(machine: Machine, state: State, args: Args, span: Span) -> Value:
     entries: dict[Value, Value] = {}
     open_ = args.open
     for value in args.pos[:1]:
-        held = state.get(classes.of(state, value))
-        if isinstance(held, DictObj):
+        if (held := classes.mapping(state, value)) is not None:
             entries |= held.items
             open_ |= held.open
             continue

@@ -86,12 +86,10 @@ def _build_dict(state: State, instr: ir.Build) -> Value:
         if item.key is not None:
             entries[state.read(item.key)] = value
             continue
-        held = state.get(classes.of(state, value))
-        if isinstance(held, DictObj):
+        held = classes.mapping(state, value)
+        if held is not None:
             entries |= held.items
-            open_ |= held.open
-        else:
-            open_ = True
+        open_ |= held is None or held.open
     return state.new(DictObj(entries, open_))
 
 
@@ -303,10 +301,8 @@ def _update(state: State, ref: Ref, held: DictObj, args: Args) -> None:
     entries: Mapping[Value, Value] = {**held.items, **{Const(k): v for k, v in args.named}}
     open_ = held.open
     for value in args.pos:
-        other = state.get(value)
-        if isinstance(other, DictObj):
+        other = classes.mapping(state, value)
+        if other is not None:
             entries = {**entries, **other.items}
-            open_ |= other.open
-        else:
-            open_ = True
+        open_ |= other is None or other.open
     state.set(ref, replace(held, items=entries, open=open_))

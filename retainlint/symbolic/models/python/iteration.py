@@ -175,6 +175,8 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
             return replace(found, whole=obj.size, size=_size(obj, value)) if obj.sampled else found
         case DictObj(items=entries, open=False, rest=()):
             return _sequence(state, tuple(entries), span)
+        case LayerObj() if obj.kind in classes.KEYED:
+            return _sequence(state, tuple(map(Const, obj.attrs)), span)
         case LayerObj(children=children) if children:
             return _sequence(state, children, span)
         case GeneratorObj():

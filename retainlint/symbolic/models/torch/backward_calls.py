@@ -24,7 +24,7 @@ from retainlint.symbolic.state.values import (
     UnknownObj,
     Value,
 )
-from retainlint.symbolic.tape.backward import Mark, execute
+from retainlint.symbolic.tape.backward import Mark, cut_of, execute
 from retainlint.symbolic.tape.observer import Request
 from retainlint.text.source import Span
 
@@ -108,6 +108,10 @@ def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
         written = _written(args, 3)
         request = Request(roots, _text(args, 0), span, retain, create, targets, False, seeds, written)
         told = each.reported
+        bare = _without_grad(each, wanted)
+        if bare is not None and all(machine.graphs.edge(each, root) is not None for root in roots):
+            _refused(machine, each, request, wanted, bare, args)
+            continue
         grads = dict(zip(targets, execute(machine, each, request), strict=False))
         unused = _unused(machine, each, request, wanted) if grads and told is each.reported else []
         may_be = args.get(5, "allow_unused", FALSE)
@@ -124,6 +128,15 @@ def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
         result: Value = each.new(ListObj(values, True)) if open_ else Tuple(values)
         found.append((each, result))
     return found
+
+
+def _without_grad(state: State, wanted: Sequence[Value]) -> Value | None:
+    """An input that surely requires no gradient: torch refuses it before it begins."""
+    for value in wanted:
+        held = state.get(value)
+        if isinstance(held, TensorObj) and held.edge is None and not held.unsure:
+            return value
+    return None
 
 
 def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[Value]) -> list[Value]:
@@ -149,20 +162,27 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
 def _refused(
     machine: Machine, state: State, request: Request, wanted: Sequence[Value], unused: Value, args: Args
 ) -> None:
-    """A gradient is asked for of what isn't in the graph."""
+    """A gradient is asked for of what isn't in the graph, or requires none."""
     if state.guards:
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
     graphs = machine.graphs
     edge = graphs.edge(state, unused)
-    assert edge is not None
+    moment = state.moment(request.span)
+    given = args.spans[1] if len(args.spans) > 1 else dict(args.places).get("inputs")
+    text = given.text if given is not None else ""
+    number = wanted.index(unused) if len(wanted) > 1 else None
+    if edge is None:
+        held = state.get(unused)
+        assert isinstance(held, TensorObj)
+        cut, reason = cut_of(machine, state, held)
+        incident = Refused(moment, text, cut or moment, reason, request.text, None, number, conditions=())
+        machine.events.emit(events.CallRefused(state, incident))
+        return
     reach = graphs.reach(root for each in request.roots if (root := graphs.edge(state, each)))
     below = (node for node in graphs.reach([edge]) if node in reach and node is not edge.node)
     kin = next((graphs.births[node].moment for node in below), None)
-    given = args.spans[1] if len(args.spans) > 1 else dict(args.places).get("inputs")
-    moment, made = state.moment(request.span), graphs.births[edge.node].moment
-    number = wanted.index(unused) if len(wanted) > 1 else None
-    text = given.text if given is not None else ""
+    made = graphs.births[edge.node].moment
     incident = Refused(moment, text, made, "unused", request.text, kin, number, conditions=())
     machine.events.emit(events.CallRefused(state, incident))
 

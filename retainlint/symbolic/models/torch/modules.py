@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import hooks, submodules
@@ -43,8 +43,8 @@ METHODS = {
     "__init__", "append", "extend", "insert", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
     "_modules", "__call__", "bfloat16", "xpu", "ipu", "to_empty",
 }  # fmt: skip
-OF_DICTS = {"update", "pop", "clear"}
-"""Methods that a ModuleDict has besides, as a dict."""
+OF_DICTS = {"update", "pop", "clear", "get", "copy"}
+"""Methods that a ModuleDict or ParameterDict has besides, as a dict."""
 PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
 """Methods that prove that their object is a module."""
 _SAME = {
@@ -134,7 +134,7 @@ def _listed(state: State, obj: Ref, held: HeapObj, name: str) -> Value | None:
             return submodules.buffers(state, obj, name)
         case "values" if isinstance(held, LayerObj):
             return state.new(ListObj(held.children, not held.children))
-        case "keys" if isinstance(held, LayerObj) and held.kind == "ModuleDict":
+        case "keys" if isinstance(held, LayerObj) and held.kind in classes.KEYED:
             return state.new(ListObj(tuple(map(Const, held.attrs))))
         case "items" if isinstance(held, LayerObj):
             return state.new(ListObj(tuple(Tuple((Const(key), value)) for key, value in held.attrs.items())))
@@ -142,22 +142,23 @@ def _listed(state: State, obj: Ref, held: HeapObj, name: str) -> Value | None:
 
 
 def of_dict(state: State, obj: Ref, held: LayerObj, name: str, args: Args, span: Span) -> Results:
-    """A method that a ModuleDict has as a dict."""
-    given, key = state.get(args.get(0, "modules")), args.get(0, "key")
+    """A method that a ModuleDict or ParameterDict has as a dict."""
+    key = args.get(0, "key")
+    if name == "copy":
+        return [(state, state.new(held))]
     if name == "update":
-        more = given.items if isinstance(given, DictObj) else {Const(each): v for each, v in _attrs(given).items()}
-        for each, part in more.items():
+        more = classes.mapping(state, args.get(0, "modules"))
+        for each, part in more.items.items() if more is not None else ():
             adopt(state, part)
             submodules.put(state, obj, str(each.value) if isinstance(each, Const) else f"_{len(held.attrs)}", part)
         return [(state, NONE)]
+    taken = next((part for each, part in held.attrs.items() if Const(each) == key), None)
+    if name == "get":
+        missing = args.get(1, "default") if isinstance(key, Const) else objects.fresh(state, span)
+        return [(state, taken or missing)]
     kept = {} if name == "clear" else {each: part for each, part in held.attrs.items() if Const(each) != key}
     state.set(obj, replace(held, attrs=kept, children=tuple(kept.values())))
-    taken = next((part for each, part in held.attrs.items() if Const(each) == key), None)
     return [(state, NONE if name == "clear" else taken or objects.fresh(state, span))]
-
-
-def _attrs(held: object) -> Mapping[str, Value]:
-    return held.attrs if isinstance(held, LayerObj) else {}
 
 
 def adopt_layer(state: State, part: Value) -> None:
@@ -325,7 +326,7 @@ def attribute(state: State, obj: Value, name: str, span: Span) -> Value:
         return submodules.by_name(state, obj)
     if name in METHODS or (name == "update_parameters" and isinstance(held, LayerObj)):
         return Method(obj, name)
-    if name in OF_DICTS and isinstance(held, LayerObj) and held.kind == "ModuleDict":
+    if name in OF_DICTS and isinstance(held, LayerObj) and held.kind in classes.KEYED:
         return Method(obj, name)
     if name == "__class__" and isinstance(held, LayerObj):
         return External(f"torch.nn.{held.kind}")
