@@ -51,6 +51,8 @@ FACTORIES = {
     "blackman_window", "kaiser_window", "empty_strided", "empty_permuted", "frombuffer", "from_dlpack", "from_file",
     "sparse_csr_tensor", "sparse_csc_tensor", "fftfreq", "rfftfreq", "HalfTensor",
 }  # fmt: skip
+_LEGACY = ("Tensor", "FloatTensor", "DoubleTensor", "HalfTensor")
+"""What is given a tensor is that tensor, under another name, with its graph; given sizes or numbers, a new one."""
 _SIZED = ("zeros", "ones", "rand", "randn", "randint", "eye", "empty", "arange", "randperm", "full")
 _BY_SIZES = ("zeros", "ones", "rand", "randn", "empty")
 """What is given its sizes one by one."""
@@ -119,6 +121,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
 def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
     """What makes a tensor of tensors, or of numbers."""
     name = path.rpartition(".")[2]
+    if name in _LEGACY and len(args.pos) == 1 and isinstance(state.get(args.pos[0]), TensorObj):
+        return [(state, operate(machine, state, "alias", args.pos, span, spans=args.spans))]
     if name in FACTORIES:
         return [(state, make(machine, state, name, args, span))]
     if name in names.CUTS or name in names.NUMBERS:
@@ -170,10 +174,15 @@ def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> V
     edge = None
     if wanted != FALSE:
         edge = machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
-    cut = None
+    cut, given = None, state.get(args.pos[0]) if len(args.pos) == 1 else None
+    may_alias = name in _LEGACY and isinstance(given, UnknownObj) and not given.plain
     if name == "tensor" and args.pos and machine.graphs.edge(state, args.pos[0]) is not None:
         cut = ("data", span)
-    return state.new(TensorObj(edge, ticket(), cut=cut, sizes=_sizes(state, name, args), ndim=_ndim(state, name, args)))
+    return state.new(
+        TensorObj(
+            edge, ticket(), cut=cut, sizes=_sizes(state, name, args), ndim=_ndim(state, name, args), unsure=may_alias
+        )
+    )
 
 
 def _ndim(state: State, name: str, args: Args) -> int | None:
