@@ -108,13 +108,11 @@ def followed(
 def _is_spent(machine: Machine, state: State, code: ir.Code, *, plain: bool) -> bool:
     """Whether an entry, and all before it, have spent their steps in functions of other modules."""
     imports = machine.imports
-    if plain and imports.spent_on_plain > limits.IMPORTED_STEPS_OF_PLAIN:
+    if imports.spent_before > limits.IMPORTED_STEPS_OF_FILE:
         return True
-    module = state.frames[imports.of[code.span.source]].code
-    return (
-        imports.spent > imports.share * (1 + module.backward_passes)
-        or imports.spent_before > limits.IMPORTED_STEPS_OF_FILE
-    )
+    if state.frames[imports.of[code.span.source]].code.backward_passes:
+        return imports.spent > limits.IMPORTED_STEPS_BESIDE_BACKWARD
+    return imports.spent > imports.share or (plain and imports.spent_on_plain > limits.IMPORTED_STEPS_OF_PLAIN)
 
 
 def _leads_to_backward(machine: Machine, code: ir.Code) -> bool:

@@ -95,8 +95,12 @@ DECORATOR_STEPS = 1_000
 """Steps that a decorator of another module may take before it is given up: what takes more writes documentation."""
 
 IMPORTED_STEPS_OF_ENTRY = 6_000
-"""Steps that an entry may spend on functions of other modules without a backward pass (twice as many where their module
-holds one); later calls return something unknown."""
+"""Steps that an entry may spend on functions of other modules without a backward pass; later calls return something
+unknown."""
+
+IMPORTED_STEPS_BESIDE_BACKWARD = 12_000
+"""So many may be spent before calls of functions are left, too, that stand in one module with a backward pass: they make its
+losses."""
 
 IMPORTED_STEPS_OF_ENTRY_BEYOND = 1_500
 """The same where the program holds no backward pass itself."""
