@@ -211,7 +211,7 @@ def enter(
     if owner is None:
         results = _function(machine, state, code, given)
     else:
-        results = _method(machine, state, code, owner, objects, given)
+        results = _method(machine, state, code, owner, {} if forced else objects, given)
     made: Objects = {}
     for method, cls in list(of_local_classes(code)):
         after = next((s for s, _ in results if s.flow is None and class_made_by(s, cls) is not None), None)
@@ -311,11 +311,12 @@ def _test(
 
 def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects: Objects) -> None:
     backward_passes = any(each.backward_passes for each, _ in entries(owner, owner) if each.name == "__init__")
-    with machine.chooser.narrowed(path_choice.OWN if backward_passes else path_choice.ONE):
+    with machine.chooser.narrowed(path_choice.OWN if backward_passes or machine.forced else path_choice.ONE):
         begun = test_runners.set_up_class(machine, state, cls, owner.span)
         state = next((each for each in begun if each.flow is None), state)
         made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
-    whole = [(each, receiver) for each, receiver in made if each.flow is None][:1]
+    whole = [(each, receiver) for each, receiver in made if each.flow is None]
+    whole = [way for way in whole if machine.forced and way[1] == whole[0][1]][: limits.STATES_BETWEEN_RUNS] or whole[:1]
     objects[owner] = [each for each, _ in whole], whole[0][1] if whole else NONE
     machine.presumed.update(choice.condition.span for each, _ in whole for choice in each.choices)
 
