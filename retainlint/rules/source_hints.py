@@ -73,6 +73,12 @@ def is_list(name: str, source: Source) -> bool:
     return re.search(rf"{spelt(name)}\.(?:append|appendleft|extend)\(", source.text) is not None
 
 
+def list_taken_from(span: Span) -> str:
+    """The list of which the text of `span` takes an item or a slice: `losses` in `losses[-n:]`; "" if there is none."""
+    found = re.match(r"([A-Za-z_][\w.]*)\[", span.text)
+    return found[1] if found is not None and is_list(found[1], span.source) else ""
+
+
 def is_bounded(name: str, source: Source) -> bool:
     """Whether the program makes it a `deque`, or drops its oldest items: it forgets by itself, and isn't to be emptied."""
     own = spelt(name)

@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 
 from retainlint.incident import Freed, Moment
-from retainlint.rules.source_hints import carried_name, indent, kept_in, sole_name
+from retainlint.rules.source_hints import carried_name, indent, kept_in, list_taken_from, sole_name
 from retainlint.rules.wording import place
 from retainlint.startup.records import record
 from retainlint.text.quoting import code, short
@@ -151,6 +151,9 @@ class FreedStory:
         built = self.incident.built.span
         if self.incident.name.startswith("self."):
             return short(self.incident.name)
+        taken = (list_taken_from(each.span) for each in reversed(self.incident.via))
+        if listed := next(filter(None, taken), ""):
+            return short(listed)
         here = carried_name(self.maker) if self.maker != built else ""
         return short(here or self.incident.name or carried_name(built) or kept_in(built))
 

@@ -316,7 +316,9 @@ def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects:
         state = next((each for each in begun if each.flow is None), state)
         made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
     whole = [(each, receiver) for each, receiver in made if each.flow is None]
-    whole = [way for way in whole if machine.forced and way[1] == whole[0][1]][: limits.STATES_BETWEEN_RUNS] or whole[:1]
+    whole = [way for way in whole if machine.forced and way[1] == whole[0][1]][: limits.STATES_BETWEEN_RUNS] or whole[
+        :1
+    ]
     objects[owner] = [each for each, _ in whole], whole[0][1] if whole else NONE
     machine.presumed.update(choice.condition.span for each, _ in whole for choice in each.choices)
 

@@ -158,14 +158,17 @@ def _tell(machine: Machine, state: State, record: BackwardRecord, request: Reque
 
 
 def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> None:
-    """Remember by how many ways a backward pass came to each leaf when it ran first, what a later iteration came to by fewer,
-    and what one that fails comes to by what its own iteration has made."""
+    """Remember by how many ways a backward pass came to each leaf when it did so first, what a later iteration came to by
+    fewer, and what one that fails comes to by what its own iteration has made."""
     known = machine.arrivals.get(request.span)
     if known is None:
         moment = watch.backward_pass.moment
         rounds, span = _rounds(machine, moment, watch.reach), _span(machine, moment, watch.reach)
         machine.arrivals[request.span] = Arrivals(moment, _ways(watch.roots, watch.reach), rounds, span)
         return
+    if not watch.failed:  # another object's, or those that a later iteration trains besides
+        others = {node: n for node, n in _ways(watch.roots, watch.reach).items() if node not in known.ways}
+        known = machine.arrivals[request.span] = replace(known, ways=known.ways + Counter(others))
     seen = known.fresh if watch.failed else known.later
     if seen is not None or (now := _next(known.moment, watch.backward_pass.moment)) is None:
         return
