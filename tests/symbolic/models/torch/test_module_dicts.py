@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from machine import Machine
 
 NET = """import torch
