@@ -63,6 +63,7 @@ class Condition:
     iterations: tuple[Iteration, ...] = field(default=(), compare=False)
     iteration: int = field(default=0, compare=False)
     by_default: bool | None = field(default=None, compare=False)
+    implied: Span | None = field(default=None, compare=False)  # the condition that says so, too
 
 
 @record

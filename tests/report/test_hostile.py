@@ -8,7 +8,7 @@ import unicodedata
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from report.samples import from_life, written
 
@@ -36,6 +36,7 @@ def findings(draw: st.DrawFn) -> Diagnostic:
     return Diagnostic("RTL101", "backward-in-loop", Severity.ERROR, draw(TEXTS), labels, notes, (Help(draw(TEXTS)),))
 
 
+@settings(deadline=None)
 @given(findings(), st.integers(20, 160))
 def test_nothing_harms_its_reader(diagnostic: Diagnostic, width: int) -> None:
     for name in FORMATS:

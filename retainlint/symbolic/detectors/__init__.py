@@ -24,6 +24,7 @@ class Detectors(events.Events):
             events.Backward,
             lambda e: retained_graphs.backpropagated(claims, e.state, e.record, e.flags, failed=e.failed),
         )
+        on(events.Backward, lambda e: None if e.failed else claims.survive(e.state, e.record))
         on(events.BackwardCalled, lambda e: api_misuse.arguments(claims, e))
         on(events.BackwardCalled, lambda e: api_misuse.result(claims, e))
         on(events.Detached, lambda e: api_misuse.detached(claims, e.state, e.tensor, e.span))

@@ -26,7 +26,7 @@ from retainlint.startup.records import record
 from retainlint.symbolic.state import limits, reachability
 from retainlint.symbolic.state.coverage import BACKWARD_NAMES, Arms, count, names_leading_to_backward
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, Graphs
-from retainlint.symbolic.state.state import BackwardRecord, Flow, State
+from retainlint.symbolic.state.state import BackwardRecord, Choice, Flow, State
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, DictObj, ListObj, Ref, Tuple, Value
 from retainlint.text.source import Span
 
@@ -208,6 +208,8 @@ class Claims:
         self.returned: set[int] = set()  # entries whose result has a graph
         self.unseen: dict[int, set[str]] = {}  # by entry, functions of the program that were not followed
         self.backward_passes: list[tuple[int, BackwardRecord]] = []
+        self.survived: dict[Span, dict[tuple[Iteration, ...], list[tuple[Choice, ...]]]] = {}
+        """By place and iterations, what the paths had chosen whose backward pass there didn't fail."""
         self.given_away: dict[Node, None] = {}
         self.shrunk: set[int] = set()
         self.stored: dict[tuple[int | None, Span], list[tuple[tuple[Iteration, ...], Node, int]]] = {}
@@ -237,6 +239,13 @@ class Claims:
         self.pruned.add(self.entry)
         if not whole:
             self.dropped.add(self.entry)
+
+    def survive(self, state: State, record: BackwardRecord) -> None:
+        """A backward pass has succeeded."""
+        moment = record.backward_pass.moment
+        paths = self.survived.setdefault(moment.span, {}).setdefault(moment.iterations, [])
+        if len(paths) < limits.SURVIVORS:
+            paths.append(state.choices)
 
     def leave_unseen(self, name: str, edges: Iterable[Edge]) -> None:
         """A function of the program, of this name, was not followed; these graphs are in its hands."""

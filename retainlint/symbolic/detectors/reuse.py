@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import zip_longest
+from typing import TypeGuard
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.operations import rows
@@ -52,7 +53,8 @@ def loop_begun(freed: Moment, reused: Moment) -> int:
 def conditions(state: State, since: int) -> tuple[Condition, ...]:
     """What the path has chosen; with that which is asked anew in each turn of the loop that began then."""
     return tuple(
-        replace(_condition(state, choice), fleeting=is_fleeting(state, choice.term, since)) for choice in state.choices
+        replace(condition, fleeting=is_fleeting(state, choice.term, since))
+        for choice, condition in zip(state.choices, _conditions(state), strict=True)
     )
 
 
@@ -255,15 +257,23 @@ def _via(
 
 
 def _conditions(state: State) -> tuple[Condition, ...]:
-    return tuple(_condition(state, choice) for choice in state.choices)
+    """What a path has chosen: `mode == "train"` says as well that it isn't "test"."""
+    said = {each.term.args[0]: each for each in state.choices if each.answer and _is_equality(each.term)}
+    return tuple(_condition(state, each, said) for each in state.choices)
 
 
-def _condition(state: State, choice: Choice) -> Condition:
-    """What a path has chosen, and whether it would by the defaults of the program's options."""
-    known = options.default(state, choice.term)
-    return (
-        choice.condition if known is None else replace(choice.condition, by_default=bool(known.value) == choice.answer)
-    )
+def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Condition:
+    """What a path has chosen, whether it would by the defaults of the program's options, and what says so as well."""
+    known, found = options.default(state, choice.term), choice.condition
+    if known is not None:
+        found = replace(found, by_default=bool(known.value) == choice.answer)
+    if not choice.answer and _is_equality(choice.term) and (other := said.get(choice.term.args[0])) is not None:
+        found = replace(found, implied=other.condition.span)
+    return found
+
+
+def _is_equality(term: Value) -> TypeGuard[Term]:
+    return isinstance(term, Term) and term.op == "==" and isinstance(term.args[1], Const)
 
 
 def _assumptions(graphs: Graphs, nodes: tuple[Node, ...]) -> tuple[str, ...]:

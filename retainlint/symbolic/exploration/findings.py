@@ -20,6 +20,7 @@ from retainlint.incident import (
     Incident,
     Iteration,
     Leaf,
+    Modified,
     Moment,
     NoGraph,
     Refused,
@@ -109,7 +110,7 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     incidents = tuple(one for one in likely if not _takes_too_much(machine, one))
     project = machine.imports.project
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
-    wasted = _distinct(Report(incident, _proof(incident) if proves else None) for incident in found)
+    wasted = _distinct(machine, (Report(incident, _proof(incident) if proves else None) for incident in found))
     waste = tuple(i for i in wasted if not isinstance(i, GraphFailure))
     scripts = sum(len(one.witness.script) for one in (*incidents, *waste) if one.witness is not None)
     machine.graphs.effort.add(scripts * limits.WITNESS_EFFORT)
@@ -185,12 +186,12 @@ def _conduct(machine: Interpreter) -> Conduct:
     )
 
 
-def _distinct(reports: Iterable[Report]) -> list[Incident]:
+def _distinct(machine: Interpreter, reports: Iterable[Report]) -> list[Incident]:
     """One incident a place: the one that needs the fewest conditions, proven."""
     places: dict[tuple[Source, int, type], list[Report]] = {}
     for report in reports:
         places.setdefault(_told_at(report.incident), []).append(report)
-    return [_simplest(likely) for found in places.values() if (likely := _unscheduled(found))]
+    return [_simplest(machine, likely) for found in places.values() if (likely := _unscheduled(found))]
 
 
 def _unscheduled(reports: list[Report]) -> list[Report]:
@@ -215,10 +216,11 @@ def _is_scheduled(incident: Incident) -> bool:
 
 def _likely(machine: Interpreter) -> list[Incident]:
     """What was reported, but for walks of what nothing was added to: conditions that don't matter are dropped before."""
-    found = _with_options(machine, _distinct(machine.reports))
+    found = _with_options(machine, _distinct(machine, machine.reports))
     if not any(_adds_nothing(machine, incident) for incident in found):
         return found
-    others = _distinct(report for report in machine.reports if not _adds_nothing(machine, report.incident))
+    adding = (report for report in machine.reports if not _adds_nothing(machine, report.incident))
+    others = _distinct(machine, adding)
     kept = [incident for incident in found if not _adds_nothing(machine, incident)]
     places = set(map(_told_at, kept))
     return kept + [incident for incident in others if _told_at(incident) not in places]
@@ -233,7 +235,7 @@ def _with_options(machine: Interpreter, found: list[Incident]) -> list[Incident]
     asked = ((one, one.incident) for one in machine.reports)
     others = (one for one, each in asked if not (_takes_no_option(each.conditions) or _answers_twice(each)))
     kept = [each for each in found if _told_at(each) not in odd]
-    return kept + _distinct(one for one in others if _told_at(one.incident) in odd)
+    return kept + _distinct(machine, (one for one in others if _told_at(one.incident) in odd))
 
 
 def _told_at(incident: Incident) -> tuple[Source, int, type[Incident]]:
@@ -289,15 +291,16 @@ def _is_backpropagated(machine: Interpreter, place: Span) -> bool:
     return any(record.backward_pass.moment.span == place for _, record in claims_of(machine).backward_passes)
 
 
-def _simplest(reports: list[Report]) -> Incident:
+def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
     """The incident that needs the fewest conditions, once those are dropped that don't matter, with its witness."""
     asked = mattering_conditions([report.incident for report in reports])
     clauses = _clauses([frozenset(each) for each in asked])
     best, chosen = min(
         zip(reports, asked), key=lambda pair: (len(_needed(pair[1], clauses)), len(pair[0].incident.conditions))
     )
-    needed = _needed(chosen, clauses)
-    conditions = tuple(c for c in dict.fromkeys(chosen) if c in needed)
+    needed = _telling(_needed(chosen, clauses), [frozenset(each) for each in asked], _survivors(machine, best.incident))
+    told = {each.span for each in needed}
+    conditions = tuple(c for c in dict.fromkeys(chosen) if c in needed and c.implied not in told)
     proof = best.proof() if best.proof is not None else None
     witness = None if proof is None else replace(proof, choices=conditions)
     starts = {report.incident.alone for report in reports}
@@ -327,6 +330,29 @@ def _needed(asked: Iterable[Condition], clauses: Iterable[frozenset[Condition]])
     """The fewest of an incident's conditions that lead to its place."""
     own = frozenset(asked)
     return next((clause for clause in clauses if clause <= own), own)
+
+
+def _survivors(machine: Interpreter, incident: Incident) -> list[frozenset[Condition]]:
+    """What the paths had answered that came to the same backward pass, in the same iterations, and went on."""
+    if not isinstance(incident, Freed | Modified) or (moment := _moment(incident)) is None:
+        return []
+    paths = claims_of(machine).survived.get(moment.span, {}).get(moment.iterations, ())
+    return [frozenset(choice.condition for choice in path) for path in paths]
+
+
+def _telling(
+    needed: frozenset[Condition], failed: Sequence[frozenset[Condition]], survivors: Sequence[frozenset[Condition]]
+) -> frozenset[Condition]:
+    """Of the conditions of a failing path those that tell it from each that came there and went on, and those that none
+    which came there answered otherwise."""
+    found = {each for each in needed if not any(_opposite(each) in path for path in (*failed, *survivors))}
+    apart = [{each for each in needed if _opposite(each) in path and each not in path} for path in survivors]
+    while apart := [each for each in apart if found.isdisjoint(each)]:
+        counts = Counter(each for several in apart for each in several)
+        if not all(apart):
+            return needed  # it differs from one that went on in nothing that was asked
+        found.add(max(counts, key=lambda each: (counts[each], _place(each))))
+    return frozenset(found)
 
 
 def _place(condition: Condition) -> tuple[str, int, int, bool]:

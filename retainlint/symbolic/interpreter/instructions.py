@@ -483,7 +483,7 @@ def _set_item(machine: Machine, instr: ir.SetItem, state: State) -> list[State]:
 
 
 def _del_item(machine: Machine, instr: ir.DelItem, state: State) -> None:
-    subscripts.delete(state, state.read(instr.obj), state.read(instr.index))
+    subscripts.delete(machine, state, state.read(instr.obj), state.read(instr.index))
 
 
 # -- definitions --------------------------------------------------------------------------------------------------

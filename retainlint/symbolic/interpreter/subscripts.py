@@ -286,13 +286,14 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
     return [state]
 
 
-def delete(state: State, obj: Value, index: Value) -> None:
+def delete(machine: Machine, state: State, obj: Value, index: Value) -> None:
     """`del obj[index]`."""
     obj = classes.of(state, obj)
     held = state.get(obj)
     if isinstance(obj, Method) and obj.name == "__dict__" and isinstance(index, Const):
         reflection.remove(state, obj.obj, str(index.value))
     if isinstance(held, ListObj) and isinstance(obj, Ref):
+        machine.events.emit(events.ContainerShrunk(obj.id))
         if isinstance(index, Slice) and all(part == NONE for part in index.parts):
             state.set(obj, ListObj((), False, held.kind, held.limit))
         elif not held.open and (left := _left(state, held.items, index)) is not None:

@@ -409,6 +409,9 @@ CONDITION_SETS = 200
 CONDITION_SETS_COMPARED = 200_000
 """How often two of them are compared; beyond, the same."""
 
+SURVIVORS = 64
+"""Paths of one place and iteration that are asked which conditions they differ in from one that fails there."""
+
 CONDITIONS_TOLD = 8
 """Conditions that a failure may take at once, beside those of the one way in which an object was made; one that takes more is
 not reported: its backward pass isn't judged."""

@@ -105,3 +105,34 @@ def test_an_option_is_one_of_those_that_the_program_knows(machine: Machine) -> N
     assert machine(
         CELLS.replace("        h = torch.tanh", "        else:\n            print(kind)\n        h = torch.tanh")
     ).lines
+
+
+OPTIONS = """import torch
+w = torch.ones(3, requires_grad=True)
+def train(options):
+    x = torch.ones(3)
+{arms}    loss = (x * w).exp().sum()
+    loss.backward()
+    if options.more:
+        loss.backward()
+"""
+
+
+def test_what_differs_on_failing_paths_alone_is_not_told(machine: Machine) -> None:
+    """Of a dozen options each path has its own answers; one is common to those that fail, and denied by those that don't."""
+    arms = "".join(f"    if options.flag{n}:\n        x = x * {n + 2} + x.sqrt()\n" for n in range(12))
+    (asked,) = machine(OPTIONS.format(arms=arms)).incident.conditions
+    assert (asked.span.text, asked.taken) == ("options.more", True)
+
+
+def test_that_it_is_something_says_what_it_is_not(machine: Machine) -> None:
+    kinds = {"a": "return", "b": "return", "c": "x = x * w"}
+    arms = "".join(
+        f"    {'el' * (n > 0)}if options.kind == {kind!r}:\n        {done}\n"
+        for n, (kind, done) in enumerate(kinds.items())
+    )
+    more = ("options.more", True)
+    others = [("options.kind == 'a'", False), ("options.kind == 'b'", False)]
+    for last, expected in (("    else:\n        return\n", [("options.kind == 'c'", True)]), ("", others)):
+        asked = machine(OPTIONS.format(arms=arms + last)).incident.conditions
+        assert sorted((each.span.text, each.taken) for each in asked) == sorted([*expected, more])
