@@ -1,37 +1,40 @@
-"""Code, name and default of every rule, for those who need not load the rules to know which there are."""
+"""Code, name, default and family of every rule, for those who need not load the rules to know which there are."""
 
 from __future__ import annotations
 
 NOT_CHECKED = "RTL900"
 UNUSED = "RTL901"
 
-CATALOGUE: dict[str, tuple[str, bool]] = {
-    "RTL101": ("backward-in-loop", True),
-    "RTL102": ("backward-twice", True),
-    "RTL103": ("shared-graph-losses", True),
-    "RTL104": ("carried-graph", True),
-    "RTL105": ("closure-reuses-graph", True),
-    "RTL106": ("graph-built-in-init", True),
-    "RTL107": ("missing-detach", True),
-    "RTL110": ("step-before-backward", True),
-    "RTL111": ("saved-tensor-modified", True),
-    "RTL112": ("backward-without-graph", True),
-    "RTL113": ("leaf-modified-in-place", True),
-    "RTL114": ("gradient-of-unused-tensor", True),
-    "RTL115": ("optimised-computed-tensor", True),
-    "RTL201": ("needless-retain-graph", True),
-    "RTL202": ("growing-graph", True),
-    "RTL203": ("accumulated-graph", True),
-    "RTL204": ("stored-graph", True),
-    "RTL205": ("create-graph-backward", True),
-    "RTL206": ("graph-never-used", False),
-    "RTL301": ("backward-result-used", True),
-    "RTL302": ("unknown-backward-argument", True),
-    "RTL303": ("gradients-never-zeroed", False),
-    "RTL304": ("gradients-zeroed-before-step", True),
-    "RTL305": ("discarded-detach", True),
-    "RTL306": ("deprecated-variable", False),
-    "RTL900": ("file-not-checked", True),
-    "RTL901": ("unused-suppression", True),
+FREED, MODIFIED, REFUSED, WASTED, MISSED, LINTING = "freed", "modified", "refused", "wasted", "missed", "linting"
+"""What rules tell of. Those of FREED, and of MODIFIED, tell one failure by its causes, of which one a place is told."""
+
+CATALOGUE: dict[str, tuple[str, bool, str]] = {
+    "RTL101": ("backward-in-loop", True, FREED),
+    "RTL102": ("backward-twice", True, FREED),
+    "RTL103": ("shared-graph-losses", True, FREED),
+    "RTL104": ("carried-graph", True, FREED),
+    "RTL105": ("closure-reuses-graph", True, FREED),
+    "RTL106": ("graph-built-in-init", True, FREED),
+    "RTL107": ("missing-detach", True, FREED),
+    "RTL110": ("step-before-backward", True, MODIFIED),
+    "RTL111": ("saved-tensor-modified", True, MODIFIED),
+    "RTL112": ("backward-without-graph", True, REFUSED),
+    "RTL113": ("leaf-modified-in-place", True, REFUSED),
+    "RTL114": ("gradient-of-unused-tensor", True, REFUSED),
+    "RTL115": ("optimised-computed-tensor", True, REFUSED),
+    "RTL201": ("needless-retain-graph", True, WASTED),
+    "RTL202": ("growing-graph", True, WASTED),
+    "RTL203": ("accumulated-graph", True, WASTED),
+    "RTL204": ("stored-graph", True, WASTED),
+    "RTL205": ("create-graph-backward", True, WASTED),
+    "RTL206": ("graph-never-used", False, WASTED),
+    "RTL301": ("backward-result-used", True, MISSED),
+    "RTL302": ("unknown-backward-argument", True, MISSED),
+    "RTL303": ("gradients-never-zeroed", False, MISSED),
+    "RTL304": ("gradients-zeroed-before-step", True, MISSED),
+    "RTL305": ("discarded-detach", True, MISSED),
+    "RTL306": ("deprecated-variable", False, MISSED),
+    "RTL900": ("file-not-checked", True, LINTING),
+    "RTL901": ("unused-suppression", True, LINTING),
 }
-"""Code to name and whether it is on by default; a test holds it against the rules."""
+"""Code to name, whether it is on by default, and family; a test holds it against the rules."""

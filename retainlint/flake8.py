@@ -45,7 +45,7 @@ class Checker:
         ]
         cls._codes = frozenset(
             code
-            for code, (_, on_by_default) in CATALOGUE.items()
+            for code, (_, on_by_default, _) in CATALOGUE.items()
             if on_by_default or any(code.startswith(word) for word in named)
         )
 

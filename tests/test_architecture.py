@@ -28,7 +28,7 @@ FLOORS: dict[str, str] = {
     "lowering": "program ir text startup",
     "symbolic": "lowering program ir incident autograd text startup",
     "rules": "diagnostic incident catalogue text startup",
-    "fixes": "diagnostic incident text startup",
+    "fixes": "diagnostic incident catalogue text startup",
     "report": "diagnostic incident catalogue text",
     "project": "program text startup",
     "cache": "project lowering program ir diagnostic incident config text",
@@ -269,4 +269,4 @@ def test_the_catalogue_is_that_of_the_rules() -> None:
     from retainlint.catalogue import CATALOGUE
     from retainlint.rules import RULES
 
-    assert {rule.code: (rule.name, rule.on_by_default) for rule in RULES} == CATALOGUE
+    assert {rule.code: (rule.name, rule.on_by_default, rule.family) for rule in RULES} == CATALOGUE

@@ -12,7 +12,7 @@ import pytest
 from click import ClickException
 
 from retainlint import report, rules
-from retainlint.catalogue import CATALOGUE
+from retainlint.catalogue import CATALOGUE, FREED
 from retainlint.cli import cli
 from retainlint.cli.group import Option
 from retainlint.cli.options import OUTPUT
@@ -57,7 +57,7 @@ def test_a_rule_is_its_class_its_place_in_the_table_and_its_row_in_the_catalogue
     rule = WalkedAgain()
     monkeypatch.setattr(rules, "_FIRST_THAT_HOLDS", (rule, *rules._FIRST_THAT_HOLDS))
     monkeypatch.setattr(rules, "RULES", (rule, *rules.RULES))  # made of the former when the module is imported
-    monkeypatch.setitem(CATALOGUE, "RTL199", ("walked-again", True))
+    monkeypatch.setitem(CATALOGUE, "RTL199", ("walked-again", True, FREED))
     chosen = ("--select", "walked-again", "--output-format", "concise")
     assert run("check", "--isolated", "--no-cache", *chosen, program) == 1
     assert "train.py:5:1: RTL199 error: again!" in capsys.readouterr().out

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from retainlint.catalogue import CATALOGUE, FREED, MODIFIED
+
 
 @dataclass(frozen=True)
 class Misuse:
@@ -17,10 +19,14 @@ class Misuse:
     cures: tuple[str, ...]
 
 
+def _of(family: str) -> tuple[str, ...]:
+    return tuple(code for code, (*_, each) in CATALOGUE.items() if each == family)
+
+
 _FREED = Misuse(
     "freed",
     "Trying to backward through the graph a second time",
-    ("RTL101", "RTL102", "RTL103", "RTL104", "RTL105", "RTL106", "RTL107"),
+    _of(FREED),
     "a backward pass (backward or autograd.grad) came to a part of the graph that an earlier one had freed",
     (
         "if a tensor is carried from one iteration to the next (a hidden state, a running total): `detach()` it between them",
@@ -33,7 +39,7 @@ _FREED = Misuse(
 _MODIFIED = Misuse(
     "modified",
     "one of the variables needed for gradient computation has been modified",
-    ("RTL110", "RTL111"),
+    _of(MODIFIED),
     "a tensor that the graph had saved was changed in place before the backward pass that needs it",
     (
         "run it with `torch.autograd.set_detect_anomaly(True)`: then torch says which operation had saved it, and"

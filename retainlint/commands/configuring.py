@@ -44,8 +44,8 @@ def whatever_is_chosen(*, thorough: bool = False) -> Configs:
 def known_rules() -> KnownRules:
     """The rules that there are."""
     return KnownRules(
-        {code: name for code, (name, _) in CATALOGUE.items()},
-        off=frozenset(code for code, (_, on) in CATALOGUE.items() if not on),
+        {code: name for code, (name, *_) in CATALOGUE.items()},
+        off=frozenset(code for code, (_, on, _) in CATALOGUE.items() if not on),
         always=frozenset({NOT_CHECKED}),
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from retainlint import rules as table
+from retainlint.catalogue import FREED, LINTING, MISSED, MODIFIED, REFUSED, WASTED
 from retainlint.checking import linter
 from retainlint.commands import CommandError
 from retainlint.commands.about import about_us
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 
 _MARK = re.compile(r"(?<! ) *#~.*$", re.MULTILINE)
 WIDTH = 100
-FAMILIES = {
-    "RTL1": "It will raise",
-    "RTL2": "It runs, but keeps memory or time for nothing",
-    "RTL3": "It runs, but not as meant",
-    "RTL9": "On the linting itself",
+HEADINGS = {
+    "It will raise": (FREED, MODIFIED, REFUSED),
+    "It runs, but keeps memory or time for nothing": (WASTED,),
+    "It runs, but not as meant": (MISSED,),
+    "On the linting itself": (LINTING,),
 }
 
 
@@ -150,10 +151,10 @@ def index(rules: Iterable[Rule]) -> str:
     """All rules in tables, by what is wrong, each with a link to its page beside the index."""
     several = list(rules)
     parts = ["# Rules\n\n`retainlint explain CODE` shows a rule's page in the terminal.\n"]
-    for prefix, heading in FAMILIES.items():
+    for heading, families in HEADINGS.items():
         parts.append(f"\n## {heading}\n\n| code | name | level | what it finds |\n| --- | --- | --- | --- |\n")
         for rule in several:
-            if rule.code.startswith(prefix):
+            if rule.family in families:
                 off = "" if rule.on_by_default else ", off unless selected"
                 link = f"[{rule.code}]({rule.code}.md)"
                 parts.append(f"| {link} | {rule.name} | {rule.severity.value}{off} | {_cell(rule.summary)} |\n")

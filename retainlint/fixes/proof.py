@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from retainlint.catalogue import CATALOGUE, FREED, MODIFIED, WASTED
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Identity
 from retainlint.fixes.edits import moved, origin
 from retainlint.incident import Definition, Entry, Leaf
@@ -72,7 +73,7 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
     left = [each for each in after.diagnostics if not is_behind(edits, diagnostic, each, partly=partly)]
     left = [
-        each for each in left if not (fix.cuts and each.code.startswith(WASTE))
+        each for each in left if not (fix.cuts and CATALOGUE[each.code][2] == WASTED)
     ]  # the graph is built for nothing now
     return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left)
 
@@ -162,7 +163,6 @@ def _pairs(places: Iterable[tuple[Leaf, Span]]) -> set[tuple[str, str]]:
 
 
 NEEDLESS = "RTL201"
-WASTE = "RTL2"
 
 
 def _new(edits: Edits, others: Iterable[Diagnostic], before: Seen, found: Iterable[Diagnostic]) -> bool:
@@ -203,8 +203,9 @@ def is_behind(edits: Edits, diagnostic: Diagnostic, other: Diagnostic, *, partly
 
 
 def _kind(code: str) -> str:
-    """Rules that tell the same failure by different causes, of which one a place is told: a graph freed, a tensor changed."""
-    return "RTL10" if code.startswith("RTL10") else "RTL110" if code == "RTL111" else code
+    """The family of rules that tell one failure by its causes; else the rule itself."""
+    family = CATALOGUE[code][2]
+    return family if family in (FREED, MODIFIED) else code
 
 
 REACHED = "reached again"

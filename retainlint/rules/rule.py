@@ -89,6 +89,10 @@ class Rule:
         """False for a rule that must be selected."""
         return CATALOGUE[self.code][1]
 
+    @property
+    def family(self) -> str:
+        return CATALOGUE[self.code][2]
+
     @cached_property
     def bad(self) -> tuple[Example, ...]:
         return _examples(self.fails)
