@@ -322,7 +322,7 @@ class Fix:
 
     `merges` tells how many backward passes of the text the edits mean to drop; every other one must still run. With
     `cuts`, one may train less than before, if something else trains that; with `parts`, by fewer ways: what were names of
-    one tensor are tensors of their own.
+    one tensor are tensors of their own. `tells`: it is something else than its help says, so that is told in its words.
     """
 
     applicability: Applicability
@@ -332,6 +332,7 @@ class Fix:
     cuts: bool = False
     parts: bool = False
     elsewhere: tuple[Replacement, ...] = ()
+    tells: bool = False
 
     def by_source(self, home: Source) -> dict[Source, tuple[Edit, ...]]:
         """The edits of each text; `home` is the finding's own."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, islice, zip_longest
@@ -241,15 +240,11 @@ def _sources(cure: Cure, diagnostic: Diagnostic) -> list[Source]:
 def _told(help: Help, fix: Fix) -> Help:
     """The help in the words of its fix where that says more: which statement cuts what is carried, and where it stands, or
     that something else is cut."""
-    cuts = [cure for cure in help.cures if isinstance(cure, Detach)]
-    is_carried = any(cure.iteration is not None for cure in cuts) or any(isinstance(cure, Clear) for cure in help.cures)
-    is_other = bool(cuts) and fix.message.endswith("where it is made") and f"`{cuts[0].name}`" not in fix.message
-    is_other = bool(
-        is_other
-        or any(isinstance(cure, NotRecorded) for cure in help.cures)
-        or re.match("Compute it again before|Let `|Make |Move .* behind `.*step", fix.message)
+    is_chosen = any(
+        cure.iteration is not None if isinstance(cure, Detach) else isinstance(cure, Clear | NotRecorded)
+        for cure in help.cures
     )
-    return replace(help, words=fix.message) if is_carried or is_other else help
+    return replace(help, words=fix.message) if is_chosen or fix.tells else help
 
 
 def _cuts(help: Help) -> bool:

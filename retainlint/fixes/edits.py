@@ -15,8 +15,8 @@ def safe(message: str, *edits: Edit) -> Fix:
     return Fix(Applicability.SAFE, message, edits)
 
 
-def unsafe(message: str, *edits: Edit, merges: int = 0) -> Fix:
-    return Fix(Applicability.UNSAFE, message, edits, merges)
+def unsafe(message: str, *edits: Edit, merges: int = 0, tells: bool = False) -> Fix:
+    return Fix(Applicability.UNSAFE, message, edits, merges, tells=tells)
 
 
 def told_from(fix: Fix, made: Source, home: Source) -> Fix:

@@ -61,7 +61,7 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
         step = next((each for each in behind if isinstance(each, ast.Expr) and calls([each], _STEP)), None)
         if step is not None:
             message = f"Move `{_head(code, moved)}` behind `{_head(code, step)}`"
-            yield unsafe(message, removed(code, moved), copied_after(code, step, [moved]))
+            yield unsafe(message, removed(code, moved), copied_after(code, step, [moved]), tells=True)
     if not any(meets(writes(each), reads(backward_pass)) for each in (moved, *between)):
         message = f"Call backward before `{_head(code, moved)}`"
         yield unsafe(message, copied_before(code, moved, [backward_pass]), removed(code, backward_pass))

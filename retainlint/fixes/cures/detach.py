@@ -399,9 +399,9 @@ def _derived(code: EditableCode, cure: Detach, names: list[str]) -> Iterator[Cal
     for node in ast.walk(code.scope(backward_pass)):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and reads(node) & set(names):
             if isinstance(node.targets[0], ast.Name | ast.Attribute) and code.start(node) < cure.span.start:
-                yield partial(
-                    unsafe, f"Detach `{code.of(node.targets[0])}` where it is made", detached(code, node.value)
-                )
+                name = code.of(node.targets[0])
+                message, edit = f"Detach `{name}` where it is made", detached(code, node.value)
+                yield partial(unsafe, message, edit, tells=name != cure.name)
 
 
 def _is_value(code: EditableCode, read: ast.expr) -> bool:

@@ -178,7 +178,7 @@ def make_leaf(code: EditableCode, cure: MakeLeaf, diagnostic: Diagnostic) -> Ite
         message = f"Make `{name}` itself a leaf: `{name} = "
         if name.startswith("self.") and (maker := _parameter(code)):
             way = f"{maker}({text})"
-    yield unsafe(f"{message}{' '.join(way.split())}`", Edit(start, end, way))
+    yield unsafe(f"{message}{' '.join(way.split())}`", Edit(start, end, way), tells=True)
 
 
 def _not_required(code: EditableCode, call: ast.Call) -> Iterator[Edit]:

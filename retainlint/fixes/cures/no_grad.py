@@ -88,7 +88,9 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     cut = [each for each in arms if isinstance(each, ast.Call) and called(each) == "detach"]
     if cut and (f"{name}.grad" in code.text or name in _differentiated(code)):
         edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in cut]
-        yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` behind `{code.of(cut[0])}`", *edits)
+        yield unsafe(
+            f"Let `{name}` require a gradient: `.requires_grad_()` behind `{code.of(cut[0])}`", *edits, tells=True
+        )
 
 
 def _differentiated(code: EditableCode) -> set[str]:
@@ -110,7 +112,7 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
         values = [each.value for each in made if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)]
         edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in values]
         if edits and len(edits) == len(code.writes(scope, name)):
-            yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` where it is made", *edits)
+            yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` where it is made", *edits, tells=True)
     for call in calls([code.tree], re.compile("^parameters$")):
         optimizer, owner = code.statement(code.start(call)), call.func
         if (
@@ -121,7 +123,7 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
             name = code.of(owner.value)
             if not re.search(rf"{spelt(name)}(\.parameters\(\):|\.requires_grad_\(False)", code.text):
                 row = before(code, optimizer, f"{name}.requires_grad_(True)")
-                yield unsafe(f"Let `{name}`, which the optimiser is to train, require gradients again", row)
+                yield unsafe(f"Let `{name}`, which the optimiser is to train, require gradients again", row, tells=True)
 
 
 def _switched(code: EditableCode, off: ast.stmt) -> Iterator[Fix]:

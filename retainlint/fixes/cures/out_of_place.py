@@ -95,7 +95,7 @@ def _listed(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
             start, end = code.rows(loop)
             made = f"[{code.of(target)} {operator} {value} for {code.of(loop.target)} in {code.of(loop.iter)}]"
             row = f"{code.indent(loop)}{listed.id} = {made}{code.newline(loop)}"
-            yield unsafe(f"Make a new list: `{listed.id} = {short(made)}`", Edit(start, end, row))
+            yield unsafe(f"Make a new list: `{listed.id} = {short(made)}`", Edit(start, end, row), tells=True)
 
 
 def _stands_alone(statement: ast.AugAssign, value: str) -> bool:

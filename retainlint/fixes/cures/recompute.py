@@ -98,7 +98,7 @@ def _above(code: EditableCode, place: ast.stmt, chain: list[ast.stmt]) -> Iterat
             end = code.end(name) - first
             rows = f"{rows[:end]}.detach(){rows[end:]}"
         if "\n" not in rows:
-            yield unsafe(f"Compute it again before this backward: `{rows}`", before(code, place, rows))
+            yield unsafe(f"Compute it again before this backward: `{rows}`", before(code, place, rows), tells=True)
 
 
 def _behind_what_spoils(chain: list[ast.stmt], between: list[ast.stmt]) -> list[ast.stmt]:
