@@ -104,7 +104,8 @@ such guess is a row here: what its names look like, what they are taken for, and
 for that. Such a finding always names them, in a note (`note: assumes that ...`). The other rows have no words: they only
 decide what is followed, kept or forgotten, and mostly make the linter say less.
 
-This page is written from [unknown/conventions.py](../retainlint/symbolic/models/unknown/conventions.py) and
+This page is written from [unknown/conventions.py](../retainlint/symbolic/models/unknown/conventions.py),
+[text/name_guesses.py](../retainlint/text/name_guesses.py) and
 [state/known_libraries.py](../retainlint/symbolic/state/known_libraries.py).
 
 ## Names
@@ -114,10 +115,22 @@ This page is written from [unknown/conventions.py](../retainlint/symbolic/models
 """
 
 
+_GUESSES = """\
+## Before a text is parsed
+
+Which files are worth it, and which of their functions are run, is told by the names in their texts. No finding rests on one
+of these guesses: a wrong one costs time, or leaves something unseen.
+
+| row | taken for | for example | but not |
+| --- | --- | --- | --- |
+"""
+
+
 def conventions_page() -> str:
     """docs/conventions.md."""
     from retainlint.symbolic.models.unknown.conventions import TABLE
     from retainlint.symbolic.state.known_libraries import KINDS, LIBRARIES
+    from retainlint.text.name_guesses import GUESSES
 
     def names(given: Iterable[str]) -> str:
         return ", ".join(f"`{each}`" for each in given)
@@ -130,12 +143,18 @@ def conventions_page() -> str:
         f"{row}{' (in any case)' if each.names.flags & re.IGNORECASE else ''}\n    {each.names.pattern}\n"
         for row, each in TABLE.items()
     ]
+    guesses = [
+        f"| {row} | {each.taken_for} | {names(each.examples)} | {names(each.others)} |\n"
+        for row, each in GUESSES.items()
+    ]
+    spelt = [f"{row}\n    {each.names}\n" for row, each in GUESSES.items()]
     libraries = [
         f"| {meaning} | {names(sorted(name for name, known in LIBRARIES.items() if kind in known))} |\n"
         for kind, meaning in KINDS.items()
     ]
     return "".join((
         _CONVENTIONS, *rows, "\nIn full, as regular expressions that are searched for in the name:\n\n```text\n", *patterns,
+        "```\n\n", _GUESSES, *guesses, "\nIn full:\n\n```text\n", *spelt,
         "```\n\n## Libraries\n\n| known for | libraries |\n| --- | --- |\n", *libraries,
     ))  # fmt: skip
 

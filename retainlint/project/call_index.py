@@ -12,6 +12,7 @@ from retainlint.project.import_resolution import Import, Modules, imports_in
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.text import stubs
 from retainlint.text.files import Held
+from retainlint.text.name_guesses import COMMON
 from retainlint.text.prefilter import (
     may_backpropagate,
     may_lead_to_backward,
@@ -34,8 +35,7 @@ MOST_HOPS = 4
 MOST_NESTED = 20
 """Functions nested more deeply than this are taken for parts of those around them."""
 
-COMMON = frozenset("train eval step update forward fit run append add get".split())
-"""Methods that many classes have: they tell something only of the object itself, or of a module."""
+_COMMON = frozenset(COMMON.names.split("|"))
 
 _ITSELF = ("self", "cls", ")")
 """What stands for the object itself before a dot; the bracket is that of `super()`."""
@@ -50,6 +50,7 @@ _ALIAS = pattern(r"\b(\w+)[ \t]+as[ \t]+(\w+)")
 _KEPT_IN = pattern(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 _BASES = pattern(r"[ \t]*\(([^()]*)(\(?)")
 _BASE = pattern(r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.]|[ \t]*=)")
+_MADE = pattern(r"\b(\w+|\])[ \t]*=[ \t]*([A-Z]\w*)\(")
 _SUBSCRIPT = pattern(r"\[[^\[\]]*\]")
 
 
@@ -140,6 +141,11 @@ class ModuleIndex:
     @cached_property
     def calls(self) -> tuple[tuple[str, str], ...]:
         return _calls(self.text)
+
+    @cached_property
+    def made(self) -> dict[str, list[str]]:
+        """By name the class of which it is first bound to an object."""
+        return {name: [made] for name, made in reversed(_MADE.findall(self.text))}
 
     @cached_property
     def _imports(self) -> tuple[Import, ...]:
@@ -296,9 +302,8 @@ class CallIndex:
             return self._leads_by(self._place, receiver, name)
         if receiver in _ITSELF:
             return any(self._leads(*each, name) for each in self._bases)
-        if name in COMMON:
-            made = re.search(rf"\b{re.escape(receiver)}[ \t]*=[ \t]*([A-Z]\w*)\(", self._entry.text)
-            return made is not None and any(self._leads(*each, name) for each in self._classes([made[1]]))
+        if name in _COMMON:
+            return any(self._leads(*each, name) for each in self._classes(self._entry.made.get(receiver, ())))
         return any(self._leads(*each, name) for each in self._made)
 
     # -- what is around ---------------------------------------------------------------------------------------------
@@ -382,7 +387,7 @@ class CallIndex:
             return bool(owner) and self._leads(place, owner, name)
         if not receiver:
             return self._leads(place, name)
-        return self._leads_by(place, receiver, name) or (name not in COMMON and name in self._reached)
+        return self._leads_by(place, receiver, name) or (name not in _COMMON and name in self._reached)
 
     # -- what a trainer runs ----------------------------------------------------------------------------------------
 

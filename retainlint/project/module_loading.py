@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from retainlint.startup.lazy_patterns import pattern
+from retainlint.text import name_guesses as guesses
 from retainlint.text.recalling import Recalled, recalled
 from retainlint.text.source import Source, UnreadableSource
 
@@ -23,9 +25,12 @@ FEW = 8
 SMALL = 5_000
 """Bytes of an `__init__.py` that does little but import."""
 
-_REGISTERS = re.compile(rb"^(?:@[\w.]*regist|[\w.]*register\w*\()", re.MULTILINE | re.IGNORECASE)
-_ENTERS = re.compile(
-    rb"^(?=[a-z0-9_.]*[A-Z])[\w.]+(?:\[[^\]\n]+\] *= *[\w.]+ *$|\.update\()|^@[\w.]+\([A-Z][A-Z_]*[,)]", re.MULTILINE
+_REGISTERS = pattern(
+    rf"^(?:@(?:[\w.]*\.)?{guesses.REGISTERS.names}|(?:[\w.]*\.)?{guesses.REGISTER.names}\()".encode(), re.MULTILINE
+)
+_ENTERS = pattern(
+    rf"^{guesses.HOLDER.names}(?:\[[^\]\n]+\] *= *[\w.]+ *$|\.update\()|^@[\w.]+\({guesses.TABLE.names}[,)]".encode(),
+    re.MULTILINE,
 )
 """`MODELS["name"] = Model`, `MODELS.update(...)`, or `@entered(MODELS, "name")`."""
 
@@ -112,7 +117,7 @@ class Project:
         if not names:
             return None if use.alone else frozenset()
         if len(names) == 1 and use.called:
-            registers = use.alone or "regist" in names[0].lower()
+            registers = use.alone or guesses.REGISTERS.takes(names[0])
             return self._changes(place, names[0], dropped=use.alone, hops=hops) if registers else frozenset()
         asks = use.called and not use.alone and names[-1] in ASKING
         return frozenset() if asks else self._changes(place, names[0], called=use.called, held=True, hops=hops)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.text import is_notebook, stubs
+from retainlint.text import name_guesses as guesses
 from retainlint.text.recalling import recalled
 
 KERNELS = ("torch", "aten", "prims")
@@ -17,14 +18,7 @@ KERNELS = ("torch", "aten", "prims")
 
 TRAINER = "Trainer"
 
-_SPEAKING = (
-    r"(?:_*(?:is|has|must|should|can|needs|use|set|reset|mark|track|save|register)_\w*"
-    r"|(?:\w*_)?(?:for|in|of|during|before|after|pre|post)_|\w*_register_)"
-)
-"""What stands before `backward` in the names of questions, switches and hooks: `is_backward`, `save_for_backward`,
-`set_is_last_backward`, `on_after_backward`, `_check_can_register_backward`. They walk nothing themselves."""
-
-_ANY = rf"(?=\w*backward\b)(?!{_SPEAKING}backward\b)"
+_ANY = rf"(?=\w*backward\b)(?!{guesses.SPEAKS.names}\b)"
 
 _ITSELF = rf"\.\s*{_ANY}\w*backward\b|(?<!def )\b{_ANY}\w*backward\s*\(|(?<!def )\bgrad\s*\("
 
@@ -45,7 +39,7 @@ class Others(NamedTuple):
 def others() -> Others:
     """Timm's scalers, the methods of trainers, and what stubs say."""
     steps = stubs.words("steps")
-    callers = ("loss_scaler", "NativeScaler", *stubs.words("called"))
+    callers = (*guesses.LOSS_SCALER.examples, *stubs.words("called"))
     calls = rf"(?:{'|'.join(callers)})[ \t]*\("
     spelt = rf"def[ \t]+(?:{'|'.join(steps)})[ \t]*\(|{calls}"
     words = tuple(word.encode() for word in (*callers, *steps))
@@ -71,15 +65,17 @@ _SPACE = frozenset(b" \t\r\n\f\v")
 _DOT, _LENGTH = ord("."), len("backward")
 
 _BACKWARD = pattern(rb"backward(?![0-9A-Za-z_\x80-\xff])(\s*\()?")
-_ONLY_SPEAKS = pattern(f"{_SPEAKING}backward")
+_ONLY_SPEAKS = pattern(guesses.SPEAKS.names)
+_OF_CLASS = pattern(guesses.OF_CLASS.names)
 _JUDGED = pattern(rb"\s*(?::(?!=)|is\b|[!=]=)")
 _ASKED = pattern(rb"(?:\bis|\bnot|[!=]=)\s*[\w.]*\Z")
 _BINDS = pattern(rb"\b(?:for|lambda)\b")
 _CLASS = pattern(rb"^class\b", re.MULTILINE)
 _OF_OBJECT = pattern(rb"\s*\([ \t\n]*self\b")
 _GRAD = pattern(rb"grad\s*\(")
-_TRAINING = pattern(rb"(?m)^(?:\w+[ \t]*=[ \t]*)?\w+\.(?:fit|train|learn)\(")
-_KEPT = rb"\w*(?:loss|output|logit)\w*"
+_TRAINING = pattern(rb"(?m)^(?:\w+[ \t]*=[ \t]*)?\w+\.(?:%s)\(" % guesses.TRAINING.names.encode())
+_METHODS = guesses.TRAINING.names.encode().split(b"|")
+_KEPT = guesses.KEPT.names.encode()
 _KEEPS = pattern(
     rb"(?:\+=|=[ \t]*[\w.]+[ \t]*\+)[ \t]*" + _KEPT + rb"[ \t]*(?:$|#|\r|\\n)|\.append\([ \t]*" + _KEPT + rb"[ \t]*\)",
     re.MULTILINE,
@@ -91,11 +87,12 @@ _CHANGES = pattern(
 )
 _STARTING = pattern(rb"^(?:sys\.exit\(|exit\(|asyncio\.run\()?([A-Za-z_]\w*)\(", re.MULTILINE)
 """A statement outside of functions that calls something by its name."""
-_LAUNCHED = pattern(rb"^(?:async[ \t]+)?def[ \t]+(?:main|cli|worker|objective)[ \t]*\(", re.MULTILINE)
-"""What is started from elsewhere by its name: by a console script, a launcher of processes, a search for parameters."""
-_TRAINS = pattern(rb"^(?:async[ \t]+)?def[ \t]+(?:main|worker|\w*train\w*|fit\w*|run\w*)[ \t]*\(", re.MULTILINE)
+_LAUNCHED, _TRAINS = (
+    pattern(rb"^(?:async[ \t]+)?def[ \t]+(?:%s)[ \t]*\(" % each.names.encode(), re.MULTILINE)
+    for each in (guesses.STARTED, guesses.TRAINS)
+)
 _MAKES = pattern(rb"^[ \t]+\w+[ \t]*=[ \t]*[A-Z]\w*\(", re.MULTILINE)
-"""What trains, by its name, and an object that a function makes."""
+"""An object that a function makes."""
 _RELATIVE = pattern(rb"^from[ \t]+\.", re.MULTILINE)
 _OPTIMISERS = pattern(rb"optim(?<![A-Za-z]optim)(?:izer|iser)?s?(?![A-Za-z])")  # looked for by its first letters
 
@@ -145,7 +142,7 @@ def may_start_backward(data: bytes) -> bool:
 def _may_be_script(data: bytes) -> bool:
     if b"__main__" in data or b"\nfor " in data or b"\nwhile " in data:
         return True
-    if any(word in data for word in (b".fit(", b".train(", b".learn(")) and _TRAINING.search(data) is not None:
+    if any(b".%s(" % word in data for word in _METHODS) and _TRAINING.search(data) is not None:
         return True
     return b"torch" in data and any(_binds(data, found[1]) for found in _STARTING.finditer(data))
 
@@ -324,9 +321,8 @@ def only_speaks(name: str) -> bool:
 
 
 def is_of_class(owner: str) -> bool:
-    """Whether something is named like a class with a `backward` of its own, which walks no graph: torch's engine calls it.
-    Only Tensor's is a walk, and is seldom called so."""
-    return owner == "cls" or owner.endswith(("_cls", "Function"))
+    """Whether something is named like a class with a `backward` of its own."""
+    return _OF_CLASS.fullmatch(owner) is not None
 
 
 # -- the code of a text -------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state.classes import ancestry, find
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj, Closure, Ref, Value
+from retainlint.text.name_guesses import COMMON
 
 Leads = Callable[[str, str], bool]
 """Whether a name of another module leads to a walk, given the word before its dot, "" where there is none."""
@@ -24,8 +25,7 @@ ITSELF = frozenset(("self", "cls", "super()", ")"))
 _USED = ("__init__", "__enter__", "__exit__", "__call__", "__iter__", "__next__", "__getitem__")
 """What is called of a class by whoever makes an object of it, without its name."""
 
-_COMMON = frozenset("train eval step update forward fit run append add get".split())
-"""Methods that many classes have: a call of one counts only on the object itself."""
+_COMMON = frozenset(COMMON.names.split("|"))
 
 
 Entry = tuple[ir.Code, "ir.Code | None"]

@@ -12,6 +12,7 @@ from retainlint.startup.records import record
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.known_libraries import NO_OPERATIONS
 from retainlint.symbolic.state.values import CONVENTIONAL
+from retainlint.text import name_guesses
 
 
 @record
@@ -176,7 +177,7 @@ TRAINER = Convention(
     ("training", "rescaled", "search"),
 )
 LOSS_SCALER = Convention(
-    pattern(r"(?:loss_scaler|NativeScaler)\Z"),
+    pattern(rf"(?:{name_guesses.LOSS_SCALER.names})\Z"),
     "a loss scaler as in timm: a call of it with a loss and an optimiser is a backward pass and a step",
     None,
     "",

@@ -7,9 +7,10 @@ import re
 import pytest
 from machine import Machine
 
-from retainlint.symbolic.models.unknown.conventions import TABLE
+from retainlint.symbolic.models.unknown.conventions import TABLE, Convention
 from retainlint.symbolic.state.known_libraries import KINDS, LIBRARIES, known_for
 from retainlint.symbolic.state.values import CONVENTIONAL
+from retainlint.text.name_guesses import GUESSES, Guess
 
 PROGRAMS: dict[str, tuple[str, str, str]] = {
     "NETWORK": (
@@ -304,9 +305,8 @@ WITHOUT = {
 """Rows without a program, and why."""
 
 
-@pytest.mark.parametrize("row", TABLE)
-def test_a_row_takes_its_examples_and_no_others(row: str) -> None:
-    convention = TABLE[row]
+@pytest.mark.parametrize("convention", [*TABLE.values(), *GUESSES.values()], ids=[*TABLE, *GUESSES])
+def test_a_row_takes_its_examples_and_no_others(convention: Convention | Guess) -> None:
     assert convention.examples
     assert convention.others
     assert [name for name in convention.examples if not convention.takes(name)] == []
