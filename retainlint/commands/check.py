@@ -126,9 +126,7 @@ def _fixed(options: CheckOptions, configs: Configs, shown: list[Diagnostic], res
     """Write the fixes, or with --diff only work them out, if that was asked, and there may be any."""
     if not shown or not _wants_fixes(options, configs):
         return fixes.Done(0)
-    visible = {id(diagnostic) for diagnostic in shown}
-    hidden = [diagnostic for diagnostic in result.diagnostics if id(diagnostic) not in visible]
-    return fixes.fix(shown, hidden, configs, write=not options.diff, texts=options.given or fixes.DISK)
+    return fixes.fix(shown, result.diagnostics, configs, write=not options.diff, texts=options.given or fixes.DISK)
 
 
 def _wants_fixes(options: CheckOptions, configs: Configs) -> bool:

@@ -6,7 +6,6 @@ Both are Markdown too, for the documentation.
 from __future__ import annotations
 
 import json
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
@@ -21,11 +20,11 @@ from retainlint.report import render
 from retainlint.report.terminal import Style
 from retainlint.rules import Example, Rule
 from retainlint.rules import rule as rule_of
+from retainlint.rules.rule import MARK
 
 if TYPE_CHECKING:
     from retainlint.diagnostic import Diagnostic
 
-_MARK = re.compile(r"(?<! ) *#~.*$", re.MULTILINE)
 WIDTH = 100
 HEADINGS = {
     "It will raise": (FREED, MODIFIED, REFUSED),
@@ -177,6 +176,6 @@ def _said(rule: Rule, example: Example) -> str:
 
 
 def _found_in(rule: Rule, example: Example) -> list[Diagnostic]:
-    program = _MARK.sub("", example.program)
+    program = MARK.sub("", example.program)
     found = linter.check_source("example.py", program.encode(), Settings())
     return [diagnostic for diagnostic in found.diagnostics if diagnostic.code == rule.code]

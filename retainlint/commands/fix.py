@@ -110,14 +110,16 @@ class Done:
 
 
 def fix(
-    found: Sequence[Diagnostic], hidden: Iterable[Diagnostic], configs: Configs, *, write: bool, texts: TextStore = DISK
+    found: Sequence[Diagnostic], every: Iterable[Diagnostic], configs: Configs, *, write: bool, texts: TextStore = DISK
 ) -> Done:
-    """Fix the files of these findings, one after the other; `hidden` findings are known ones, left as they are.
+    """Fix the files of these findings, one after the other; the others of `every` are known ones, left as they are.
 
     A file is written whole or not at all, and so are the files that the fixes of one text edit together. One that can't
     be, or isn't any more what was checked, is told of.
     """
     done = Done(len(found))
+    shown = {id(each) for each in found}
+    hidden = (each for each in every if id(each) not in shown)
     kept = Counter((each.code, each.primary.span.source.name, each.primary.span.text) for each in hidden)
     for source in _sources(found):
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from retainlint.text.quoting import printable
+
 LONGEST = 60
 
 
@@ -37,6 +39,4 @@ def shown(word: str) -> str:
     """A word in quotes as a terminal may be given it: short, and without control characters."""
     if len(word) > LONGEST:
         word = word[: LONGEST - 3] + "..."
-    if word.isprintable():
-        return f"'{word}'"
-    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in word) + "'"
+    return f"'{printable(word)}'"

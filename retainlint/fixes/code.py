@@ -85,6 +85,9 @@ class EditableCode:
             yield up
             node = up
 
+    def loop_around(self, node: ast.AST) -> LoopNode | None:
+        return next((up for up in self.above(node) if isinstance(up, ast.For | ast.AsyncFor | ast.While)), None)
+
     @cached_property
     def unit(self) -> str:
         """By how much the text indents the first body there is."""

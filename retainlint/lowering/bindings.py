@@ -166,7 +166,7 @@ def without(tree: ast.Module, text: str, spelled: Sequence[Spelled]) -> list[Spe
     A call of what the text itself defines is one where neither the function's body, or what the name was made by, nor
     any function which that speaks of spells a walk. So is torch's own function for the gradient of one operation.
     """
-    doubtful = [node for node in spelled if _name(node).endswith("backward") and _name(node) not in _ITSELF]
+    doubtful = [node for node in spelled if last_word(node).endswith("backward") and last_word(node) not in _ITSELF]
     dropped: set[Spelled] = {node for node in doubtful if isinstance(node, ast.Attribute) and _root(node) in KERNELS}
     bare = [node for node in doubtful if isinstance(node, ast.Name) and _may_define(text, node.id)]
     if bare:
@@ -184,7 +184,8 @@ def _may_define(text: str, name: str) -> bool:
     return re.search(rf"\bdef[ \t\\\r\n]+{name}\b|^{name}\b[ \t\\\r\n]*=", text, re.MULTILINE) is not None
 
 
-def _name(node: Spelled) -> str:
+def last_word(node: ast.AST) -> str:
+    """The last word of a dotted name."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 

@@ -17,7 +17,8 @@ Alive: TypeAlias = "set[ir.Register | str]"
 Frozen: TypeAlias = "frozenset[ir.Register | str]"
 
 _NONE: Frozen = frozenset()
-_BRANCHING = (ir.If, ir.For, ir.While, ir.With, ir.Try)
+BRANCHING = (ir.If, ir.For, ir.While, ir.With, ir.Try)
+"""Instructions that tell what is alive behind them."""
 
 SWALLOWERS = ("suppress", "raises", "ignore", "catch", "swallow", "skip", "timeout", "cancel")
 """In the text of a `with` item that may go on behind its block after an exception; case doesn't matter."""
@@ -25,7 +26,7 @@ SWALLOWERS = ("suppress", "raises", "ignore", "catch", "swallow", "skip", "timeo
 
 def has_branches(body: Iterable[ir.Instr]) -> bool:
     """Whether anything in a body asks what is live."""
-    return any(isinstance(instr, _BRANCHING) for instr in body)
+    return any(isinstance(instr, BRANCHING) for instr in body)
 
 
 def with_liveness(body: ir.Block, kept: frozenset[str], own: ir.Scope = ir.Scope.LOCAL) -> ir.Block:
@@ -70,7 +71,7 @@ class _BackwardPass:
         raised = landings.raised
         live |= raised  # any instruction may raise
         for instr in reversed(body):
-            if isinstance(instr, _BRANCHING):
+            if isinstance(instr, BRANCHING):
                 live, instr = _BRANCHES[type(instr)](self, instr, live, landings, filling)
             elif isinstance(instr, (ir.Return, ir.Raise, ir.Break, ir.Continue)):
                 live = _jump(instr, landings)

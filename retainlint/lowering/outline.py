@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from retainlint.ir.facts import REFUSED, tree_of
 from retainlint.lowering import bindings, limits
-from retainlint.lowering.bindings import Kinds, kinds_of
+from retainlint.lowering.bindings import Kinds, kinds_of, last_word
 from retainlint.lowering.effects import StatementEffects, look, look_into
 from retainlint.lowering.guards import too_deep
 from retainlint.program import Effect, Part
@@ -302,7 +302,7 @@ def _backward_passes(
             if last is None or bisect_left(rows, first) < bisect_right(rows, last):
                 pending.append(child)
         if isinstance(node, ast.Attribute):
-            if node.attr in own and isinstance(node.ctx, ast.Load) and not prefilter.is_of_class(_last(node.value)):
+            if node.attr in own and isinstance(node.ctx, ast.Load) and not prefilter.is_of_class(last_word(node.value)):
                 yield node
         elif isinstance(node, ast.Call) and _called(node.func):
             yield node.func
@@ -324,15 +324,10 @@ def _is_asked(node: ast.AST, part: ast.Attribute) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
 
 
-def _last(node: ast.expr) -> str:
-    """The last word of a dotted name."""
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-
-
 def _called(func: ast.expr) -> bool:
     """Whether a call of this is a walk: of `backward` and the like, of `autograd.grad`, or of what was imported by such a
     name."""
-    name = _last(func)
+    name = last_word(func)
     return (
         name == "grad"
         or name.endswith(prefilter.others().callers)

@@ -185,10 +185,10 @@ def no_collection() -> Iterator[None]:
 
 
 @contextmanager
-def room_to_recurse() -> Iterator[None]:
-    """Lift the recursion limit while a tree is walked, so that what is checked doesn't depend on who asks."""
+def room_to_recurse(frames: int = limits.PARSER_FRAMES) -> Iterator[None]:
+    """Lift the recursion limit for a while, so that what is checked doesn't depend on who asks."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, limits.PARSER_FRAMES))
+    sys.setrecursionlimit(max(limit, frames))
     try:
         yield
     finally:

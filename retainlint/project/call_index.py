@@ -35,8 +35,6 @@ MOST_HOPS = 4
 MOST_NESTED = 20
 """Functions nested more deeply than this are taken for parts of those around them."""
 
-_COMMON = frozenset(COMMON.names.split("|"))
-
 _ITSELF = ("self", "cls", ")")
 """What stands for the object itself before a dot; the bracket is that of `super()`."""
 
@@ -302,7 +300,7 @@ class CallIndex:
             return self._leads_by(self._place, receiver, name)
         if receiver in _ITSELF:
             return any(self._leads(*each, name) for each in self._bases)
-        if name in _COMMON:
+        if COMMON.takes(name):
             return any(self._leads(*each, name) for each in self._classes(self._entry.made.get(receiver, ())))
         return any(self._leads(*each, name) for each in self._made)
 
@@ -387,7 +385,7 @@ class CallIndex:
             return bool(owner) and self._leads(place, owner, name)
         if not receiver:
             return self._leads(place, name)
-        return self._leads_by(place, receiver, name) or (name not in _COMMON and name in self._reached)
+        return self._leads_by(place, receiver, name) or (not COMMON.takes(name) and name in self._reached)
 
     # -- what a trainer runs ----------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from retainlint.report.drawing import Drawing
-from retainlint.report.places import pointed
+from retainlint.report.places import pointed, sheet
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe, safe_start
 
@@ -36,16 +36,16 @@ def body(labels: Iterable[Label], notes: Iterable[str], style: Style, severity: 
     shown = [label for label in labels if label.span.source.text]
     gutter = max((len(str(label.span.place.end_row)) for label in shown), default=1)
     bar = style.paint(f"{'':{gutter}} |", "gutter")
-    home = _sheet(next(label for label in labels if label.primary))
+    home = sheet(next(label for label in labels if label.primary))
     sheets: dict[tuple[str, int | None], list[Label]] = {home: []} if shown else {}
     for label in shown:
-        sheets.setdefault(_sheet(label), []).append(label)
-    for sheet, marked in sheets.items():
+        sheets.setdefault(sheet(label), []).append(label)
+    for place, marked in sheets.items():
         if len(sheets) > 1:
-            if sheet != home:
+            if place != home:
                 yield bar
             first = min(marked, key=lambda label: (not label.primary, label.span.start)).span
-            arrow = style.paint(f"{'':{gutter}}{'-->' if sheet == home else ':::'}", "gutter")
+            arrow = style.paint(f"{'':{gutter}}{'-->' if place == home else ':::'}", "gutter")
             yield f"{arrow} {pointed(first)}"
         yield bar
         yield from Drawing(marked[0].span.source, marked, gutter, style, severity).lines()
@@ -53,10 +53,6 @@ def body(labels: Iterable[Label], notes: Iterable[str], style: Style, severity: 
         yield bar
     for note in notes:
         yield from _note(note, gutter, style)
-
-
-def _sheet(label: Label) -> tuple[str, int | None]:
-    return label.span.source.name, label.span.place.cell
 
 
 def _helps(diagnostic: Diagnostic) -> Iterator[str]:

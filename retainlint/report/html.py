@@ -17,7 +17,7 @@ from retainlint.report import statistics
 from retainlint.report.drawing import rows_shown
 from retainlint.report.graph_life import marked_up, svg
 from retainlint.report.marks import Mark, mark
-from retainlint.report.places import pointed, relative
+from retainlint.report.places import pointed, relative, sheet
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style
 
@@ -129,9 +129,9 @@ def _finding(diagnostic: Diagnostic, number: int, is_open: bool, run: Run) -> It
         f'<span class="message">{_coded(diagnostic.message)}</span></summary>\n<div class="body">\n<div class="told">\n'
     )
     sheets: dict[tuple[str, int | None], list[Label]] = {}
-    for label in sorted(diagnostic.labels, key=lambda label: _sheet(label) != _sheet(diagnostic.primary)):
+    for label in sorted(diagnostic.labels, key=lambda label: sheet(label) != sheet(diagnostic.primary)):
         if label.span.source.text:
-            sheets.setdefault(_sheet(label), []).append(label)
+            sheets.setdefault(sheet(label), []).append(label)
     for labels in sheets.values():
         yield from _sheet_drawn(labels, grade, run)
     if diagnostic.notes or diagnostic.helps:
@@ -151,10 +151,6 @@ def _finding(diagnostic: Diagnostic, number: int, is_open: bool, run: Run) -> It
     elif witness is not None and run.replay is None:
         yield "<p>With numpy (<code>pip install 'retainlint[run]'</code>) the graph is drawn here.</p>\n"
     yield "</div>\n</details>\n"
-
-
-def _sheet(label: Label) -> tuple[str, int | None]:
-    return label.span.source.name, label.span.place.cell
 
 
 def _coded(text: str) -> str:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from retainlint.report.terminal import safe_start
 from retainlint.text.source import Source, Span
+
+if TYPE_CHECKING:
+    from retainlint.diagnostic import Label
 
 
 def in_cell(span: Span) -> str:
@@ -19,6 +23,11 @@ def pointed(span: Span) -> str:
     at = span.place
     cell = "" if at.cell is None else f"cell {at.cell}:"
     return f"{safe_start(span.source.name)}:{cell}{at.row}:{at.column}"
+
+
+def sheet(label: Label) -> tuple[str, int | None]:
+    """The file, or the cell of a notebook, in which a label stands."""
+    return label.span.source.name, label.span.place.cell
 
 
 def relative(name: str, root: str = "") -> str:

@@ -16,7 +16,7 @@ from retainlint.incident import Incident
 from retainlint.rules.wording import circumstances, graded
 from retainlint.startup.records import record
 
-_MARK = re.compile(r"(?<! ) *#~.*$", re.MULTILINE)
+MARK = re.compile(r"(?<! ) *#~.*$", re.MULTILINE)
 
 Kind = TypeVar("Kind", bound=Incident)
 
@@ -52,7 +52,7 @@ class Example:
     @property
     def fixed(self) -> str | None:
         """The cured program, without marks; None for a good example, which needs no cure."""
-        return _MARK.sub("", self._side("+ ")) if self._is_diff else None
+        return MARK.sub("", self._side("+ ")) if self._is_diff else None
 
 
 def _examples(texts: Mapping[str, str]) -> tuple[Example, ...]:

@@ -6,11 +6,27 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from retainlint.startup.lazy_patterns import pattern
+
 WIDTH = 44
 """Characters of source text that a sentence can carry."""
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _CLOSERS = {opener: closer for closer, opener in _PAIRS.items()}
+
+
+COMMAND = pattern(r"##(?=\[|vso\[)", re.IGNORECASE)
+"""What would begin a build server's command, in whose log a text may be printed."""
+
+
+def printable(text: str) -> str:
+    """The text without what ends a line, turns its direction, is half a character, or commands a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def harmless(text: str) -> str:
+    """The same without what commands the log of a build server."""
+    return COMMAND.sub(r"#\\x23", printable(text))
 
 
 def code(text: str, width: int = WIDTH) -> str:
@@ -22,7 +38,7 @@ def short(text: str, width: int = WIDTH) -> str:
     """Source text on one line: control characters escaped, the longest brackets emptied first, then cut."""
     line = _joined(text)
     line = re.sub(r"(?<=[(\[{]) | (?=[)\]}])", "", line) if line != text else line
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
+    line = printable(line)
     line = _emptied(line, width) if len(line) > width else line
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 

@@ -147,10 +147,8 @@ class Checks:
     def _fixed(self, question: Question, configs: Configs) -> Answer:
         result = linter.Given(configs).check(question.name, question.data)
         shown = Knowing(configs).unknown(result.diagnostics)
-        visible = {id(each) for each in shown}
-        hidden = [each for each in result.diagnostics if id(each) not in visible]
         given = fixes.Given(question.name, question.data)
-        done = fixes.fix(shown, hidden, configs, write=True, texts=given)
+        done = fixes.fix(shown, result.diagnostics, configs, write=True, texts=given)
         return Answer(question.number, fixed=given.data, problem="; ".join(done.wrong))
 
     def _running(self, configs: Configs) -> Running:

@@ -141,7 +141,7 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
 
 def _is_made_anew(code: EditableCode, backward_pass: ast.stmt, name: str) -> bool:
     """Whether the loop around a backward pass binds a list to what it makes in each iteration."""
-    loop = next((up for up in code.above(backward_pass) if isinstance(up, ast.For | ast.While)), None)
+    loop = code.loop_around(backward_pass)
     bound = (each for each in code.below(loop) if isinstance(each, ast.Assign)) if loop is not None else ()
     return any(code.writes(each, name) and not isinstance(each.value, ast.List) for each in bound)
 
@@ -174,7 +174,7 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
     iterations share begins again behind it."""
     backward_pass = code.statement_at(cure.backward_pass)
     root, block = backpropagated(backward_pass), code.block(backward_pass).statements
-    loop = next((up for up in code.above(backward_pass) if isinstance(up, ast.For | ast.While)), None)
+    loop = code.loop_around(backward_pass)
     if root is not None and loop is not None and isinstance(code.parents[backward_pass], ast.If):
         for begun in (code.statement(code.start(each)) for each in code.writes(code.scope(loop), code.of(root))):
             if isinstance(begun, ast.Assign) and code.end(begun) <= code.start(loop):
@@ -285,7 +285,7 @@ def zero_first(code: EditableCode, cure: ZeroFirst, diagnostic: Diagnostic) -> I
         return
     row = f"{cure.owner}.zero_grad()"
     edits = [before(code, backward_pass, row)]
-    loop = next((up for up in code.above(backward_pass) if isinstance(up, ast.For | ast.While)), None)
+    loop = code.loop_around(backward_pass)
     for each in code.block(loop).statements if loop is not None else ():
         if code.start(each) < code.start(backward_pass) and ast.unparse(each) == row:
             edits.append(removed(code, each))

@@ -75,7 +75,7 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
 
 def _is_gathered(code: EditableCode, statement: ast.stmt, name: str) -> bool:
     """Whether each iteration puts it into a list, which then holds one tensor many times."""
-    loop = next((up for up in code.above(statement) if isinstance(up, ast.For | ast.AsyncFor | ast.While)), None)
+    loop = code.loop_around(statement)
     put = calls([loop], re.compile("^append$")) if loop is not None else ()
     return any(code.of(each.args[0]) == name for each in put if each.args)
 
@@ -180,5 +180,6 @@ def _is_local(code: EditableCode, target: ast.expr) -> bool:
 def _is_read_further(code: EditableCode, scope: ast.AST, target: ast.Name) -> bool:
     """Whether a function reads a name behind a statement that changes it, or again in a loop."""
     statement = next(up for up in (target, *code.above(target)) if isinstance(up, ast.stmt))
-    in_loop = any(isinstance(up, ast.For | ast.AsyncFor | ast.While) for up in code.above(statement))
-    return in_loop or any(code.start(each) >= code.end(statement) for each in code.reads(scope, target.id))
+    return code.loop_around(statement) is not None or any(
+        code.start(each) >= code.end(statement) for each in code.reads(scope, target.id)
+    )

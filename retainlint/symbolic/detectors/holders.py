@@ -23,6 +23,11 @@ from retainlint.symbolic.state.values import (
 )
 
 
+def later(before: Moment, now: Moment) -> Iteration | None:
+    """The iteration in which a moment is further than another one; None outside of loops that they share."""
+    return next((b for a, b in zip(before.iterations, now.iterations, strict=False) if a != b), None)
+
+
 def cuts(state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]) -> tuple[str, ...]:
     """What detaches all that `holds` a graph built in an iteration before the last moment's, seen from the function of the
     loop, or the method, that goes on; a statement for each holder."""
@@ -46,16 +51,17 @@ def _seen(
     state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
 ) -> Iterator[tuple[str, Value]]:
     """The statements, each with what it detaches."""
-    pairs = zip(spoilt.iterations, needed.iterations, strict=False)
-    later = next((b for a, b in pairs if a != b), None)
-    if later is None or not any(each.loop == later.loop and each.number < later.number for each in built.iterations):
+    further = later(spoilt, needed)
+    if further is None or not any(
+        each.loop == further.loop and each.number < further.number for each in built.iterations
+    ):
         return
-    frame = _frame(state, later)
+    frame = _frame(state, further)
     if frame is None:
         return
     known: set[int] = set()
     loops = (each for each in ir.walk(frame.code.body) if isinstance(each, ir.For | ir.While))
-    loop = next((each for each in loops if each.span == later.loop), None)
+    loop = next((each for each in loops if each.span == further.loop), None)
     dead: set[str] = set()  # what each iteration binds before it reads it
     if loop is not None:
         bound = {each.name for each in ir.walk(loop.body) if isinstance(each, ir.Store)}

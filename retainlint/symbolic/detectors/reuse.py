@@ -13,7 +13,6 @@ from retainlint.incident import (
     BackwardPass,
     Condition,
     Freed,
-    Iteration,
     LeafModified,
     Modified,
     Moment,
@@ -22,6 +21,7 @@ from retainlint.incident import (
 )
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import holders, witness
+from retainlint.symbolic.detectors.holders import later
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.unknown import weights
 from retainlint.symbolic.state import events
@@ -47,7 +47,8 @@ from retainlint.text.source import Span
 
 def loop_begun(freed: Moment, reused: Moment) -> int:
     """When the loop began of which one turn freed what a later one needs; 0 if it is none, or nobody knows."""
-    return next((b.begun for a, b in zip(freed.iterations, reused.iterations, strict=False) if a != b), 0)
+    further = later(freed, reused)
+    return further.begun if further is not None else 0
 
 
 def conditions(state: State, since: int) -> tuple[Condition, ...]:
@@ -208,8 +209,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
 def without_graph(machine: Machine, state: State, backward_pass: BackwardPass, cut: Moment | None, reason: str) -> None:
     """Report a backward pass from a tensor that has no graph."""
     switched = state.switched if reason == "no_grad" else None
-    held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
-    learns = any(True for each in held for _ in weights.leaves(state, each.params or ()))
+    learns = any(True for each in _optimizers(state) for _ in weights.leaves(state, each.params or ()))
     incident = NoGraph(backward_pass, cut, reason, switched, learns, conditions=_conditions(state))
     machine.report(incident, lambda: witness.of_no_graph(incident))
 
@@ -240,10 +240,9 @@ def _via(
 ) -> tuple[tuple[Moment, ...], str]:
     """Where the later walk's way comes to an earlier iteration, or enters what the first had freed: the operand that leads
     there, and its name."""
-    needed = second.backward_pass.moment.iterations
-    later = next((b for a, b in zip(first.backward_pass.moment.iterations, needed, strict=False) if a != b), None)
+    further = later(first.backward_pass.moment, second.backward_pass.moment)
     steps = list(zip(way, way[1:], strict=False))
-    own = [later in graphs.births[node].moment.iterations for node in way]
+    own = [further in graphs.births[node].moment.iterations for node in way]
     carried = [step for step, *is_own in zip(steps, own, own[1:], strict=False) if is_own == [True, False]]
     for above, below in carried[:1] or steps:
         if carried or (below in first.reach and above not in first.reach):
@@ -294,33 +293,28 @@ def _about_weights(graphs: Graphs, saved: SavedTensor, change: Change, backward_
 
 def _iterations(freed: Moment, reused: Moment) -> tuple[str, ...]:
     """What is taken for granted of a loop whose count we can't read."""
-    later = _later(freed, reused)
-    if later is None or later.sure or not later.by_default:
+    further = later(freed, reused)
+    if further is None or further.sure or not further.by_default:
         return ()
-    return (f"the loop on {later.loop.line} makes more than one iteration",)
+    return (f"the loop on {further.loop.line} makes more than one iteration",)
 
 
 def _given(freed: Moment, reused: Moment) -> tuple[Condition, ...]:
     """That a loop makes another iteration, where by the default of an option it doesn't."""
-    later = _later(freed, reused)
-    if later is None or later.by_default:
+    further = later(freed, reused)
+    if further is None or further.by_default:
         return ()
-    return (Condition(later.loop, True, iterations=reused.iterations, iteration=later.number, by_default=False),)
-
-
-def _later(freed: Moment, reused: Moment) -> Iteration | None:
-    return next((b for a, b in zip(freed.iterations, reused.iterations, strict=False) if a != b), None)
+    return (Condition(further.loop, True, iterations=reused.iterations, iteration=further.number, by_default=False),)
 
 
 def _is_called_once(graphs: Graphs, birth: Birth, spoilt: Moment, second: BackwardRecord) -> bool:
     """Whether the failure is one of a second call that nobody was seen to make, on an object that may be made for one: its
     graph is older than both calls, and nothing goes into the walk that only the later one was given."""
-    needed = second.backward_pass.moment
-    later = next((b for a, b in zip(spoilt.iterations, needed.iterations, strict=False) if a != b), None)
-    if later is None or not later.supposed or any(each.loop == later.loop for each in birth.moment.iterations):
+    further = later(spoilt, second.backward_pass.moment)
+    if further is None or not further.supposed or any(each.loop == further.loop for each in birth.moment.iterations):
         return False
     nodes = (graphs.births[node].moment for node in second.reach if not node.next and not node.is_leaf)
-    return not any(later in moment.iterations for moment in nodes)
+    return not any(further in moment.iterations for moment in nodes)
 
 
 def _in_closure(built: Moment, reused: Moment) -> bool:
@@ -340,8 +334,8 @@ def _in_init(birth: Birth, freed: Moment, reused: Moment) -> bool:
         return False
     if freed.frames != reused.frames:
         return True
-    later = next((b for a, b in zip(freed.iterations, reused.iterations, strict=False) if a != b), None)
-    return later is not None and later.depth < len(reused.frames)
+    further = later(freed, reused)
+    return further is not None and further.depth < len(reused.frames)
 
 
 def _foreign(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:
@@ -400,8 +394,7 @@ def _trained(
     None if there is no optimiser, or one that may own more than is seen."""
     nodes = graphs.reach([Edge(node)])
     below = {each.variable for each in nodes if each.is_leaf}
-    held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
-    if any(leaf.variable in below for each in held for leaf in weights.leaves(state, each.params or ())):
+    if any(not below.isdisjoint(_owned(state, each)) for each in _optimizers(state)):
         above = [each for each in way if each not in first.reach]
         is_term = _is_total(above)  # cut, it would add a constant to the loss
         meeting = _meeting(above)
@@ -417,10 +410,19 @@ def _trained(
 def _is_unowned(graphs: Graphs, state: State, node: Node) -> bool:
     """Whether no optimiser of the program owns a leaf of a graph."""
     below = {each.variable for each in graphs.reach([Edge(node)]) if each.is_leaf}
-    held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
+    held = _optimizers(state)
     if not below or not held or any(each.params is None or each.open for each in held):
         return False
-    return not any(leaf.variable in below for each in held for leaf in weights.leaves(state, each.params or ()))
+    return all(below.isdisjoint(_owned(state, each)) for each in held)
+
+
+def _optimizers(state: State) -> list[OptimizerObj]:
+    return [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
+
+
+def _owned(state: State, optimizer: OptimizerObj) -> set[Hashable]:
+    """The leaves that an optimiser is known to own."""
+    return {leaf.variable for leaf in weights.leaves(state, optimizer.params or ())}
 
 
 def _is_again(one: Node, other: Node) -> bool:
@@ -506,8 +508,8 @@ def _is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, s
     that zeroes its gradients between the two."""
     shared = {each.variable for each in graphs.reach([Edge(node)]) if each.is_leaf}
     own = {each.variable for each in second.reach if each.is_leaf and each not in first.reach} - shared
-    held = [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
-    owned = [{leaf.variable for leaf in weights.leaves(state, each.params or ())} for each in held]
+    held = _optimizers(state)
+    owned = [_owned(state, each) for each in held]
     zeroed = [
         state.get(event.owner) for event in _since(state, first) if event.kind == "zero" and event.owner is not None
     ]

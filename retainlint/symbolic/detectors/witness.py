@@ -29,6 +29,7 @@ from retainlint.symbolic.detectors.witness_script import Straight, expression, o
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.state import BackwardRecord, Change
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS
+from retainlint.text.quoting import harmless
 from retainlint.text.source import Span
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "mm": "@", "mv": "@", "dot": "@", "bmm": "@"}
@@ -90,7 +91,7 @@ class _Script:
             self.leaf(edge.node) if edge.node not in on_way else self.names[edge.node] for edge in node.next if edge
         ]
         if node is self.moved:
-            names.append(self._weight(node))
+            names.append(self._constant(node, _TENSOR, "a weight"))
         value = self._spelled(birth.operation, node, names)
         name = self._new()
         self.say(statement("_0 = _1", name, value), birth.moment.span)
@@ -133,15 +134,9 @@ class _Script:
             return self.made.stand_in("saving", names or [expression(_TENSOR)])
         return self.made.stand_in("passing", names)
 
-    def _constant(self, node: Node) -> str:
+    def _constant(self, node: Node, text: str = _PLAIN, said: str = "needs no gradient") -> str:
         name = self._new()
-        self.say(statement(f"_0 = {_PLAIN}", name), None, "needs no gradient")
-        self.constants[node] = name
-        return name
-
-    def _weight(self, node: Node) -> str:
-        name = self._new()
-        self.say(statement(f"_0 = {_TENSOR}", name), None, "a weight")
+        self.say(statement(f"_0 = {text}", name), None, said)
         self.constants[node] = name
         return name
 
@@ -261,7 +256,7 @@ def of_argument(incident: UnknownArgument) -> Witness | None:
     assert isinstance(backward_pass, ast.Call)
     backward_pass.keywords.append(witness_script.keyword(incident.name))
     script.say(statement("_0", backward_pass), incident.call.span, "has no such argument")
-    function, name = incident.function.removeprefix("torch.autograd."), witness_script.escaped(incident.name)
+    function, name = incident.function.removeprefix("torch.autograd."), harmless(incident.name)
     return script.witness(f"{function}() got an unexpected keyword argument '{name}'", "the call")
 
 

@@ -7,17 +7,15 @@ the checked program gave gets into it only as a literal, and into a comment only
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
 from unicodedata import normalize
 
 from retainlint.symbolic.state import limits
+from retainlint.text.quoting import COMMAND, harmless
 
 _NO_GRAD = "with torch.no_grad():"
-_COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)
-"""What would begin a build server's command, in whose log a script may be printed."""
 _SAVING = """
 def saving(*inputs):
     \"\"\"Stands for an operation that saves its inputs.\"\"\"
@@ -136,18 +134,12 @@ class Straight:
 
 
 def _lines(made: ast.stmt, comment: str, under_no_grad: bool) -> list[str]:
-    code = _COMMAND.sub(r"#\\x23", ast.unparse(made))  # outside of a text there is no such sign in code
-    line = f"{code}  # {escaped(comment)}" if comment else code
+    code = COMMAND.sub(r"#\\x23", ast.unparse(made))  # outside of a text there is no such sign in code
+    line = f"{code}  # {harmless(comment)}" if comment else code
     return [_NO_GRAD, f"    {line}"] if under_no_grad else [line]
 
 
 def one_line(text: str) -> str:
     """The checked program's text as a comment shows it: on one line, escaped, and not too long."""
-    flat = escaped(" ".join(text.split()))
+    flat = harmless(" ".join(text.split()))
     return flat if len(flat) <= limits.WITNESS_TEXT else flat[: limits.WITNESS_TEXT - 3] + "..."
-
-
-def escaped(text: str) -> str:
-    """The text without what ends a line, turns its direction, is half a character, or commands a terminal or a log."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-    return _COMMAND.sub(r"#\\x23", shown)

@@ -25,8 +25,6 @@ ITSELF = frozenset(("self", "cls", "super()", ")"))
 _USED = ("__init__", "__enter__", "__exit__", "__call__", "__iter__", "__next__", "__getitem__")
 """What is called of a class by whoever makes an object of it, without its name."""
 
-_COMMON = frozenset(COMMON.names.split("|"))
-
 
 Entry = tuple[ir.Code, "ir.Code | None"]
 """A function, or a method with its class."""
@@ -81,7 +79,7 @@ def _called_names(code: ir.Code, leads: Container[str]) -> set[str]:
 
 
 def _counts(code: ir.Code, call: Call) -> bool:
-    return call.name not in _COMMON or call.receiver in ITSELF or call.receiver in code.facts.stored
+    return not COMMON.takes(call.name) or call.receiver in ITSELF or call.receiver in code.facts.stored
 
 
 def _behind_callers(
@@ -123,7 +121,7 @@ def callers(
     def counts(code: ir.Code, receiver: str, name: str) -> bool:
         if not receiver:
             return name in functions or leads("", name)
-        is_own = receiver in ITSELF or name not in _COMMON or _makes(code, methods.get(name, ()))
+        is_own = receiver in ITSELF or not COMMON.takes(name) or _makes(code, methods.get(name, ()))
         return (name in methods and is_own) or leads(receiver, name)
 
     while near or rest:

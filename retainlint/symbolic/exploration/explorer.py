@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 
 from retainlint import ir, program
 from retainlint.incident import Definition, Entry, Exploration
+from retainlint.lowering.parse import room_to_recurse
 from retainlint.symbolic.detectors import Detectors, claims_of
 from retainlint.symbolic.exploration import findings, script_entry
 from retainlint.symbolic.exploration.conducted_methods import conducted
@@ -50,7 +51,7 @@ def explore(
     With `tells_caught`, a failure that a `try` catches is one. What is `left_out` isn't run for itself. Witnesses are
     written if it `proves`: who only asks whether something fails needs none.
     """
-    with _room_to_recurse():
+    with room_to_recurse(_depth() + limits.INTERPRETER_FRAMES):  # a call of the program takes a dozen of ours
         machine = Interpreter(program, budget, project, tells_caught=tells_caught, listeners=Detectors)
         try:
             return _explore(machine, left_out, proves)
@@ -60,18 +61,6 @@ def explore(
 
 EXHAUSTED = (OutOfSteps, RecursionError)
 """What ends an entry, which is a gap; the others are run nevertheless."""
-
-
-@contextmanager
-def _room_to_recurse() -> Iterator[None]:
-    """Set the recursion limit for a while, so that what is followed doesn't depend on who asks: a call of the program takes
-    a dozen frames of ours."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _depth() + limits.INTERPRETER_FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def with_room(function: Function) -> Function:

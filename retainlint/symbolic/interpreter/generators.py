@@ -11,6 +11,7 @@ from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.suspension import behind
 from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, settled, sort_iteration
 from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.models.torch import data
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import limits
@@ -18,7 +19,6 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Consumer, State, ticket
 from retainlint.symbolic.state.values import (
-    GUESS,
     NONE,
     Closure,
     Const,
@@ -147,9 +147,7 @@ def _first(machine: Machine, state: State, held: IteratorObj, span: Span) -> tup
 
 
 def _yields_graphs(machine: Machine, state: State, generator: GeneratorObj) -> bool:
-    """Whether what a generator yields was computed with a graph."""
-    edges = objects.edges_in(machine, state, (drain(machine, state, state.new(generator)),))
-    return any(not edge.node.is_leaf and machine.graphs.exists(edge) < GUESS for edge in edges)
+    return data.have_graphs(machine, state, (drain(machine, state, state.new(generator)),))
 
 
 def over_generator(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from retainlint import ir, program
 from retainlint.autograd.graph import Node
 from retainlint.incident import Entry, Gap, Incident, Moment, Witness
+from retainlint.lowering.liveness import BRANCHING
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions, suspension
 from retainlint.symbolic.interpreter.instructions import STEPS
@@ -25,9 +26,6 @@ from retainlint.symbolic.state.protocol import Args, Arrivals, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Ref, Term, Value
 from retainlint.text.source import Span
-
-BRANCHING = (ir.If, ir.For, ir.While, ir.With, ir.Try)
-"""Instructions that tell what is alive behind them."""
 
 
 @record

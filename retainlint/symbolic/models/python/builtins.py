@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from retainlint import ir
@@ -399,6 +400,32 @@ def _is_of_an_attribute(name: str, span: Span) -> bool:
     return any(isinstance(each, ast.Attribute) and isinstance(each.value, ast.Attribute) for each in methods)
 
 
+_OF_TEXT = frozenset(
+    """lower upper strip startswith endswith replace title find count isdigit removeprefix removesuffix lstrip rstrip
+    capitalize casefold""".split()
+)
+
+
+def _of_text(state: State, text: str, name: str, args: Args) -> Value | None:
+    """What a method gives of a text, where all that it is given is known."""
+    values = [a.value for a in args.pos if isinstance(a, Const)]
+    named = {key: a.value for key, a in args.named if isinstance(a, Const)}
+    if len(values) < len(args.pos):
+        return None
+    with suppress(NotWorkedOut, IndexError):
+        if name in _OF_TEXT:
+            if name != "replace" or len(text) * len(str(values[-1])) < limits.REPLACED_LENGTH:
+                return Const(worked_out(getattr(text, name), *values))
+        elif len(named) < len(args.named):
+            return None
+        elif name in ("split", "rsplit", "splitlines"):
+            parts = worked_out(getattr(text, name), *values, **named)
+            return state.new(ListObj(tuple(map(Const, parts))))
+        elif name == "format" and not terms.is_wide(text, *values, *named.values()):
+            return Const(worked_out(text.format, *values, **named))
+    return None
+
+
 def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """Methods of texts and numbers. None has none: where one of an attribute's is called, something else will be there."""
     if obj == NONE and _is_of_an_attribute(name, span):
@@ -407,51 +434,11 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
         asked = [scalar_method(machine, state, obj, name, Args((each,)), span)[0][1] for each in args.pos[0].items]
         truth = decisions.decide(state, any_of := Term("any", tuple(asked)))
         return [(state, any_of if truth is None else Const(truth))]
-    if isinstance(obj, Const) and isinstance(obj.value, str) and all(isinstance(a, Const) for a in args.pos):
-        if name in (
-            "lower",
-            "upper",
-            "strip",
-            "startswith",
-            "endswith",
-            "replace",
-            "title",
-            "find",
-            "count",
-            "isdigit",
-            "removeprefix",
-            "removesuffix",
-            "lstrip",
-            "rstrip",
-            "capitalize",
-            "casefold",
-        ):
-            try:
-                values = [a.value for a in args.pos if isinstance(a, Const)]
-                if name != "replace" or len(obj.value) * len(str(values[-1])) < limits.REPLACED_LENGTH:
-                    return [(state, Const(worked_out(getattr(obj.value, name), *values)))]
-            except (NotWorkedOut, IndexError):
-                pass
-    if name in ("split", "rsplit", "splitlines") and isinstance(obj, Const) and isinstance(obj.value, str):
-        if all(isinstance(a, Const) for a in args.all):
-            try:
-                named = {key: a.value for key, a in args.named if isinstance(a, Const)}
-                values = [a.value for a in args.pos if isinstance(a, Const)]
-                parts = worked_out(getattr(obj.value, name), *values, **named)
-                return [(state, state.new(ListObj(tuple(map(Const, parts)))))]
-            except NotWorkedOut:
-                pass
+    if isinstance(obj, Const) and isinstance(obj.value, str):
+        if (found := _of_text(state, obj.value, name, args)) is not None:
+            return [(state, found)]
     if name == "item":
         return [(state, obj)]
-    if name == "format" and isinstance(obj, Const) and all(isinstance(a, Const) for a in args.all):
-        try:
-            named = {key: a.value for key, a in args.named if isinstance(a, Const)}
-            values = [a.value for a in args.pos if isinstance(a, Const)]
-            if not terms.is_wide(text := str(obj.value), *values, *named.values()):
-                return [(state, Const(worked_out(text.format, *values, **named)))]
-        except NotWorkedOut:
-            pass
-        return [(state, Term(name, (obj, *args.pos)))]
     if all(map(terms.is_scalar, args.pos)):
         return [(state, Term(name, (obj, *args.pos)))]
     return [(state, objects.fresh(state, span, plain=True))]

@@ -42,7 +42,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return None
     given = args.get(0, "dataset")
     match path.rpartition(".")[2]:
-        case "TensorDataset" if _have_graphs(machine, state, args.pos):
+        case "TensorDataset" if have_graphs(machine, state, args.pos):
             return [(state, state.new(IteratorObj(TENSORS, args.pos)))]
         case "Subset" if _has_graph(machine, state, given):
             return [(state, state.new(IteratorObj(SUBSET, (given,))))]
@@ -148,11 +148,11 @@ def _collects(machine: Machine, state: State, collate: Value) -> bool:
     while isinstance(collate, Bound | Partial):
         collate = collate.func
     if isinstance(owner, Instance):
-        return _have_graphs(machine, state, owner.leading.values())
+        return have_graphs(machine, state, owner.leading.values())
     if not isinstance(collate, Closure) or not state.frames.has(collate.frame):
         return False
     names, frame = collate.code.facts.names, state.frames[collate.frame]
-    return _have_graphs(machine, state, [value for name, value in frame.names.items() if name in names])
+    return have_graphs(machine, state, [value for name, value in frame.names.items() if name in names])
 
 
 def _has_graph(machine: Machine, state: State, dataset: Value) -> bool:
@@ -162,13 +162,13 @@ def _has_graph(machine: Machine, state: State, dataset: Value) -> bool:
         case IteratorObj(kind="tensors" | "subset"):
             return True
         case Instance() if find(state, dataset, "__getitem__") is not None:
-            return _have_graphs(machine, state, held.leading.values())
+            return have_graphs(machine, state, held.leading.values())
         case ListObj() | TensorObj():
-            return _have_graphs(machine, state, (dataset,))
+            return have_graphs(machine, state, (dataset,))
     return False
 
 
-def _have_graphs(machine: Machine, state: State, values: Iterable[Value]) -> bool:
+def have_graphs(machine: Machine, state: State, values: Iterable[Value]) -> bool:
     """Whether among some values are tensors that were surely computed, and have a graph of that."""
     edges = objects.edges_in(machine, state, (each for each in values if isinstance(each, Ref | Tuple)))
     return any(not edge.node.is_leaf and machine.graphs.exists(edge) < GUESS for edge in edges)

@@ -395,20 +395,14 @@ def _called_over(machine: Machine, state: State, module: Value, swapped: Swapped
     pos = given.items if isinstance(given, Tuple) else (given,)
     kwargs = named.items.items() if isinstance(named, DictObj) else ()
     for owner, name, _, new in swapped:
-        _set(state, owner, name, new)
+        modules.put(state, owner, name, new)
     results = machine.call(
         state, module, Args(pos, tuple((str(k.value), v) for k, v in kwargs if isinstance(k, Const))), span
     )
     for after, _ in results:
         for owner, name, old, _ in swapped:
-            _set(after, owner, name, old)
+            modules.put(after, owner, name, old)
     return results
-
-
-def _set(state: State, owner: Ref, name: str, value: Value) -> None:
-    held = state.get(owner)
-    if isinstance(held, LayerObj | Instance):
-        state.set(owner, replace(held, attrs={**held.attrs, name: value}))
 
 
 def _replaced(state: State, given: tuple[Value, ...]) -> bool:

@@ -302,7 +302,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, _container(machine, state, kind, args, span))]
     layer = LAYERS.get(kind)
     if layer is not None:
-        attrs: dict[str, Value] = {name: _weight(machine, state, span) for name in layer.parameters}
+        attrs: dict[str, Value] = {name: parametrizations.parameter(machine, state, span) for name in layer.parameters}
         if args.get(-1, "bias", TRUE) == FALSE:
             attrs["bias"] = NONE
         if args.get(-1, "affine", TRUE) == FALSE or args.get(-1, "elementwise_affine", TRUE) == FALSE:
@@ -313,7 +313,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if kind in KINDS:
         return [(state, made(machine, state, kind, args, span))]
     if kind[:1].isupper() and "." not in kind:  # a layer that we have no row for: it owns some weight
-        return [(state, state.new(LayerObj(kind, {"weight": _weight(machine, state, span)})))]
+        return [(state, state.new(LayerObj(kind, {"weight": parametrizations.parameter(machine, state, span)})))]
     return None
 
 
@@ -325,10 +325,6 @@ def inherited(machine: Machine, state: State, bases: Iterable[Value], name: str,
             edge = machine.graphs.leaf(state.moment(span), CONVENTIONAL)
             return state.new(TensorObj(edge, ticket(), parameter=True))
     return None
-
-
-def _weight(machine: Machine, state: State, span: Span) -> Ref:
-    return state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True))
 
 
 def _container(machine: Machine, state: State, kind: str, args: Args, span: Span) -> Value:

@@ -66,12 +66,12 @@ def _parametrized(machine: Machine, state: State, kind: str, module: Value, name
     held = state.get(module)
     if kind == "weight_norm" and isinstance(held, LayerObj) and isinstance(module, Ref) and isinstance(name, Const):
         if isinstance(state.get(held.attrs.get(str(name.value), NONE)), TensorObj):
-            _put(state, module, str(name.value), _parameter(machine, state, span))
+            modules.put(state, module, str(name.value), parameter(machine, state, span))
     made = Partial(_COMPUTE, (Const(kind), module), ())
     return modules.parametrize(state, Args((module, name, made)))
 
 
-def _parameter(machine: Machine, state: State, span: Span) -> Value:
+def parameter(machine: Machine, state: State, span: Span) -> Ref:
     return state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True))
 
 
@@ -88,12 +88,12 @@ def _begin(machine: Machine, state: State, kind: str, module: Value, name: Value
         if isinstance(held, TensorObj) and held.parameter and f"{label}_orig" not in owner.attrs:
             kept = {key: value for key, value in owner.attrs.items() if key != label}
             if kind == "weight_norm":
-                kept |= {f"{label}_g": _parameter(machine, each, span), f"{label}_v": _parameter(machine, each, span)}
+                kept |= {f"{label}_g": parameter(machine, each, span), f"{label}_v": parameter(machine, each, span)}
             else:
                 kept |= {f"{label}_orig": weight}
             each.set(module, replace(owner, attrs=kept))
             hooks.add(each, module, hooks.BEFORE, hook)
-            _put(each, module, label, each.new(TensorObj(None, held.storage)))
+            modules.put(each, module, label, each.new(TensorObj(None, held.storage)))
             if kind != "spectral_norm":
                 _renew(machine, each, Args((*hook.args, module)), span)
         found.append((each, module))
@@ -108,12 +108,12 @@ def _end(machine: Machine, state: State, kind: str, module: Value, name: Value, 
         if hook in hooks.registered(state, module, hooks.BEFORE):
             hooks.drop(state, module, hooks.BEFORE, hook)
             original = held.attrs.get(f"{label}_orig", NONE)
-            made = original if kind == "mask" else _parameter(machine, state, span)
+            made = original if kind == "mask" else parameter(machine, state, span)
             held = state.heap[module.id]
             assert isinstance(held, LayerObj | Instance)
             gone = {f"{label}_{part}" for part in ("orig", "g", "v", "u")}
             state.set(module, replace(held, attrs={k: v for k, v in held.attrs.items() if k not in gone}))
-            _put(state, module, label, made)
+            modules.put(state, module, label, made)
     return [(state, module)]
 
 
@@ -136,7 +136,7 @@ def _renew(machine: Machine, state: State, args: Args, span: Span) -> Results:
     label = str(name.value)
     ends = ("_v", "_g") if kind.value == "weight_norm" else ("_orig",)
     sources = tuple(held.attrs.get(f"{label}{end}", NONE) for end in ends)
-    _put(state, module, label, _compute(machine, state, str(kind.value), label, module, sources, span))
+    modules.put(state, module, label, _compute(machine, state, str(kind.value), label, module, sources, span))
     return [(state, NONE)]
 
 
@@ -179,12 +179,6 @@ def _vectors(machine: Machine, state: State, name: str, module: Value, span: Spa
 
 def _hook(kind: str, name: Const) -> Partial:
     return Partial(_RENEW, (Const(kind), Const(name.value)), ())
-
-
-def _put(state: State, module: Ref, name: str, value: Value) -> None:
-    held = state.heap[module.id]
-    assert isinstance(held, LayerObj | Instance)
-    state.set(module, replace(held, attrs={**held.attrs, name: value}))
 
 
 AVERAGED = "AveragedModel"
