@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
 
 from retainlint.checking import linter
 from retainlint.commands import CommandError
@@ -20,9 +21,6 @@ CHANGED = 50
 """So many changed files are looked at for findings that were moved from one to another."""
 
 AUTO = "auto"
-
-Key: TypeAlias = "tuple[object, ...]"
-KeyOf: TypeAlias = "Callable[[BaselineEntry], Key]"
 
 
 class Brought:
@@ -47,10 +45,13 @@ class Brought:
             return []
         old = self._old(found)
         left = [*found]
-        for key in (_exact, _in_file):  # a function may have been renamed
+        for key in (
+            ("file", "code", "function", "marks"),
+            ("file", "code", "marks"),
+        ):  # a function may have been renamed
             left = _unmatched(left, self._entries(left), old, key)
         gone = Counter({each: number for each, number in old.items() if number > 0 and self._is_gone(each)})
-        left = _unmatched(left, self._entries(left), gone, _anywhere)
+        left = _unmatched(left, self._entries(left), gone, ("code", "marks"))
         self.before = len(found) - len(left)
         return left
 
@@ -88,7 +89,7 @@ class Brought:
             result = given.check(_spelt(place), data, also=[_spelt(each) for each in sorted(others - {place})])
             for one in self._entries(result.diagnostics):
                 there = os.path.join(self._revision.root, *one.file.split("/"))
-                old[_named(one, self._baseline.relative(now.get(there, there)))] += 1
+                old[replace(one, file=self._baseline.relative(now.get(there, there)))] += 1
         return old
 
     def _is_gone(self, old: BaselineEntry) -> bool:
@@ -108,15 +109,12 @@ def _spelt(place: str) -> str:
     return place[len(here) :] if place.startswith(here) else place
 
 
-def _named(one: BaselineEntry, file: str) -> BaselineEntry:
-    return BaselineEntry(file, one.code, one.function, one.marks)
-
-
 def _unmatched(
-    found: list[Diagnostic], entries: list[BaselineEntry], old: Counter[BaselineEntry], key: KeyOf
+    found: list[Diagnostic], entries: list[BaselineEntry], old: Counter[BaselineEntry], by: Iterable[str]
 ) -> list[Diagnostic]:
     """The findings that are none of the old ones, of which each is taken once."""
-    known: dict[Key, list[BaselineEntry]] = {}
+    key = attrgetter(*by)
+    known: dict[tuple[str, ...], list[BaselineEntry]] = {}
     for each in old.elements():
         known.setdefault(key(each), []).append(each)
     left = []
@@ -126,18 +124,6 @@ def _unmatched(
         else:
             left.append(diagnostic)
     return left
-
-
-def _exact(one: BaselineEntry) -> Key:
-    return one.file, one.code, one.function, one.marks
-
-
-def _in_file(one: BaselineEntry) -> Key:
-    return one.file, one.code, one.marks
-
-
-def _anywhere(one: BaselineEntry) -> Key:
-    return one.code, one.marks
 
 
 def found_base(environment: Mapping[str, str]) -> str:

@@ -73,18 +73,17 @@ class Advisor:
             return (diagnostic,)
         proven = self._proven(diagnostic, diagnostic.helps)
         if any(isinstance(cure, ComputeInEach | Clear | MakeLeaf) for help, _ in proven[:1] for cure in help.cures):
-            proven = [
-                (help, trial) for help, trial in proven if not _cuts(help)
-            ]  # what trains as is meant is to be had
+            # what trains as is meant is to be had
+            proven = [(help, trial) for help, trial in proven if not _only(help, Detach)]
         if any(isinstance(cure, Detach) and cure.meant for help, _ in proven[:1] for cure in help.cures):
             # computed again beside that, what the first loss has left in the gradients would be stepped with
-            proven = [(help, trial) for help, trial in proven if not _repeats(help)]
-        if all(_keeps(help) and help is not diagnostic.helps[0] for help, _ in proven):
+            proven = [(help, trial) for help, trial in proven if not _only(help, ComputeAnew)]
+        if all(_only(help, KeepGraph) and help is not diagnostic.helps[0] for help, _ in proven):
             likely = tuple(help for help in diagnostic.helps if not help.needs_proof) or diagnostic.helps
             bearable = tuple(help for help in likely if help not in self._refused)
             return (replace(diagnostic, helps=bearable or likely),)
         helps = tuple(_told(help, trial.fix) for help, trial in proven)
-        kept = [trial.fix for help, trial in proven if not _keeps(help) or help is diagnostic.helps[0]]
+        kept = [trial.fix for help, trial in proven if not _only(help, KeepGraph) or help is diagnostic.helps[0]]
         first = replace(diagnostic, helps=helps, fix=next(iter(kept), None))
         return first, *self._behind(diagnostic, proven[0][1])
 
@@ -112,7 +111,7 @@ class Advisor:
 
     def fix(self, diagnostic: Diagnostic) -> Trial | None:
         """The fix that `advised` would give, with what is seen in the text that it makes."""
-        kept = [each for each in diagnostic.helps if not _keeps(each) or each is diagnostic.helps[0]]
+        kept = [each for each in diagnostic.helps if not _only(each, KeepGraph) or each is diagnostic.helps[0]]
         if _errors(self._seen) > 1:
             return next((trial for _, trial in self._proven(diagnostic, kept, whole=True)), None)
         return next(filter(None, (self._try(diagnostic, each, whole=True) for each in kept)), None)
@@ -247,20 +246,10 @@ def _told(help: Help, fix: Fix) -> Help:
     return replace(help, words=fix.message) if is_chosen or fix.tells else help
 
 
-def _cuts(help: Help) -> bool:
-    """Whether all that it does is to cut a graph."""
-    return all(isinstance(cure, Detach) for cure in help.cures)
-
-
-def _repeats(help: Help) -> bool:
-    """Whether all that it does is to compute something again."""
-    return all(isinstance(cure, ComputeAnew) for cure in help.cures)
-
-
 def _errors(seen: Seen) -> int:
     return sum(each.severity is Severity.ERROR for each in seen.diagnostics)
 
 
-def _keeps(help: Help) -> bool:
-    """Whether all that it does is to keep a graph: that mostly hides what is wrong."""
-    return all(isinstance(cure, KeepGraph) for cure in help.cures)
+def _only(help: Help, kind: type[Cure]) -> bool:
+    """Whether it does nothing but this; to keep a graph mostly hides what is wrong."""
+    return all(isinstance(cure, kind) for cure in help.cures)

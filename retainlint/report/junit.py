@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 from retainlint.catalogue import NOT_CHECKED
 from retainlint.diagnostic import Diagnostic
 from retainlint.report import full
-from retainlint.report.places import relative
+from retainlint.report.places import in_file, relative
 from retainlint.report.run import Run
 from retainlint.report.terminal import Style, safe
 
@@ -45,8 +45,7 @@ def _suite(path: str, found: list[Diagnostic], run: Run) -> Iterator[str]:
     yield f"  <testsuite {_attributes(name=path, **_counts(found))}>\n"
     for diagnostic in found:
         at = diagnostic.primary.span.place
-        where = f"{'' if at.cell is None else f'cell {at.cell}:'}{at.row}:{at.column}"
-        name = f"{diagnostic.code} {diagnostic.name} ({where})"
+        name = f"{diagnostic.code} {diagnostic.name} ({in_file(diagnostic.primary.span)})"
         classname = path.removesuffix(".py").replace("/", ".").strip(".")
         case = _attributes(name=name, classname=classname, file=path, line=str(at.row), time="0")
         kind = "error" if diagnostic.code == NOT_CHECKED else "failure"

@@ -14,15 +14,18 @@ if TYPE_CHECKING:
 
 def in_cell(span: Span) -> str:
     """`cell 2:3:5: ` before what is told of a place in a notebook, for formats that know no cells; else ""."""
+    return "" if span.place.cell is None else f"{in_file(span)}: "
+
+
+def in_file(span: Span) -> str:
+    """`row:column`, or `cell 2:row:column`."""
     at = span.place
-    return "" if at.cell is None else f"cell {at.cell}:{at.row}:{at.column}: "
+    return f"{'' if at.cell is None else f'cell {at.cell}:'}{at.row}:{at.column}"
 
 
 def pointed(span: Span) -> str:
     """`path:row:column`, or `path:cell 2:row:column`, as editors and terminals make links of it."""
-    at = span.place
-    cell = "" if at.cell is None else f"cell {at.cell}:"
-    return f"{safe_start(span.source.name)}:{cell}{at.row}:{at.column}"
+    return f"{safe_start(span.source.name)}:{in_file(span)}"
 
 
 def sheet(label: Label) -> tuple[str, int | None]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from retainlint.diagnostic import ComputeWhereUsed, Detach, Help
 from retainlint.rules.freed_rules import FreedRule
-from retainlint.rules.source_hints import assigned
-from retainlint.rules.story import FreedStory, enclosing_function
+from retainlint.rules.source_hints import assigned, enclosing_function
+from retainlint.rules.story import FreedStory
 from retainlint.text.quoting import short
 
 

@@ -128,21 +128,18 @@ def kept_in(span: Span) -> str:
 
 def is_cached(span: Span) -> bool:
     """Whether what is computed at `span` is looked up first: below `if ... is None`, `if ... not in ...`."""
-    rows = span.source
-    return any(re.match(r"\s*(?:@.*cache|if .*\b(?:is None|not in)\b)", text) for _, text in _headers(rows, span.row))
+    return any(re.match(r"\s*(?:@.*cache|if .*\b(?:is None|not in)\b)", text) for _, text in _headers(span))
 
 
 def is_now_and_then(span: Span) -> bool:
     """Whether what is computed at `span` is so every few times alone: below `if step % 4 == 0`."""
-    return any(re.match(r"\s*(?:el)?if [^#]*%", text) for _, text in _headers(span.source, span.row))
+    return any(re.match(r"\s*(?:el)?if [^#]*%", text) for _, text in _headers(span))
 
 
 def fills_cache(span: Span) -> str:
     """What the statement of `span` binds, if just that is looked up before: `if key not in known: known[key] = f(key)`."""
     row = _row(span.source, span.row).strip()
-    headers = (
-        re.match(r"\s*if (?:.* not in )?(\S+?)(?: is None)?:", text) for _, text in _headers(span.source, span.row)
-    )
+    headers = (re.match(r"\s*if (?:.* not in )?(\S+?)(?: is None)?:", text) for _, text in _headers(span))
     is_cache = any(found is not None and row.startswith(found[1]) for found in headers)
     return row.partition(" = ")[0] if is_cache else ""
 
@@ -151,17 +148,18 @@ def unrecorded_in(moment: Moment) -> Span | None:
     """The decorator, or the header of the block, under which no graph is recorded at a moment: in the function that it
     stands in, or one of those that call it."""
     for span in (moment.span, *reversed(moment.frames)):
-        for row, text in _headers(span.source, span.row):
+        for row, text in _headers(span):
             if found := re.match(r"\s*(@.*|with .*)(?:no_grad|inference_mode|set_grad_enabled\(False)\b[^:#]*", text):
                 start = span.source.offset(row, indent(text) + 1)
                 return Span(span.source, start, start + len(found[0].strip()))
     return None
 
 
-def _headers(rows: Source, row: int) -> Iterator[tuple[int, str]]:
+def _headers(span: Span) -> Iterator[tuple[int, str]]:
     """The headers of the blocks around a row, the innermost first, and the decorators of a function among them."""
-    margin = indent(_row(rows, row))
-    for above in range(row - 1, 0, -1):
+    rows = span.source
+    margin = indent(_row(rows, span.row))
+    for above in range(span.row - 1, 0, -1):
         text = _row(rows, above)
         is_decorator = indent(text) == margin and text.lstrip().startswith("@")
         if text.strip() and (indent(text) < margin or is_decorator) and not text.lstrip().startswith((")", "#")):
@@ -185,15 +183,20 @@ def _below(rows: Source, header: int, margin: int) -> Iterator[str]:
 
 def backward_around(span: Span) -> bool:
     """Whether the function that `span` stands in calls backward."""
-    rows = span.source
-    margin = indent(_row(rows, span.row))
-    for above in range(span.row - 1, 0, -1):
-        text = _row(rows, above)
-        if text.strip() and indent(text) < margin:
-            margin = indent(text)
-            if re.match(r"\s*(?:async\s+)?def\s", text):
-                return re.search(r"backward\(|\bgrad\(", "\n".join(_below(rows, above, margin))) is not None
-    return False
+    row, _ = _function(span)
+    below = _below(span.source, row, indent(_row(span.source, row))) if row else ()
+    return re.search(r"backward\(|\bgrad\(", "\n".join(below)) is not None
+
+
+def enclosing_function(span: Span) -> str:
+    """The name of the function whose body holds `span`; "" at module level."""
+    return _function(span)[1]
+
+
+def _function(span: Span) -> tuple[int, str]:
+    """Row and name of the header of the function around; 0 and "" at module level."""
+    found = ((row, re.match(r"\s*(?:async\s+)?def\s+(\w+)", text)) for row, text in _headers(span))
+    return next(((row, header[1]) for row, header in found if header), (0, ""))
 
 
 def uses_gradients(loop: Span) -> bool:

@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 
 from retainlint.incident import Freed, Moment
-from retainlint.rules.source_hints import carried_name, indent, kept_in, list_taken_from, sole_name
+from retainlint.rules.source_hints import carried_name, enclosing_function, indent, kept_in, list_taken_from, sole_name
 from retainlint.rules.wording import place
 from retainlint.startup.records import record
 from retainlint.text.quoting import code, short
@@ -242,20 +242,6 @@ def shared_frames(one: Moment, other: Moment) -> int:
     while shared < min(len(one.frames), len(other.frames)) and one.frames[shared] == other.frames[shared]:
         shared += 1
     return shared
-
-
-def enclosing_function(span: Span) -> str:
-    """The name of the function whose body holds `span`, read off the rows above; "" at module level."""
-    rows = span.source
-    margin = indent(rows.row_text(span.row))
-    for row in range(span.row - 1, 0, -1):
-        text = rows.row_text(row)
-        if not text.strip() or indent(text) >= margin or text.lstrip().startswith((")", "#")):
-            continue
-        margin = indent(text)
-        if header := re.match(r"\s*(?:async\s+)?def\s+(\w+)", text):
-            return header[1]
-    return ""
 
 
 def _is_below(loop: Span, place: Span) -> bool:

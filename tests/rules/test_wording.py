@@ -9,7 +9,7 @@ import pytest
 from retainlint.diagnostic import Severity
 from retainlint.incident import Condition
 from retainlint.rules.modified_rules import rewritten
-from retainlint.rules.story import enclosing_function
+from retainlint.rules.source_hints import enclosing_function
 from retainlint.rules.wording import circumstances, graded, keeps, listed, named, place
 from retainlint.text.quoting import WIDTH, short
 from retainlint.text.source import Source, Span

@@ -367,7 +367,7 @@ def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) 
     numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, int | float)]
     if values and len(numbers) == len(values):
         return Const(max(numbers) if name == "max" else min(numbers))
-    values = [objects.number(state, each) for each in values]
+    values = [decisions.total(state, each) for each in values]
     counts = any(map(decisions.loops_of, values)) and all(_is_number(state, each) for each in values)
     if values and (counts or all(map(terms.is_scalar, values))):
         return Term(name, tuple(values))

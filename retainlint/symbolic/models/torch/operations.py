@@ -192,7 +192,7 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     lheld, rheld = state.get(left), state.get(right)
     is_option = isinstance(rheld, UnknownObj) or isinstance(right, External)
     if instr.op in ("%", "//"):
-        left = objects.number(state, left)
+        left = decisions.total(state, left)
     if instr.op in ("%", "//") and terms.is_scalar(left) and is_option:  # a turn by an option
         right = objects.counted(state, right)
         return [(state, left if left == Const(0) else Term(instr.op, (left, right)))]

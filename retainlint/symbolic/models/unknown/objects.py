@@ -558,12 +558,6 @@ def counted(state: State, value: Value) -> Value:
     return value
 
 
-def number(state: State, value: Value) -> Value:
-    """The number that an unknown sum is; any other value is itself."""
-    held = state.get(value)
-    return held.notes.total or value if isinstance(held, UnknownObj) else value
-
-
 def totalled(state: State, total: Value, op: str, left: Value, right: Value) -> None:
     """Note of what number an unknown sum is made, a difference, or a product, and of what other unknown."""
     held, numbers = state.get(total), [_number(state, each) for each in (left, right)]
