@@ -13,7 +13,7 @@ from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix
 from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, bound, normalized, parameters
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.proof import REACHED
-from retainlint.fixes.statements import after, before, calls, detached, first, reads, torch_name
+from retainlint.fixes.statements import after, before, calls, detached, first, reads, torch_name, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import Span, spelt
@@ -105,7 +105,7 @@ class Carried:
         start, end = f"at the start of each {noun}", f"at the end of each {noun}"
         known = [row for row in self._rows if "[-1]" not in row] if self._is_known_before() else []
         if self._is_now_and_then():  # then the iterations between are one graph
-            for row in self._rows[:ROWS]:
+            for row in self._rows_behind()[:ROWS]:
                 yield partial(self._put, row, "after backward", self._after_backward)
         held = [f"if {self.name} is not None:\n    " + row.replace("\n", "\n    ") for row in known[:ROWS]]
         for row in (*held * self._begins_empty, *known[:ROWS]):
@@ -138,12 +138,30 @@ class Carried:
         run refuses what it isn't."""
         name = self.name
         if self.seen:
-            return ("\n".join(self.seen),)
+            return ("\n".join(self._row_for_each),)
         if is_container(self.code, name):
             is_list = re.search(rf"{spelt(name)} = \[", self.code.text) is not None
             last = f"{name}[-1] = {name}[-1].detach()"
             return (f"{name} = [t.detach() for t in {name}]", last) if is_list else (last,)
         return (f"{name} = {name}.detach()",)
+
+    @cached_property
+    def _row_for_each(self) -> tuple[str, ...]:
+        """What detaches each of what was seen; one whose gradient the program asks for begins anew as a leaf."""
+        scope = self.body if is_function(self.body) else self.code.scope(self.body)
+        given = [each.args[1] for each in calls([scope], re.compile("^grad$")) if len(each.args) > 1]
+        asked = set().union(*map(reads, given))
+        leaves = {f"{name} = {name}.detach()" for name in asked}
+        return tuple(f"{row}.requires_grad_()" if row in leaves else row for row in self.seen)
+
+    def _rows_behind(self) -> tuple[str, ...]:
+        """Behind a backward pass: but for what is bound anew there."""
+        backward_pass = self.code.statement_of(self.backward_pass)
+        block = self.code.block(backward_pass).statements if backward_pass is not None else ()
+        behind = [each for each in block if backward_pass is not None and self.code.start(each) > self.code.start(backward_pass)]
+        bound = set().union(*(writes(each) - reads(each) for each in behind if isinstance(each, ast.Assign)))
+        kept = [row for row in self._row_for_each if row.partition(" = ")[0] not in bound]
+        return ("\n".join(kept),) if kept else self._rows
 
     def _is_known_before(self) -> bool:
         """Whether the name has a value when the body is entered; an attribute has one if its object is made with it."""

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.ir import facts
 from retainlint.startup.records import record, replace
+from retainlint.symbolic.interpreter import module_bodies
 from retainlint.symbolic.models.python import iteration, options
 from retainlint.symbolic.solver import decisions, intervals, terms, trials
 from retainlint.symbolic.state import limits
@@ -136,9 +137,30 @@ def _enough(body: ir.Block) -> int:
         return limits.COUNTED_ITERATIONS
     if _searches(body):
         return limits.COUNTED_ITERATIONS
+    return limits.COUNTED_ITERATIONS if _is_periodic(body) else limits.EXACT_ITERATIONS
+
+
+def _is_periodic(body: ir.Block) -> bool:
+    """Whether a remainder decides whether an iteration runs a backward pass."""
     tests = (each for each in body if isinstance(each, ir.If) and facts.of_span(each.span).has_remainder)
-    periodic = any(name.endswith("backward") for test in tests for _, name in ir.calls(test.then))
-    return limits.COUNTED_ITERATIONS if periodic else limits.EXACT_ITERATIONS
+    return any(name.endswith("backward") for test in tests for _, name in ir.calls(test.then))
+
+
+def _two_periods(machine: Machine, state: State, body: ir.Block) -> int:
+    """The iterations up to the second of those that run a backward pass, where it is known how far they lie apart; else 0."""
+    made = {each.dst: each for each in body if isinstance(each, ir.Const | ir.Load)}
+    for each in body if _is_periodic(body) else ():
+        divisor = made.get(each.right) if isinstance(each, ir.Binary) and each.op == "%" else None
+        value: object = divisor.value if isinstance(divisor, ir.Const) else None
+        if isinstance(divisor, ir.Load):
+            module = machine.imports.of[state.frame.code.span.source]
+            held = state.frame.names.get(divisor.name) or module_bodies.named(
+                machine, state, module, divisor.name, own=True
+            )
+            value = held.value if isinstance(held, Const) else None
+        if isinstance(value, int) and 0 < 2 * value <= limits.PERIODIC_ITERATIONS:
+            return 2 * value
+    return 0
 
 
 def _searches(body: ir.Block) -> bool:
@@ -166,6 +188,8 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
         size = None if source.whole is None else source.size
         return Plan(length, True, source.at, loop, source.indexed, size=size, whole=whole, few=few)
     size = Const(length) if length is not None else source.size or Term("len", (iterable,))
+    if length is not None and length > (begun := _two_periods(machine, state, body)) > 0:
+        return Plan(begun, False, source.at, loop, source.indexed, size=size)
     middle = Symbol(ticket(), 2, terms.sum_of("-", size, Const(2)), loop)
     last = terms.sum_of("-", size, Const(1))
     sure = length is not None or not source.counted

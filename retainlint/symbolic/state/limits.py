@@ -155,6 +155,9 @@ COUNTED_ITERATIONS = 24
 """The same of one that runs a backward pass every so many iterations, that only fills a list by a comprehension, or only looks
 for where to end."""
 
+PERIODIC_ITERATIONS = 40
+"""Of a longer one that does, and says how far apart, all up to the second backward pass are run, if these are no more."""
+
 LOOP_ITERATIONS = 4
 """Iterations that are run of a longer loop: the first two, one in the middle, and the last."""
 

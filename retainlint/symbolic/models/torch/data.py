@@ -42,7 +42,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return None
     given = args.get(0, "dataset")
     match path.rpartition(".")[2]:
-        case "TensorDataset" if have_graphs(machine, state, args.pos):
+        case "TensorDataset" if have_graphs(machine, state, args.pos) or _are_seen(state, args.pos):
             return [(state, state.new(IteratorObj(TENSORS, args.pos)))]
         case "Subset" if _has_graph(machine, state, given):
             return [(state, state.new(IteratorObj(SUBSET, (given,))))]
@@ -140,6 +140,11 @@ def _collated(machine: Machine, state: State, item: Value, span: Span) -> Value:
     if isinstance(item, Const) and isinstance(item.value, int | float):
         return state.new(TensorObj(None, ticket()))
     return item
+
+
+def _are_seen(state: State, tensors: Iterable[Value]) -> bool:
+    """Whether all samples are rows of tensors that the program makes: then what has no graph is known, too."""
+    return all(isinstance(state.get(each), TensorObj) for each in tensors)
 
 
 def _collects(machine: Machine, state: State, collate: Value) -> bool:
