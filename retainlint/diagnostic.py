@@ -221,9 +221,11 @@ class DropRetain:
 
 @record
 class AsNumber:
-    """Keep the number that the tensor at `span` holds: add `.item()` to it."""
+    """Keep the number that the tensor at `span` holds: add `.item()` to it; with `joined`, as what is kept is put together
+    as tensors, `.detach()`."""
 
     span: Span
+    joined: bool = False
 
 
 @record

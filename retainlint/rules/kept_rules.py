@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from retainlint.diagnostic import AsNumber, Detach, Diagnostic, Help, Label
 from retainlint.incident import Kept
-from retainlint.rules.source_hints import carried_name
+from retainlint.rules.source_hints import carried_name, is_joined
 from retainlint.rules.warning_rule import WarningRule, loop_at, name_of
 from retainlint.rules.wording import place
 from retainlint.text.quoting import code, short
@@ -56,7 +57,12 @@ class KeptRule(WarningRule[Kept]):
         return tuple(labels)
 
     def _helps(self, incident: Kept) -> tuple[Help, ...]:
-        number = AsNumber(incident.item)
+        joined = self.stored and any(
+            map(partial(is_joined, incident.holder), {incident.kept.span.source, incident.primary.source})
+        )
+        number = AsNumber(incident.item, joined)
+        if _is_helper(incident) and joined:
+            return (Help("hand it the tensor detached, with `.detach()`", (number,)),)
         if _is_helper(incident):
             return Help("hand it the number, with `.item()`", (number,)), Help("the tensor, with `.detach()`")
         text = incident.item.text
@@ -64,6 +70,8 @@ class KeptRule(WarningRule[Kept]):
             return (Help("keep detached tensors, with `.detach()`, or numbers, with `.item()`"),)
         cut = Detach(incident.item, name_of(text))
         item = short(text if re.fullmatch(r"[\w.]+(\([^()]*(\([^()]*\)[^()]*)*\))?", text) else f"({text})")
+        if joined:
+            return (Help(f"keep `{item}.detach()`", (number,)),)
         if self.stored:
             detached = Help(f"keep `{item}.detach()`", (cut,))
             return (detached,) if _is_many(text) else (detached, Help(f"keep the number `{item}.item()`", (number,)))

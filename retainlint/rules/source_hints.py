@@ -131,6 +131,14 @@ def is_cached(span: Span) -> bool:
     return any(re.match(r"\s*(?:@.*cache|if .*\b(?:is None|not in)\b)", text) for _, text in _headers(span))
 
 
+def is_joined(name: str, source: Source) -> bool:
+    """Whether what a list holds is put together as tensors, or the list is handed to who may do so."""
+    held = rf"(?:\w+\.)*{re.escape(name.rpartition('.')[2])}"
+    joins = rf"\b(?:stack|cat|concat|concatenate|[vhd]stack|pad_sequence)\(\s*(?:\[[^][]*\bin\s+|[\w.]+\()?{held}\b"
+    returned = rf"^[ \t]*return[ \t]+(?:[\w.]+,[ \t]*)*{held}[ \t]*(?:,|#|$)"
+    return re.search(f"{joins}|{returned}", source.text, re.MULTILINE) is not None
+
+
 def is_now_and_then(span: Span) -> bool:
     """Whether what is computed at `span` is so every few times alone: below `if step % 4 == 0`."""
     return any(re.match(r"\s*(?:el)?if [^#]*%", text) for _, text in _headers(span))

@@ -37,6 +37,7 @@ from retainlint.fixes.statements import (
     removed,
     writes,
 )
+from retainlint.text.quoting import short
 
 _STEP, _ZERO, _APPEND = re.compile(r"step$"), re.compile(r"zero_grad"), re.compile(r"^append$")
 
@@ -190,6 +191,21 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
         edits = detached(code, term), Edit(code.start(root), code.end(root), alone)
         yield unsafe(f"Call backward on `{code.of(term)}` alone, and add it detached", *edits)
         return
+    if len(terms) == 1:  # `total += criterion(x, y)`: under a name of its own
+        scope = code.scope(backward_pass)
+        taken = reads(scope) | writes(scope)
+        name = next((each for each in ("loss", "new_loss", "its_loss") if each not in taken), "")
+        added = next(each for each in before_it if _term(code, each, code.of(root)) is term)
+        if not name:
+            return
+        edits = (
+            before(code, added, f"{name} = {code.of(term)}"),
+            Edit(code.start(term), code.end(term), f"{name}.detach()"),
+            Edit(code.start(root), code.end(root), name),
+        )
+        words = f"Call backward on this iteration's loss alone, `{name} = {short(code.of(term))}`, and add it detached"
+        yield unsafe(words, *edits)
+        return
     for added in (code.statement_of(span) for span in cure.added):
         if added is None or added not in before_it:
             continue
@@ -200,6 +216,9 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
             for name in writes(each)
         }
         for name in (each for each in code.below(added) if isinstance(each, ast.Name) and each.id in made):
+            around = (up for up in code.above(name) if isinstance(up, ast.Call))
+            if sum(code.start(up) >= code.start(added) for up in around) > 1:
+                continue  # of what is given, it is only a part
             edits = detached(code, name), Edit(code.start(root), code.end(root), name.id)
             yield unsafe(f"Call backward on `{name.id}` alone, and add it detached", *edits)
 

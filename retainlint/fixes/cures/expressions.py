@@ -152,7 +152,8 @@ def remove_variable(code: EditableCode, cure: RemoveVariable, diagnostic: Diagno
 def as_number(code: EditableCode, cure: AsNumber, diagnostic: Diagnostic) -> Iterator[Fix]:
     """`.item()`, or `.detach()`, which stays a tensor; where a function's one caller gives it, there."""
     node = code.expression_at(cure.span)
-    for ending, message in ((".item()", "Keep the number"), (".detach()", "Keep it detached")):
+    ways = ((".item()", "Keep the number"), (".detach()", "Keep it detached"))
+    for ending, message in ways[cure.joined :]:
         for each in (_given(code, node), node):
             if each is not None:
                 edit = ended(code, each, ending)
