@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from itertools import chain, islice, zip_longest
 
 from retainlint.diagnostic import (
+    AllowUnused,
     Clear,
     ComputeAnew,
     ComputeInEach,
@@ -240,7 +241,7 @@ def _told(help: Help, fix: Fix) -> Help:
     """The help in the words of its fix where that says more: which statement cuts what is carried, and where it stands, or
     that something else is cut."""
     is_chosen = any(
-        cure.iteration is not None if isinstance(cure, Detach) else isinstance(cure, Clear | NotRecorded)
+        cure.iteration is not None if isinstance(cure, Detach) else isinstance(cure, Clear | NotRecorded | AllowUnused)
         for cure in help.cures
     )
     return replace(help, words=fix.message) if is_chosen or fix.tells else help

@@ -28,6 +28,10 @@ _CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
         "a number from here on, without a graph",
         ("keep the tensor for backward, and take `.item()` for the log",),
     ),
+    "wrapped": (
+        "the numbers of some tensors, without their graphs",
+        ("`torch.stack` in place of `torch.tensor`: it keeps the graphs of what is in the list",),
+    ),
     "create_graph": ("a gradient without a graph of its own", ("ask for its graph: `create_graph=True`",)),
     "constant": (
         "this gradient is constant: it is a function of nothing that requires one",
@@ -171,7 +175,7 @@ def _is_cut_by_itself(incident: NoGraph) -> bool:
 def _cures(cut: Moment, reason: str) -> tuple[Cure, ...]:
     if reason == "create_graph":
         return (CreateGraph(cut.span),)
-    if reason in ("detach", "data"):
+    if reason in ("detach", "data", "wrapped"):
         return (Uncut(cut.span, reason),)
     if reason == "no_grad":  # the block stands in any of the functions that are being called
         return tuple(Uncut(span, reason) for span in (cut.span, *reversed(cut.frames)))

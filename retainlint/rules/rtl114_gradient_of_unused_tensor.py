@@ -5,11 +5,20 @@ from __future__ import annotations
 import ast
 import re
 
-from retainlint.diagnostic import AllowUnused, ComputeOf, Diagnostic, DifferentiateWhole, Help, Label, Uncut
+from retainlint.diagnostic import (
+    AllowUnused,
+    ComputeOf,
+    CreateGraph,
+    Diagnostic,
+    DifferentiateWhole,
+    Help,
+    Label,
+    Uncut,
+)
 from retainlint.incident import Refused
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import sole_name
-from retainlint.rules.wording import core_note
+from retainlint.rules.wording import core_note, place
 from retainlint.text.quoting import code, short
 
 
@@ -39,7 +48,8 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
         labels = [Label(call, f"{given} isn't in the graph of {root}", primary=True)]
         if incident.made.span.row != call.row or incident.made.span.source is not call.source:
             labels.insert(0, Label(incident.made.span, "made here, and not used for it"))
-        allow = Help("`allow_unused=True`: None for what isn't used in this pass", (AllowUnused(call),))
+        words = "`allow_unused=True`: None for what isn't used in this pass, zeros with `materialize_grads=True`"
+        allow = Help(words, (AllowUnused(call),))
         helps: tuple[Help, ...] = (allow,) if incident.number is not None else ()
         if incident.kin is not None:
             name = sole_name(incident.kin.span)
@@ -55,6 +65,10 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
                 helps = (Help(itself, instead),)
         elif incident.number is None:
             helps = (Help(f"compute {root} of {given} itself, not of a copy, or of what was there before it"),)
+        if (bare := incident.gradient) is not None and incident.number is None:
+            labels.insert(0, Label(bare.span, "a gradient without a graph of its own"))
+            words = f"ask for the graph of the gradient on {place(bare.span, call.source)}: `create_graph=True`"
+            helps = (Help(words, (CreateGraph(bare.span),)),)
         note = core_note(
             incident.witness, "", "The differentiated Tensor appears to not have been used", "the call", ""
         )

@@ -54,7 +54,7 @@ FIRST = {
     "leaf_update_outside_no_grad": "do it under `with torch.no_grad():`",
     # No graph.
     "nograph_argmax_predictions": "call backward on a loss of what goes into `logits.argmax(dim=1)`",
-    "nograph_loss_rewrapped": "keep the tensors: what `torch.tensor(losses)` makes (line 10) has no graph",
+    "nograph_loss_rewrapped": "`torch.stack` in place of `torch.tensor`: it keeps the graphs of what is in the list",
 }
 
 SMALL = {

@@ -158,7 +158,11 @@ class Carried:
         """Behind a backward pass: but for what is bound anew there."""
         backward_pass = self.code.statement_of(self.backward_pass)
         block = self.code.block(backward_pass).statements if backward_pass is not None else ()
-        behind = [each for each in block if backward_pass is not None and self.code.start(each) > self.code.start(backward_pass)]
+        behind = [
+            each
+            for each in block
+            if backward_pass is not None and self.code.start(each) > self.code.start(backward_pass)
+        ]
         bound = set().union(*(writes(each) - reads(each) for each in behind if isinstance(each, ast.Assign)))
         kept = [row for row in self._row_for_each if row.partition(" = ")[0] not in bound]
         return ("\n".join(kept),) if kept else self._rows

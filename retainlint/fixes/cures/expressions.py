@@ -23,7 +23,6 @@ from retainlint.diagnostic import (
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import safe, unsafe
 from retainlint.fixes.statements import called, ended, torch_name
-from retainlint.text.quoting import short
 
 
 def with_argument(code: EditableCode, call: ast.Call, name: str, value: str) -> Edit:
@@ -107,8 +106,9 @@ def _behind_brackets(code: EditableCode, at: int, stop: int) -> int:
 
 def allow_unused(code: EditableCode, cure: AllowUnused, diagnostic: Diagnostic) -> Iterator[Fix]:
     call = code.call_at(cure.span)
-    for name in ("allow_unused", "materialize_grads"):
-        yield unsafe(f"Write `{name}=True` in `{short(code.of(call.func))}`", with_argument(code, call, name, "True"))
+    for name, given in (("allow_unused", "None"), ("materialize_grads", "zeros")):
+        words = f"`{name}=True`: {given} for what isn't used in this pass"
+        yield unsafe(words, with_argument(code, call, name, "True"))
 
 
 def drop_assignment(code: EditableCode, cure: DropAssignment, diagnostic: Diagnostic) -> Iterator[Fix]:

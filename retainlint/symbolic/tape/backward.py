@@ -90,7 +90,7 @@ def _within(node: Node, saved: SavedTensor) -> Edge | None:
     return Edge(node) if saved.is_result else saved.edge
 
 
-_CUTS = frozenset(("detach", "no_grad", "data", "item", "leaf", "create_graph", "constant", "checkpoint"))
+_CUTS = frozenset(("detach", "no_grad", "data", "item", "wrapped", "leaf", "create_graph", "constant", "checkpoint"))
 """Ways to lose a graph that are told apart."""
 
 

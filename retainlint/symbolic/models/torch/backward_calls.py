@@ -183,7 +183,16 @@ def _refused(
     below = (node for node in graphs.reach([edge]) if node in reach and node is not edge.node)
     kin = next((graphs.births[node].moment for node in below), None)
     made = graphs.births[edge.node].moment
-    incident = Refused(moment, text, made, "unused", request.text, kin, number, conditions=())
+    bare = (each for each in reversed(state.backward_passes) if not (each.accumulate or each.creates))
+    gradient = next(
+        (
+            each.backward_pass.moment
+            for each in bare
+            if each.backward_pass.moment != moment and edge.node in graphs.reach(each.roots)
+        ),
+        None,
+    )
+    incident = Refused(moment, text, made, "unused", request.text, kin, number, gradient, conditions=())
     machine.events.emit(events.CallRefused(state, incident))
 
 

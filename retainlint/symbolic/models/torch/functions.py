@@ -178,11 +178,20 @@ def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> V
     may_alias = name in _LEGACY and isinstance(given, UnknownObj) and not given.plain
     if name == "tensor" and args.pos and machine.graphs.edge(state, args.pos[0]) is not None:
         cut = ("data", span)
+    elif name == "tensor" and edge is None and _are_computed(machine, state, args.get(0, "data")):
+        cut = ("wrapped", span)
     return state.new(
         TensorObj(
             edge, ticket(), cut=cut, sizes=_sizes(state, name, args), ndim=_ndim(state, name, args), unsure=may_alias
         )
     )
+
+
+def _are_computed(machine: Machine, state: State, value: Value) -> bool:
+    """Whether it is a list of tensors, each with a graph."""
+    held = state.get(value)
+    items = held.items if isinstance(held, ListObj) else value.items if isinstance(value, Tuple) else ()
+    return bool(items) and all(machine.graphs.edge(state, each) is not None for each in items)
 
 
 def _ndim(state: State, name: str, args: Args) -> int | None:
