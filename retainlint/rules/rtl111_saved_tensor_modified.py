@@ -76,7 +76,13 @@ class SavedTensorModified(ModifiedRule):
         held = re.match(r"[\w.]+?(?=\[|\.\w+_\()", change.text)
         if held is not None and (copied := detached_as(held[0], change)):
             return [f"{code(f'{held[0]} = {copied}.clone()')}: what is only detached is the same memory"]
-        if base(change):
+        if changed := base(change):
+            rows = statement(change).partition("=")[2]
+            if re.search(
+                rf"(?<![\w.]){re.escape(changed)}\[", rows
+            ):  # of the rows before, which a copy would take along
+                stacked = f"gather the rows of {code(changed)} in a list, and `torch.stack` them behind the loop"
+                return [f"{stacked}: each that is written changes what those before have saved"]
             return [f"change a copy: {code(f'{base(change)} = {base(change)}.clone()')} before it"]
         if new := rewritten(change.text):
             return [f"{new} instead of {code(change.text)}"]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, OutOfPlace
 from retainlint.fixes.code import EditableCode, bound, parameters
+from retainlint.fixes.cures.gathered import gathered
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, calls, ended
 from retainlint.startup.records import replace
@@ -37,6 +38,7 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
         yield from _listed(code, statement)
         yield from _augmented(code, statement)
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+        yield from gathered(code, statement)
         yield from _cloned(code, statement, statement.targets[0])
     call = code.call(cure.span)
     if call is not None:
