@@ -11,6 +11,7 @@ from typing import TypeGuard
 
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix
 from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, bound, normalized, parameters
+from retainlint.fixes.cures.averages import averaged
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.proof import REACHED
 from retainlint.fixes.statements import after, before, calls, detached, first, reads, torch_name, writes
@@ -243,6 +244,10 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     made = code.statement_of(cure.span)
     if cure.made and isinstance(made, ast.Assign) and cure.name in map(code.of, made.targets):
         yield unsafe(f"Detach `{cure.name}` where it is made", detached(code, made.value))
+    if cure.iteration is not None:
+        held = [cure.name, *(row.partition(" = ")[0] for row in cure.rows)]
+        for name in dict.fromkeys((*held, *(f"self.{each.rpartition('.')[2]}" for each in held))):
+            yield from averaged(code, name)
     holding = list(_seen(code, cure, diagnostic))
     holding.sort(key=lambda each: not any(stored(code, each.body, each.name)))
     for each in holding:

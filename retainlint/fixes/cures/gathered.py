@@ -24,7 +24,12 @@ def gathered(code: EditableCode, row: ast.Assign) -> Iterator[Fix]:
     counted = ast.unparse(loop.iter).removeprefix("range(").removesuffix(")")
     made = next((each for each in block if _is_made(each, name, f"{counted} + 1")), None)
     begun = next((each for each in block if isinstance(each, ast.Assign) and _sets(each, f"{name}[0]")), None)
-    if made is None or begun is None or not _sets(row, f"{name}[{ast.unparse(loop.target)} + 1]"):
+    if (
+        made is None
+        or begun is None
+        or isinstance(begun.value, ast.Constant)
+        or not _sets(row, f"{name}[{ast.unparse(loop.target)} + 1]")
+    ):
         return
     inside = [each for each in code.below(loop) if isinstance(each, ast.Name) and each.id == name]
     before = block[: block.index(loop)]

@@ -1,0 +1,86 @@
+"""A running average, `a = d * a + (1 - d) * x`: what goes into it is data, and is detached there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from retainlint.diagnostic import Fix
+from retainlint.fixes.code import EditableCode
+from retainlint.fixes.edits import unsafe
+from retainlint.fixes.statements import detached, reads
+from retainlint.startup.records import replace
+from retainlint.text.quoting import short
+
+
+def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
+    """The parts of which averages under a name, or an item of it, are made, detached; also where one begins with such a part.
+    That it is an average, and no state, shows in what goes in: nothing of that is made of what the name held before."""
+    for each in code.below(code.tree):
+        if not isinstance(each, ast.Assign) or not _is_kept(each, name):
+            continue
+        scope = code.scope(each)
+        old = {name} | _made_of(code, scope, {name})
+        for part in _put_in(each.value, old):
+            if reads(part) & old:
+                continue
+            same = [part]
+            for other in code.below(scope):
+                if isinstance(other, ast.Assign) and _is_kept(other, name):
+                    same += [value for value in _ways(other.value) if ast.unparse(value) == ast.unparse(part)]
+            edits = [detached(code, value) for value in same]
+            fix = unsafe(
+                f"Detach `{short(code.of(part))}` where it goes into the average `{code.of(each.targets[0])}`", *edits
+            )
+            yield replace(fix, parts=True)  # what else the average led to is reached by its own way
+
+
+def _is_kept(statement: ast.Assign, name: str) -> bool:
+    target = statement.targets[0]
+    return ast.unparse(target.value if isinstance(target, ast.Subscript) else target) == name
+
+
+def _ways(value: ast.expr) -> list[ast.expr]:
+    return [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+
+
+def _made_of(code: EditableCode, scope: ast.AST, names: set[str]) -> set[str]:
+    """The variables of a function that are made of some names."""
+    found = set(names)
+    for each in sorted((each for each in code.below(scope) if isinstance(each, ast.Assign)), key=code.start):
+        if reads(each.value) & found:
+            found |= {target.id for target in each.targets if isinstance(target, ast.Name)}
+    return found - names
+
+
+def _put_in(value: ast.expr, old: set[str]) -> Iterator[ast.expr]:
+    """Of a mean of what was held before and of something new, by weights that add up to one, the new."""
+    for way in _ways(value):
+        if not isinstance(way, ast.BinOp) or not isinstance(way.op, ast.Add):
+            continue
+        for one, other in ((way.left, way.right), (way.right, way.left)):
+            for weight, held in _factors(one):
+                for rest, new in _factors(other):
+                    if _are_shares(weight, rest) and ast.unparse(_whole(held)) in old:
+                        yield new
+
+
+def _whole(node: ast.expr) -> ast.expr:
+    """What an item is taken of, or is asked of."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "detach"):
+        return _whole(node.func.value)
+    return node.value if isinstance(node, ast.Subscript) else node
+
+
+def _factors(node: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    is_product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+    return [(node.left, node.right), (node.right, node.left)] if is_product and isinstance(node, ast.BinOp) else []
+
+
+def _are_shares(one: ast.expr, other: ast.expr) -> bool:
+    """Whether two weights add up to one, as they are written."""
+    if isinstance(one, ast.Constant) and isinstance(other, ast.Constant):
+        values = one.value, other.value
+        return all(isinstance(each, float) for each in values) and abs(sum(map(float, values)) - 1) < 1e-9  # type: ignore[arg-type]
+    texts = ast.unparse(one), ast.unparse(other)
+    return any(text == f"1 - {rest}" or text == f"1.0 - {rest}" for text, rest in (texts, texts[::-1]))
