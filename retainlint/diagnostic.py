@@ -61,9 +61,10 @@ class CreateGraph:
 
 @record
 class SumLosses:
-    """Walk the sum of the roots once instead of each alone."""
+    """Walk the sum of the roots once instead of each alone; `early` where the first stands, before the steps between them."""
 
     backward_passes: tuple[Span, ...]
+    early: bool = False
 
 
 @record

@@ -182,6 +182,7 @@ class Modified(AtBackward):
     cuts: tuple[str, ...] = ()  # as of a freed one
     unowned: Moment | None = None  # what makes a part of the graph of which no optimiser owns a leaf
     zeroed: str = ""  # whose gradients were zeroed since a step changed it: its "own", or those of an "other" optimiser
+    aside: bool = False  # as of a freed one, seen from the earlier walk
 
 
 @record

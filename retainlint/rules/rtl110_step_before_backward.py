@@ -12,7 +12,7 @@ from retainlint.diagnostic import (
     MoveInto,
     SumLosses,
 )
-from retainlint.incident import Modified
+from retainlint.incident import BackwardPass, Modified
 from retainlint.rules.modified_rules import ModifiedRule
 from retainlint.rules.source_hints import is_made_between
 from retainlint.rules.story import again, outer_call
@@ -58,6 +58,12 @@ class StepBeforeBackward(ModifiedRule):
             words = f"compute {code(built.text)}, and what is made of it, again after {code(change.text)}"
             fresh = Help(words, fresh.cures)
             helps = fresh, Help("take that step after this backward, if it may use its gradients, too", first.cures)
+        elif iterations is None and (earlier := _of_one_graph(incident)) is not None:
+            summed = (
+                f"call backward once, on the sum, before {where}: `({earlier.root} + {backward_pass.root}).backward()`"
+            )
+            both = (earlier.moment.span, backward_pass.moment.span)
+            helps = Help(summed, (SumLosses(both, early=True),)), replace(first, needs_proof=True)
         elif iterations is not None and iterations.built is None and iterations.picks(backward_pass.root):
             written = f": {code(f'sum({iterations.iterable}).backward()')}" if iterations.iterable else ""
             total = Help(
@@ -130,6 +136,12 @@ class StepBeforeBackward(ModifiedRule):
             loss.backward()
         """,
     }
+
+
+def _of_one_graph(incident: Modified) -> BackwardPass | None:
+    """The backward pass before the step that kept the graph for this one: both train what they share, as nobody zeroes between
+    them, and what is this one's own has an optimiser that steps behind it."""
+    return incident.earlier if incident.aside and not incident.zeroed else None
 
 
 def _held(incident: Modified) -> str:

@@ -15,6 +15,7 @@ from retainlint.fixes.statements import (
     after,
     backpropagated,
     before,
+    called,
     calls,
     copied_after,
     meets,
@@ -30,7 +31,9 @@ _once = partial(unsafe, merges=1)
 
 
 def sum_losses(code: EditableCode, cure: SumLosses, diagnostic: Diagnostic) -> Iterator[Fix]:
-    if len(cure.backward_passes) > 1 and cure.backward_passes[0] != cure.backward_passes[-1]:
+    if cure.early:
+        yield from _early(code, *cure.backward_passes)
+    elif len(cure.backward_passes) > 1 and cure.backward_passes[0] != cure.backward_passes[-1]:
         yield from _two(code, cure.backward_passes[0], cure.backward_passes[-1])
     else:
         yield from _of_loop(code, cure.backward_passes[-1])
@@ -70,6 +73,24 @@ def _two(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
                 removed(code, first),
                 Edit(at, at, f"{texts[0]} + "),
             )
+
+
+def _early(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
+    """The second walk taken out, and what it walked added to what the first walks, if only steps use gradients between."""
+    first, second = code.statement_at(one), code.statement_at(two)
+    roots = backpropagated(first), backpropagated(second)
+    if roots[0] is None or roots[1] is None or second not in code.block(first).statements:
+        return
+    between = code.block(first).upto(first, second)
+    if any(called(call) != "step" for call in calls(between, TUNES)) or meets(
+        set().union(*map(writes, between)), reads(roots[1])
+    ):
+        return
+    total = " + ".join(_summand(code, root) for root in roots if root is not None)
+    whole = Edit(code.start(first), code.end(first), f"({total}).backward()")
+    yield _once(
+        f"Call backward once, on the sum, before the step: `({total}).backward()`", whole, removed(code, second)
+    )
 
 
 def _backwards(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:

@@ -202,6 +202,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
         ),
         unowned=next((graphs.births[each].moment for each in way if _is_unowned(graphs, state, each)), None),
         zeroed=_zeroed(state, change),
+        aside=earlier is not None and _is_aside(graphs, state, node, earlier, backward_pass),
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 
