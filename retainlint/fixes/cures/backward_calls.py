@@ -38,6 +38,7 @@ from retainlint.fixes.statements import (
     writes,
 )
 from retainlint.text.quoting import short
+from retainlint.text.source import Span
 
 _STEP, _ZERO, _APPEND = re.compile(r"step$"), re.compile(r"zero_grad"), re.compile(r"^append$")
 
@@ -191,20 +192,8 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
         edits = detached(code, term), Edit(code.start(root), code.end(root), alone)
         yield unsafe(f"Call backward on `{code.of(term)}` alone, and add it detached", *edits)
         return
-    if len(terms) == 1:  # `total += criterion(x, y)`: under a name of its own
-        scope = code.scope(backward_pass)
-        taken = reads(scope) | writes(scope)
-        name = next((each for each in ("loss", "new_loss", "its_loss") if each not in taken), "")
-        added = next(each for each in before_it if _term(code, each, code.of(root)) is term)
-        if not name:
-            return
-        edits = (
-            before(code, added, f"{name} = {code.of(term)}"),
-            Edit(code.start(term), code.end(term), f"{name}.detach()"),
-            Edit(code.start(root), code.end(root), name),
-        )
-        words = f"Call backward on this iteration's loss alone, `{name} = {short(code.of(term))}`, and add it detached"
-        yield unsafe(words, *edits)
+    if len(terms) == 1:
+        yield from _under_a_name(code, terms[0], root, backward_pass)
         return
     for added in (code.statement_of(span) for span in cure.added):
         if added is None or added not in before_it:
@@ -221,6 +210,24 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
                 continue  # of what is given, it is only a part
             edits = detached(code, name), Edit(code.start(root), code.end(root), name.id)
             yield unsafe(f"Call backward on `{name.id}` alone, and add it detached", *edits)
+
+
+def _under_a_name(code: EditableCode, term: ast.expr, root: ast.expr, backward_pass: ast.stmt) -> Iterator[Fix]:
+    """`total += criterion(x, y)` with what is added bound to a name before."""
+    scope = code.scope(backward_pass)
+    taken = reads(scope) | writes(scope)
+    for name in [each for each in ("loss", "new_loss", "its_loss") if each not in taken][:1]:
+        edits = (
+            before(
+                code,
+                code.statement_at(Span(code.source, code.start(term), code.end(term))),
+                f"{name} = {code.of(term)}",
+            ),
+            Edit(code.start(term), code.end(term), f"{name}.detach()"),
+            Edit(code.start(root), code.end(root), name),
+        )
+        made = f"`{name} = {short(code.of(term))}`"
+        yield unsafe(f"Call backward on this iteration's loss alone, {made}, and add it detached", *edits)
 
 
 def _part(code: EditableCode, begun: ast.Assign, name: str) -> str:
