@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import BackwardFirst, Diagnostic, Help, OutOfPlace
+from retainlint.diagnostic import BackwardFirst, ComputeAnew, Diagnostic, Help, OutOfPlace
 from retainlint.incident import Modified
 from retainlint.rules.modified_rules import ModifiedRule, base, rewritten
 from retainlint.rules.source_hints import detached_as, is_made_between, statement
@@ -40,8 +40,10 @@ class SavedTensorModified(ModifiedRule):
             if again(incident.built, incident.modified, incident.backward_pass.moment) is None:
                 words = f"make that change after {code(backward_pass.text)}"
                 is_read = held != "" and held in incident.built.span.text
-                if is_read and _is_of_one_call(incident):
+                if is_read and (_is_of_one_call(incident) or _is_of_like_calls(incident)):
                     anew = Help(f"build the graph from `{held}.clone()`", copied)
+                elif (fresh := _behind_change(incident)) is not None:
+                    anew = fresh
                 else:
                     words += f", or build the graph from `{held}.clone()`" * is_read
                     anew = Help(words, copied if is_read else ())
@@ -135,3 +137,22 @@ def _is_of_one_call(incident: Modified) -> bool:
     """Whether one call, as the function of the backward pass sees it, saves the tensor and changes it."""
     change = outer_call(incident.modified, incident.backward_pass.moment)
     return change is not None and change == outer_call(incident.built, incident.backward_pass.moment)
+
+
+def _is_of_like_calls(incident: Modified) -> bool:
+    """Whether two calls of one function, or network, do so: the change belongs to what it computes."""
+    change = outer_call(incident.modified, incident.backward_pass.moment)
+    built = outer_call(incident.built, incident.backward_pass.moment)
+    called = [each.text.partition("(")[0] for each in (change, built) if each is not None]
+    return len(called) == 2 and called[0] == called[1]
+
+
+def _behind_change(incident: Modified) -> Help | None:
+    """Of a change that the loss itself needs: what the change spoils can only be computed behind it."""
+    backward_pass = incident.backward_pass.moment
+    change = outer_call(incident.modified, backward_pass) or incident.modified.span
+    built = outer_call(incident.built, backward_pass) or incident.built.span
+    if not is_made_between(incident.backward_pass.root, change, backward_pass.span):
+        return None
+    words = f"compute {code(built.text)} behind the change on {place(change, backward_pass.span.source)}"
+    return Help(words, (ComputeAnew(backward_pass.span, built),))
