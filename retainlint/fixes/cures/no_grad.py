@@ -113,6 +113,7 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
         edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in values]
         if edits and len(edits) == len(code.writes(scope, name)):
             yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` where it is made", *edits, tells=True)
+    yield from _listed(code, scope)
     for call in calls([code.tree], re.compile("^parameters$")):
         optimizer, owner = code.statement(code.start(call)), call.func
         if (
@@ -124,6 +125,22 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
             if not re.search(rf"{spelt(name)}(\.parameters\(\):|\.requires_grad_\(False)", code.text):
                 row = before(code, optimizer, f"{name}.requires_grad_(True)")
                 yield unsafe(f"Let `{name}`, which the optimiser is to train, require gradients again", row, tells=True)
+
+
+def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:
+    """What an optimiser is given by its names, `Adam([prompt])`, as leaves that require a gradient."""
+    for made in (
+        each for each in code.below(scope) if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)
+    ):
+        given = made.value.args[0] if isinstance(made.value, ast.Call) and made.value.args else None
+        if not isinstance(given, ast.List | ast.Tuple) or f"{code.of(made.targets[0])}.step(" not in code.text:
+            continue
+        names = [code.of(each) for each in given.elts if isinstance(each, ast.Name | ast.Attribute)]
+        if names and len(names) == len(given.elts):
+            rows = "\n".join(f"{name}.requires_grad_(True)" for name in names)
+            said = "`, `".join(names)
+            words = f"Let `{said}`, which the optimiser is to train, require a gradient"
+            yield unsafe(words, before(code, made, rows), tells=True)
 
 
 def _switched(code: EditableCode, off: ast.stmt) -> Iterator[Fix]:
