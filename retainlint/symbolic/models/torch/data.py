@@ -161,13 +161,14 @@ def _collects(machine: Machine, state: State, collate: Value) -> bool:
 
 
 def _has_graph(machine: Machine, state: State, dataset: Value) -> bool:
-    """Whether samples of a dataset have a graph that was built before."""
+    """Whether samples of a dataset have a graph that was built before, or surely none: they are made of tensors that it holds."""
     held = state.get(dataset)
     match held:
         case IteratorObj(kind="tensors" | "subset"):
             return True
         case Instance() if find(state, dataset, "__getitem__") is not None:
-            return have_graphs(machine, state, held.leading.values())
+            kept = held.leading.values()
+            return have_graphs(machine, state, kept) or any(isinstance(state.get(each), TensorObj) for each in kept)
         case ListObj() | TensorObj():
             return have_graphs(machine, state, (dataset,))
     return False
