@@ -160,7 +160,11 @@ def row_of(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
 
 def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span) -> Value:
     """`tensor[key]`: integers and slices give a view; tensors, lists and masks a copy that saves the index."""
-    return operate(machine, state, "select" if _is_basic(state, key) else "index", (tensor,), span)
+    made = operate(machine, state, "select" if _is_basic(state, key) else "index", (tensor,), span)
+    held, at = state.get(made), state.get(key)
+    if isinstance(held, TensorObj) and isinstance(at, TensorObj) and at.cut and held.edge is None and held.cut is None:
+        state.set(made, replace(held, cut=at.cut))  # what was chosen by a number that was computed: `bins[x.argmax()]`
+    return made
 
 
 def _is_basic(state: State, key: Value) -> bool:
