@@ -214,6 +214,157 @@ PAIRS = {
         "loss = (w*w).sum()\n# first\nloss.backward()  # one\n# second\nloss.backward()  # two\n",
         "loss = (w*w).sum()\n# first\nloss.backward()  # one\n# second\n",
     ),
+    "a window that ends in every twelfth iteration": (
+        "cell, h, total = torch.nn.Linear(3, 3), torch.zeros(1, 3), 0.0\nfor t in range(95):\n"
+        "    h = torch.tanh(cell(h))\n    total = total + h.sum()\n    if (t + 1) % 12 == 0:\n"
+        "        total.backward()\n        total = 0.0\n",
+        "cell, h, total = torch.nn.Linear(3, 3), torch.zeros(1, 3), 0.0\nfor t in range(95):\n"
+        "    h = torch.tanh(cell(h))\n    total = total + h.sum()\n    if (t + 1) % 12 == 0:\n"
+        "        total.backward()\n        h = h.detach()\n        total = 0.0\n",
+    ),
+    "a state whose gradient is asked for": (
+        "s = torch.zeros(3).requires_grad_()\nfor _ in range(3):\n"
+        "    (g,) = torch.autograd.grad(s.exp().sum(), s, retain_graph=True)\n    s = s + g.detach() * w\n"
+        "    s.exp().sum().backward()\n",
+        "s = torch.zeros(3).requires_grad_()\nfor _ in range(3):\n    s = s.detach().requires_grad_()\n"
+        "    (g,) = torch.autograd.grad(s.exp().sum(), s)\n    s = s + g.detach() * w\n"
+        "    s.exp().sum().backward()\n",
+    ),
+    "a loss without a name in a total": (
+        "net, total = torch.nn.Linear(3, 1), 0\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for x in torch.ones(3, 2, 3):\n    out = net(x)\n"
+        "    total += torch.nn.functional.mse_loss(out, x[:, :1])\n    opt.zero_grad()\n    total.backward()\n"
+        "    opt.step()\n",
+        "net, total = torch.nn.Linear(3, 1), 0\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for x in torch.ones(3, 2, 3):\n    out = net(x)\n"
+        "    loss = torch.nn.functional.mse_loss(out, x[:, :1])\n    total += loss.detach()\n"
+        "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n",
+    ),
+    "a running average, and what goes into it": (
+        "net, mean = torch.nn.Linear(3, 1), torch.zeros(())\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for x in torch.ones(3, 2, 3):\n    gain = net(x).exp()\n    mean = 0.9 * mean + 0.1 * gain.mean()\n"
+        "    opt.zero_grad()\n    ((gain - mean) * gain).sum().backward()\n    opt.step()\n",
+        "net, mean = torch.nn.Linear(3, 1), torch.zeros(())\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for x in torch.ones(3, 2, 3):\n    gain = net(x).exp()\n"
+        "    mean = 0.9 * mean + 0.1 * gain.mean().detach()\n    opt.zero_grad()\n"
+        "    ((gain - mean) * gain).sum().backward()\n    opt.step()\n",
+    ),
+    "an average by name that begins with what goes into it": (
+        "class Means:\n    def __init__(self):\n        self.kept = {'a': None}\n    def add(self, name, x):\n"
+        "        old = self.kept[name]\n        if old is None:\n            self.kept[name] = x\n        else:\n"
+        "            self.kept[name] = 0.9 * old + (1 - 0.9) * x\nnet, means = torch.nn.Linear(3, 1), Means()\n"
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nfor x in torch.ones(3, 2, 3):\n"
+        "    loss = net(x).exp().sum()\n    means.add('a', loss)\n    opt.zero_grad()\n"
+        "    (loss / means.kept['a']).backward()\n    opt.step()\n",
+        "class Means:\n    def __init__(self):\n        self.kept = {'a': None}\n    def add(self, name, x):\n"
+        "        old = self.kept[name]\n        if old is None:\n            self.kept[name] = x.detach()\n"
+        "        else:\n            self.kept[name] = 0.9 * old + (1 - 0.9) * x.detach()\n"
+        "net, means = torch.nn.Linear(3, 1), Means()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for x in torch.ones(3, 2, 3):\n    loss = net(x).exp().sum()\n    means.add('a', loss)\n"
+        "    opt.zero_grad()\n    (loss / means.kept['a']).backward()\n    opt.step()\n",
+    ),
+    "rows of which each is computed of the one before": (
+        "n = 20\nu = torch.zeros(n + 1, 3)\nu[0] = w.exp()\nfor k in range(n):\n"
+        "    u[k + 1] = u[k] * u[k].sin() * w\nu.sum().backward()\n",
+        "n = 20\nu = [w.exp()]\nfor k in range(n):\n    u.append(u[k] * u[k].sin() * w)\nu = torch.stack(u)\n"
+        "u.sum().backward()\n",
+    ),
+    "a list of losses wrapped in another function": (
+        "def joined(losses):\n    return torch.tensor(losses).mean()\nloss = joined([w.sum(), w.exp().sum()])\n"
+        "loss.backward()\n",
+        "def joined(losses):\n    return torch.stack(losses).mean()\nloss = joined([w.sum(), w.exp().sum()])\n"
+        "loss.backward()\n",
+    ),
+    "a gradient through a virtual step": (
+        "eps = torch.zeros(3, requires_grad=True)\n(g,) = torch.autograd.grad((eps * w.exp()).sum(), w)\n"
+        "v = w - 0.1 * g\n(d,) = torch.autograd.grad(v.exp().sum(), eps)\n",
+        "eps = torch.zeros(3, requires_grad=True)\n"
+        "(g,) = torch.autograd.grad((eps * w.exp()).sum(), w, create_graph=True)\nv = w - 0.1 * g\n"
+        "(d,) = torch.autograd.grad(v.exp().sum(), eps)\n",
+    ),
+    "gradients that are joined, of which some aren't there": (
+        "v = torch.ones(3, requires_grad=True)\ngrads = torch.autograd.grad((w * w).sum(), (w, v))\n"
+        "flat = torch.cat([g.reshape(-1) for g in grads])\n",
+        "v = torch.ones(3, requires_grad=True)\n"
+        "grads = torch.autograd.grad((w * w).sum(), (w, v), materialize_grads=True)\n"
+        "flat = torch.cat([g.reshape(-1) for g in grads])\n",
+    ),
+    "heads with steps of their own, over one trunk": (
+        "trunk, a, b = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1), torch.nn.Linear(3, 1)\n"
+        "opts = opt, opt_a, opt_b = [torch.optim.SGD(net.parameters(), lr=0.1) for net in (trunk, a, b)]\n"
+        "x = trunk(torch.nn.Linear(3, 3)(w).exp()).exp()\none, two = a(x).sum(), b(x).exp().sum()\n"
+        "opt.zero_grad()\nopt_a.zero_grad()\nopt_b.zero_grad()\none.backward(retain_graph=True)\nopt_a.step()\n"
+        "opt.step()\ntwo.backward()\nopt_b.step()\n",
+        "trunk, a, b = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1), torch.nn.Linear(3, 1)\n"
+        "opts = opt, opt_a, opt_b = [torch.optim.SGD(net.parameters(), lr=0.1) for net in (trunk, a, b)]\n"
+        "x = trunk(torch.nn.Linear(3, 3)(w).exp()).exp()\none, two = a(x).sum(), b(x).exp().sum()\n"
+        "opt.zero_grad()\nopt_a.zero_grad()\nopt_b.zero_grad()\n(one + two).backward()\nopt_a.step()\nopt.step()\n"
+        "opt_b.step()\n",
+    ),
+    "a change that the loss itself needs": (
+        "net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))\n"
+        "def swap():\n    with torch.no_grad():\n        for p in net.parameters():\n            p.mul_(0.9)\n"
+        "y = net(torch.ones(2, 3))\nswap()\nwith torch.no_grad():\n    goal = net(torch.zeros(2, 3))\n"
+        "loss = (y - goal).square().sum()\nloss.backward()\n",
+        "net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))\n"
+        "def swap():\n    with torch.no_grad():\n        for p in net.parameters():\n            p.mul_(0.9)\n"
+        "y = net(torch.ones(2, 3))\nwith torch.no_grad():\n    goal = net(torch.zeros(2, 3))\n"
+        "loss = (y - goal).square().sum()\nloss.backward()\nswap()\n",
+    ),
+    "a buffer that each forward pass changes": (
+        "class Scaled(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.lin = torch.nn.Linear(3, 3)\n        self.register_buffer('u', torch.ones(3))\n"
+        "    def forward(self, x):\n        with torch.no_grad():\n            self.u.mul_(0.9)\n"
+        "        return self.lin(x) * self.u\nnet = Scaled()\n"
+        "loss = net(torch.ones(2, 3)).sum() + net(torch.zeros(2, 3)).sum()\nloss.backward()\n",
+        "class Scaled(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.lin = torch.nn.Linear(3, 3)\n        self.register_buffer('u', torch.ones(3))\n"
+        "    def forward(self, x):\n        with torch.no_grad():\n            self.u.mul_(0.9)\n"
+        "        return self.lin(x) * self.u.clone()\nnet = Scaled()\n"
+        "loss = net(torch.ones(2, 3)).sum() + net(torch.zeros(2, 3)).sum()\nloss.backward()\n",
+    ),
+    "what an optimiser is given, made of what is frozen": (
+        "net = torch.nn.Linear(3, 1)\nfor p in net.parameters():\n    p.requires_grad_(False)\n"
+        "prompt = net(torch.ones(2, 3)).clone()\nopt = torch.optim.SGD([prompt], lr=0.1)\n"
+        "loss = prompt.exp().sum()\nloss.backward()\nopt.step()\n",
+        "net = torch.nn.Linear(3, 1)\nfor p in net.parameters():\n    p.requires_grad_(False)\n"
+        "prompt = net(torch.ones(2, 3)).clone()\nprompt.requires_grad_(True)\n"
+        "opt = torch.optim.SGD([prompt], lr=0.1)\nloss = prompt.exp().sum()\nloss.backward()\nopt.step()\n",
+    ),
+    "kept for a stack in another method": (
+        "class Agent:\n    def __init__(self):\n        self.net, self.kept = torch.nn.Linear(3, 1), []\n"
+        "    def act(self, x):\n        out = self.net(x).tanh()\n        self.kept.append(out)\n"
+        "        return out.detach()\n    def old(self):\n        return torch.stack(self.kept)\n"
+        "agent = Agent()\nfor x in torch.ones(20, 3):\n    agent.act(x)\nprint(agent.old().mean().item())\n",
+        "class Agent:\n    def __init__(self):\n        self.net, self.kept = torch.nn.Linear(3, 1), []\n"
+        "    def act(self, x):\n        out = self.net(x).tanh()\n        self.kept.append(out.detach())\n"
+        "        return out.detach()\n    def old(self):\n        return torch.stack(self.kept)\n"
+        "agent = Agent()\nwith torch.no_grad():\n    for x in torch.ones(20, 3):\n        agent.act(x)\n"
+        "print(agent.old().mean().item())\n",
+    ),
+    "a leaky state, which is no average": (
+        "cell, h = torch.nn.Linear(3, 3), torch.zeros(2, 3)\nopt = torch.optim.SGD(cell.parameters(), lr=0.1)\n"
+        "for x in torch.ones(4, 2, 3):\n    new = cell(x).tanh()\n    h = 0.9 * h + 0.1 * new\n"
+        "    loss = (h - 1).pow(2).sum() + new.pow(2).sum()\n    opt.zero_grad()\n    loss.backward()\n"
+        "    opt.step()\n",
+        "cell, h = torch.nn.Linear(3, 3), torch.zeros(2, 3)\nopt = torch.optim.SGD(cell.parameters(), lr=0.1)\n"
+        "for x in torch.ones(4, 2, 3):\n    h = h.detach()\n    new = cell(x).tanh()\n"
+        "    h = 0.9 * h + 0.1 * new\n    loss = (h - 1).pow(2).sum() + new.pow(2).sum()\n    opt.zero_grad()\n"
+        "    loss.backward()\n    opt.step()\n",
+    ),
+    "a part of what a meter is given": (
+        "class Meter:\n    total = 0.0\n    def update(self, value):\n        self.total = self.total + value\n"
+        "net, meter = torch.nn.Linear(3, 1), Meter()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for x in torch.ones(4, 2, 3):\n    out = net(x)\n"
+        "    meter.update(torch.nn.functional.mse_loss(out, x[:, :1]))\n    opt.zero_grad()\n"
+        "    meter.total.backward()\n    opt.step()\n",
+        "class Meter:\n    total = 0.0\n    def update(self, value):\n        if torch.is_tensor(self.total):\n"
+        "            self.total = self.total.detach()\n        self.total = self.total + value\n"
+        "net, meter = torch.nn.Linear(3, 1), Meter()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for x in torch.ones(4, 2, 3):\n    out = net(x)\n"
+        "    meter.update(torch.nn.functional.mse_loss(out, x[:, :1]))\n    opt.zero_grad()\n"
+        "    meter.total.backward()\n    opt.step()\n",
+    ),
 }
 
 UNTOUCHED = {

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import detached, reads
+from retainlint.fixes.statements import backpropagated, calls, detached, reads
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 
 
 def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
     """The parts of which averages under a name, or an item of it, are made, detached; also where one begins with such a part.
-    That it is an average, and no state, shows in what goes in: nothing of that is made of what the name held before."""
+    That it is an average, and no state, shows in what goes in: it is a statistic, and nothing of it is made of what the name
+    held before."""
     for each in code.below(code.tree):
         if not isinstance(each, ast.Assign) or not _is_kept(each, name):
             continue
         scope = code.scope(each)
         old = {name} | _made_of(code, scope, {name})
         for part in _put_in(each.value, old):
-            if reads(part) & old:
+            if reads(part) & old or not _is_statistic(code, scope, part):
                 continue
             same = [part]
             for other in code.below(scope):
@@ -33,6 +35,21 @@ def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
                 f"Detach `{short(code.of(part))}` where it goes into the average `{code.of(each.targets[0])}`", *edits
             )
             yield replace(fix, parts=True)  # what else the average led to is reached by its own way
+
+
+_REDUCES = re.compile(r"^(mean|sum|var|std|norm|median|amax|amin|logsumexp)$")
+
+
+def _is_statistic(code: EditableCode, scope: ast.AST, part: ast.expr) -> bool:
+    """Whether it is one number of many, as a mean or a loss is; or goes into a method that only takes it in."""
+    if calls([part], _REDUCES):
+        return True
+    walked = [
+        root for each in code.below(scope) if isinstance(each, ast.stmt) and (root := backpropagated(each)) is not None
+    ]
+    if walked or not isinstance(scope, ast.FunctionDef):
+        return isinstance(part, ast.Name) and any(part.id in reads(root) for root in walked)
+    return not any(isinstance(each, ast.Return | ast.Yield) and each.value is not None for each in code.below(scope))
 
 
 def _is_kept(statement: ast.Assign, name: str) -> bool:

@@ -204,6 +204,8 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
             if isinstance(each, ast.Assign)
             for name in writes(each)
         }
+        if reads(root) & made:
+            continue  # it is no total alone
         for name in (each for each in code.below(added) if isinstance(each, ast.Name) and each.id in made):
             around = (up for up in code.above(name) if isinstance(up, ast.Call))
             if sum(code.start(up) >= code.start(added) for up in around) > 1:
