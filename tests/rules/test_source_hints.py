@@ -11,6 +11,7 @@ from retainlint.rules.source_hints import (
     carried_name,
     detached_as,
     is_cached,
+    is_joined,
     is_list,
     is_made_between,
     is_used_between,
@@ -125,3 +126,18 @@ def test_where_a_tensor_lost_its_graph() -> None:
     assert wrapped.row == 2
     assert wrapped.text.startswith("torch.tensor(losses)")
     assert wrapped_above(span(Source("m.py", "x = torch.tensor([1.0])\nx.backward()"), "x.backward()")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("old = torch.stack(self.kept).detach()", True),
+        ("all = torch.cat([x.flatten() for x in agent.kept])", True),
+        ("return rewards, kept", True),
+        ("print(sum(kept) / len(kept))", False),
+        ("return sum(kept) / len(kept)", False),
+        ("x = torch.cat([a, b])\nfor each in kept: pass", False),
+    ],
+)
+def test_a_list_whose_tensors_are_put_together_is_known(text: str, joined: bool) -> None:
+    assert is_joined("self.kept", Source("a.py", text)) is joined

@@ -51,3 +51,22 @@ def test_a_turn_that_may_be_the_last_ends_the_loop(machine: Machine) -> None:
     loop = "        for j in range(i, min(i + n, len(loader))):\n            h.sum().backward(retain_graph={})\n"
     assert machine(head + loop.format("j + 1 < min(i + n, len(loader))")).lines == []
     assert machine(head + loop.format("j + 2 < min(i + n, len(loader))")).lines == [5]
+
+
+WINDOWS = """import torch
+cell, h, total = torch.nn.Linear(3, 3), torch.zeros(1, 3), 0.0
+K = {}
+for t in range(95):
+    h = torch.tanh(cell(h))
+    total = total + h.sum()
+    if (t + 1) % K == 0:
+        total.backward()
+        total = 0.0
+"""
+
+
+@pytest.mark.parametrize("apart", [3, 12, 20])
+def test_a_long_loop_is_run_up_to_its_second_backward_pass(machine: Machine, apart: int) -> None:
+    text = WINDOWS.format(apart)
+    assert machine(text).lines == [8]
+    assert machine(text + "        h = h.detach()\n").lines == []

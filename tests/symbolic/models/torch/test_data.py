@@ -1,0 +1,35 @@
+"""Batches of data that holds no graph have none: what is computed of them alone can't be backpropagated."""
+
+from __future__ import annotations
+
+import pytest
+from machine import Machine
+
+from retainlint.incident import NoGraph
+
+HEAD = """import torch
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+class Pairs(Dataset):
+    def __init__(self):
+        self.x, self.y = torch.randn(9, 3), torch.randn(9, 1)
+    def __len__(self):
+        return 9
+    def __getitem__(self, i):
+        return self.x[i], self.y[i]
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+"""
+
+
+@pytest.mark.parametrize("data", ["TensorDataset(torch.randn(9, 3), torch.randn(9, 1))", "Pairs()"])
+def test_a_loss_of_such_batches_has_no_graph_where_the_network_has_none(machine: Machine, data: str) -> None:
+    loop = f"for x, y in DataLoader({data}, batch_size=3):\n"
+    rest = "        out = net(x)\n    loss = (out - y).square().mean()\n    loss.backward()\n"
+    assert machine(f"{HEAD}{loop}    with torch.no_grad():\n{rest}").lines == [16]
+    assert machine(f"{HEAD}{loop}    if True:\n{rest}").lines == []
+
+
+def test_what_a_computed_index_chooses_has_lost_the_graph_there(machine: Machine) -> None:
+    text = "import torch\nw = torch.ones(3, requires_grad=True)\nbins = torch.arange(3.0)\nloss = bins[w.argmax()]\nloss.backward()\n"
+    (incident,) = machine(text).incidents
+    assert isinstance(incident, NoGraph) and incident.cut is not None and incident.cut.span.text == "w.argmax()"
