@@ -26,6 +26,7 @@ with contextlib.suppress(ImportError):  # `judging` has put the tests where they
 
 WORDS: tuple[tuple[str, str], ...] = (
     (r"^`([\w.\[\]]+) = \1 [-+*/@]", "out-of-place"),
+    (r"gather the rows", "out-of-place"),
     (r"create_graph", "create-graph"),
     (r"from before `detach", "uncut"),
     (r"(outside of|without|remove|take away|drop) .{0,30}no_grad|no_grad.{0,40}\b(away|off)\b", "uncut"),
