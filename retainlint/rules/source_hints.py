@@ -165,13 +165,18 @@ def unrecorded_in(moment: Moment) -> Span | None:
 
 def _headers(span: Span) -> Iterator[tuple[int, str]]:
     """The headers of the blocks around a row, the innermost first, and the decorators of a function among them."""
-    rows = span.source
-    margin = indent(_row(rows, span.row))
+    rows, own = span.source, _row(span.source, span.row)
+    margin, decorating = indent(own), own.lstrip().startswith(("def ", "class ", "async def "))
     for above in range(span.row - 1, 0, -1):
+        if margin == 0 and not decorating:
+            return
         text = _row(rows, above)
-        is_decorator = indent(text) == margin and text.lstrip().startswith("@")
-        if text.strip() and (indent(text) < margin or is_decorator) and not text.lstrip().startswith((")", "#")):
-            margin = indent(text)
+        start, depth = text.lstrip()[:1], indent(text)
+        if start in ("", ")", "#") or depth > margin:
+            continue
+        decorating = depth < margin or (decorating and start == "@")
+        if decorating:
+            margin = depth
             yield above, text
 
 
