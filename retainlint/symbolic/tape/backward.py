@@ -166,9 +166,9 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
         rounds, span = _rounds(machine, moment, watch.reach), _span(machine, moment, watch.reach)
         machine.arrivals[request.span] = Arrivals(moment, _ways(watch.roots, watch.reach), rounds, span)
         return
-    if not watch.failed:  # another object's, or those that a later iteration trains besides
-        others = {node: n for node, n in _ways(watch.roots, watch.reach).items() if node not in known.ways}
-        known = machine.arrivals[request.span] = replace(known, ways=known.ways + Counter(others))
+    others = _ways(watch.roots, watch.reach) if not watch.failed else Counter()
+    if known.ways.keys().isdisjoint(others):  # another object's
+        known = machine.arrivals[request.span] = replace(known, ways=known.ways + others)
     seen = known.fresh if watch.failed else known.later
     if seen is not None or (now := _next(known.moment, watch.backward_pass.moment)) is None:
         return
