@@ -152,7 +152,7 @@ class _BackwardPass(Generic[G]):
                 self.arithmetic.accumulate(node.variable, grad)
                 self.ledger.graded.add(node.variable)
             return
-        self._check(node)
+        check(node, self.ledger, self.observer)
         results = self.arithmetic.apply(node, grads)
         self.observer.ran(node)
         if not self.retain and node.saved and node not in self.ledger.freed:
@@ -168,13 +168,15 @@ class _BackwardPass(Generic[G]):
             if not self.waiting[child]:
                 self._enqueue(child)
 
-    def _check(self, node: Node) -> None:
-        if node in self.ledger.freed:
-            self.observer.refused(node, node.saved[0], FreedError())
-            return
-        for saved in node.saved:
-            if saved.storage is not None and (now := self.ledger.version(saved.storage)) != saved.version:
-                self.observer.refused(node, saved, ModifiedError("tensor", now, saved.version))
+
+def check(node: Node, ledger: Ledger, observer: Observer) -> None:
+    """Refuse to run a node whose saved tensors are gone, or were changed since."""
+    if node in ledger.freed:
+        observer.refused(node, node.saved[0], FreedError())
+        return
+    for saved in node.saved:
+        if saved.storage is not None and (now := ledger.version(saved.storage)) != saved.version:
+            observer.refused(node, saved, ModifiedError("tensor", now, saved.version))
 
 
 def _depth_first(roots: Iterable[Node]) -> list[Node]:

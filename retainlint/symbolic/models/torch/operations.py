@@ -107,7 +107,7 @@ def operate(
     if isinstance(first, TensorObj) and first.positive:
         positive = positive or view or "signed" in result
     may_have = edge is None and (state.grad or "view" in result)  # with gradients off a view may have its base's graph
-    unsure = may_have and any(_is_unsure(state, value) for value in operands)
+    unsure = may_have and any(is_unsure(state, value) for value in operands)
     sizes = _sizes(state, operands) if "same" in result else ()
     made = state.new(TensorObj(edge, storage, base, cut, positive=positive, sizes=sizes, ndim=ndim, unsure=unsure))
     if edge is not None and "total" in result:
@@ -115,7 +115,7 @@ def operate(
     return made
 
 
-def _is_unsure(state: State, value: Value) -> bool:
+def is_unsure(state: State, value: Value) -> bool:
     """Whether an operand that has no graph, as it seems, may have one after all."""
     held = state.get(value)
     if isinstance(held, TensorObj):
@@ -246,7 +246,7 @@ def _numeric(
         return operate(machine, state, row, operands, span, spans=spans)
     if all(not isinstance(obj, UnknownObj) or obj.plain for obj in held):
         return objects.fresh(
-            state, span, hint="" if any(_is_unsure(state, each) for each in operands) else CUT, plain=True
+            state, span, hint="" if any(is_unsure(state, each) for each in operands) else CUT, plain=True
         )
     edge = machine.graphs.build(state, row, operands, span, spans=spans, storage=ticket())
     if edge is None:
@@ -312,13 +312,10 @@ def change(
     base = state.get(held.base) if held.base is not None else None
     whole = base if isinstance(base, TensorObj) else held
     graph_goes_on = state.grad and (whole.edge is not None or any(machine.graphs.edge(state, v) for v in operands))
-    if graph_goes_on and whole.edge is not None and whole.edge.node.is_leaf and not (whole.cut or whole.moved):
-        name = spans[0].text if spans and spans[0] else ""
-        taken = any(machine.graphs.edge(state, value) is not None for value in operands if value != tensor)
-        leaf_modified(machine, state, whole, span, view=base is not None, name=name, taken=taken)
+    text = spans[0].text if spans and spans[0] else ""
+    if graph_goes_on and refuses(machine, state, held, [each for each in operands if each != tensor], span, name=text):
         return
     assert isinstance(held.storage, int)
-    text = spans[0].text if spans and spans[0] else ""
     if graph_goes_on and held.base is not None and isinstance(base, TensorObj):
         parts: tuple[Value, ...] = (held.base, *operands)
         if row is not None and held.edge is not None:  # what the operation saves of the view, its own result too
@@ -329,16 +326,14 @@ def change(
             parts = (held.base, state.new(TensorObj(part, held.storage)))
         bump(state, held.storage, span, text=text)
         edge = machine.graphs.build(state, "copy_slices", parts, span, storage=held.storage)
-        state.set(held.base, replace(base, edge=edge, cut=None))
-        _renew_views(machine, state, held.base, span)
+        _go_on(machine, state, held.base, edge, span)
         return
     if graph_goes_on:
         row = _IN_PLACE.get(row or "", row or "alias")
         edge = machine.graphs.build(
             state, row, (tensor, *operands), span, spans=spans, storage=held.storage, in_place=True
         )  # fmt: skip
-        state.set(tensor, replace(held, edge=edge, cut=None))
-        _renew_views(machine, state, tensor, span)
+        _go_on(machine, state, tensor, edge, span)
         if "total" in rows()[row].result:
             machine.events.emit(events.Added(state, tensor, span, spans))
     bump(state, held.storage, span, text=text)
@@ -363,18 +358,46 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
     if grows:
         assert isinstance(base.storage, int)
         edge = machine.graphs.build(state, "copy_slices", (target, value), span, storage=base.storage)
-        state.set(target, replace(base, edge=edge, cut=None))
-        _renew_views(machine, state, target, span)
+        _go_on(machine, state, target, edge, span)
 
 
-def _renew_views(machine: Machine, state: State, base: Ref, span: Span) -> None:
+def refuses(
+    machine: Machine, state: State, held: TensorObj, others: Sequence[Value], span: Span, *, name: str = ""
+) -> bool:
+    """Whether torch refuses that a tensor is changed in place, by what `others` there are, while it records: a leaf that
+    requires grad, or a view of one."""
+    base = state.get(held.base) if held.base is not None else None
+    whole = base if isinstance(base, TensorObj) else held
+    if whole.edge is None or not whole.edge.node.is_leaf or whole.cut or whole.moved:
+        return False
+    taken = any(machine.graphs.edge(state, value) is not None for value in others)
+    leaf_modified(machine, state, whole, span, view=isinstance(base, TensorObj), name=name, taken=taken)
+    return True
+
+
+def rebase(machine: Machine, state: State, tensor: Ref, edge: Edge, span: Span) -> None:
+    """What changed a tensor in place has a graph of its own, on which it goes on; of a view, what it is a view of does."""
+    held = state.heap[tensor.id]
+    assert isinstance(held, TensorObj) and isinstance(held.storage, int)
+    if held.base is not None and isinstance(state.get(held.base), TensorObj):
+        parts = (held.base, state.new(TensorObj(edge, held.storage)))
+        made = machine.graphs.build(state, "copy_slices", parts, span, storage=held.storage)
+        _go_on(machine, state, held.base, made, span)
+    else:
+        _go_on(machine, state, tensor, edge, span)
+
+
+def _go_on(machine: Machine, state: State, tensor: Ref, edge: Edge | None, span: Span) -> None:
     """A tensor has another graph since it was changed in place: so have all views of it, once they are used."""
+    whole = state.heap[tensor.id]
+    assert isinstance(whole, TensorObj)
+    state.set(tensor, replace(whole, edge=edge, cut=None))
     machine.graphs.effort.add(len(state.heap) // 8)
     for id, held in list(state.heap.items()):
-        if isinstance(held, TensorObj) and held.base is not None and held.base == base:
+        if isinstance(held, TensorObj) and held.base is not None and held.base == tensor:
             assert isinstance(held.storage, int)
-            edge = machine.graphs.build(state, "alias", (base,), span, storage=held.storage)
-            state.set(Ref(id), replace(held, edge=edge, cut=None))
+            view = machine.graphs.build(state, "alias", (tensor,), span, storage=held.storage)
+            state.set(Ref(id), replace(held, edge=view, cut=None))
 
 
 def bump(
