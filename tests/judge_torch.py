@@ -120,12 +120,12 @@ def _failure(files: list[Path], error: BaseException, stdout: str) -> Verdict:
 
 
 def _innermost_line(traceback: TracebackType | None, files: set[str]) -> tuple[str | None, int | None]:
-    """The innermost line of the program itself; what the engine calls back (a Function's backward) is inside the walk."""
+    """The innermost line of the program itself; a Function's backward that is refused what it saved is inside the walk."""
     file, line = None, None
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if code.co_filename in files:
-            if code.co_name == "backward" and "ctx" in code.co_varnames:
+            if code.co_name == "backward" and "ctx" in code.co_varnames and traceback.tb_next is None:
                 break
             file, line = code.co_filename, traceback.tb_lineno
         traceback = traceback.tb_next

@@ -34,6 +34,8 @@ class SharedGraphLosses(FreedRule):
 
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
         incident, (first, second) = story.incident, story.roots
+        if story.second in incident.freed.moment.frames:  # in what it runs itself: a hook, the backward of a function
+            return (Help(f"begin what `{first}` is computed of at a leaf of its own: `.detach().requires_grad_()`"),)
         is_constant = incident.trained is False or incident.aside
         why = ": this loss doesn't train what made it" if is_constant else ", if it needs no gradient through it"
         cut = Help(

@@ -33,7 +33,9 @@ class SavedTensorModified(ModifiedRule):
         name = named(incident.name or base(change), "a tensor")
         message = f"{code(backward_pass.text)} needs {name}, which {text} changed in place after it was saved"
         first, other = self._backward_first(incident), self._out_of_place(incident, name)
-        if not incident.recorded:  # an update by hand, new weights: the change itself is right
+        if backward_pass in incident.modified.frames:  # in what it runs itself: a hook, the backward of a function
+            helps: tuple[Help, ...] = ()
+        elif not incident.recorded:  # an update by hand, new weights: the change itself is right
             anew = Help(f"compute {code(incident.backward_pass.root)} again after it")
             held = re.split(r"\.\w+_\(", incident.name)[0] or base(change)  # of a chain, what it begins with
             copied: tuple[OutOfPlace, ...] = (OutOfPlace(incident.built.span, held),)

@@ -41,11 +41,17 @@ _CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
         "nothing that this checkpoint is given requires a gradient: what it returns doesn't either",
         ("ask for the other kind: `use_reentrant=False`",),
     ),
+    "plain": (
+        "what this function returns here has no gradient: it is marked as not differentiable",
+        ("leave it out of the loss, or let the function give its gradient, and not `mark_non_differentiable` it",),
+    ),
     "leaf": ("requires no gradient", ("let what is to be trained require a gradient: `requires_grad=True`",)),
 }
 """How a graph gets lost: what is said of the place, and what to do about it."""
 
 
+_SWITCH = "set_grad_enabled"
+_CALLING = "hooks, and `backward` of custom functions, with gradients off"
 _DRAWN = re.compile(r"\b(multinomial|bernoulli|binomial)\(|\.sample(?:_n)?\([^()]*\)$")
 """What draws at random, by the names that torch has for it: nothing flows back through a choice."""
 
@@ -55,7 +61,8 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
 
     The graph was cut (`detach()`, `.data`, `.item()` wrapped into a tensor again), or never recorded (`torch.no_grad()`
     around the forward pass, or nothing that went in requires a gradient). Where backward itself is called doesn't
-    matter: `backward()` inside `no_grad` is legal.
+    matter: `backward()` inside `no_grad` is legal. In hooks of tensors, and in the methods of a custom
+    `autograd.Function`, gradients are off: what is differentiated there has to be computed under `torch.enable_grad()`.
 
     Setting `requires_grad_()` on the loss makes the error go, and trains nothing.
     """
@@ -89,6 +96,24 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
               print(loss.item())
               loss.backward()  #~ backward RTL112
         """,
+        "a backward of one's own, which torch runs with gradients off": """
+              class Cube(torch.autograd.Function):
+                  @staticmethod
+                  def forward(ctx, x):
+                      ctx.save_for_backward(x)
+                      return x ** 3
+
+                  @staticmethod
+                  def backward(ctx, grad):
+                      (x,) = ctx.saved_tensors
+            -         cube = x ** 3
+            +         with torch.enable_grad():
+            +             cube = x ** 3
+                      return torch.autograd.grad(cube, x, grad)  #~ backward RTL112
+
+              w = torch.ones(3, requires_grad=True)
+              Cube.apply(w).sum().backward()
+        """,
         "nothing requires a gradient": """
             - w = torch.ones(3)
             + w = torch.ones(3, requires_grad=True)
@@ -120,7 +145,9 @@ def _labels(incident: NoGraph) -> tuple[Label, ...]:
         text = f"the graph ends here: no gradient flows through {code(cut.span.text)}"
     block = unrecorded_in(cut) if incident.reason == "no_grad" else None
     above = () if block is None else (Label(block, "no graph is recorded in here"),)
-    if (off := _switch(incident)) is not None:
+    if (off := _switch(incident)) is not None and _SWITCH not in off.text:
+        above, text = (Label(off, f"runs {_CALLING}"),), "computed without a graph"
+    elif off is not None:
         above = (Label(off, "no graph is recorded from here on"),)
     return (*above, Label(cut.span, text))
 
@@ -142,8 +169,11 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
             return
         yield Help(f"call backward on a loss of what goes into {code(cut.span.text)}", (Uncut(cut.span, "detach"),))
         return
-    if (off := _switch(incident)) is not None:
-        switch = off.text.partition("set_grad_enabled")[0]
+    if (off := _switch(incident)) is not None and _SWITCH not in off.text:
+        yield Help(f"compute {code(incident.backward_pass.root)} under `torch.enable_grad()`: torch runs {_CALLING}")
+        return
+    if off is not None:
+        switch = off.text.partition(_SWITCH)[0]
         yield Help(
             f"`with {switch}no_grad():` around what needs no gradient, in place of {code(off.text)} on "
             f"{place(off, incident.primary.source)}, which holds until gradients are switched on again",

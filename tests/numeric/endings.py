@@ -51,14 +51,11 @@ def _ending(path: Path) -> dict[str, Any]:
 
 
 def _line(error: Exception, filename: str) -> int | None:
-    """The innermost line of the program; a Function's own backward is inside the walk, and doesn't count."""
-    found = None
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        if frame.f_code.co_filename == filename:
-            if frame.f_code.co_name == "backward" and "ctx" in frame.f_code.co_varnames:
-                break
-            found = line
-    return found
+    """The innermost line of the program; a Function's own backward that is refused what it saved is inside the walk."""
+    frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    if frames[-1][0].co_name == "saved_tensors":
+        del frames[-2:]
+    return next((line for code, line in reversed(frames) if code.co_filename == filename), None)
 
 
 if __name__ == "__main__":

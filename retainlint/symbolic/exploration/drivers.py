@@ -19,7 +19,7 @@ from retainlint.symbolic.models.frameworks import test_runners
 from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.models.unknown.objects import forget_unset
 from retainlint.symbolic.state import coverage, events, gradient_events, havoc, limits, path_choice, reachability
-from retainlint.symbolic.state.classes import ancestry, class_of, find
+from retainlint.symbolic.state.classes import ancestry, class_of, find, is_function
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -30,7 +30,6 @@ from retainlint.symbolic.state.values import (
     Closure,
     Const,
     DictObj,
-    External,
     HeapObj,
     Instance,
     LayerObj,
@@ -236,7 +235,7 @@ def _method(
 ) -> Results:
     """Call a method again and again on one object; how the last call ended."""
     cls = class_made_by(state, owner)
-    if cls is None or _is_autograd_function(state, cls):
+    if cls is None or is_function(state, cls):  # whose methods are run where torch calls them
         return []
     if owner not in objects:
         _make(machine, state, cls, owner, objects)
@@ -411,8 +410,3 @@ def _held(state: State, machine: Interpreter, code: ir.Code) -> Value | None:
     if isinstance(inner, Closure) and inner.code is code:
         return found
     return Closure(code, frame)
-
-
-def _is_autograd_function(state: State, cls: Ref) -> bool:
-    """A walk inside an autograd.Function's own methods is no entry."""
-    return External("torch.autograd.Function") in list(ancestry(state, cls))

@@ -141,7 +141,7 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
         return [(state, Method(content, name))]
     if is_module(state, obj) and dispatch.is_module_method(name):
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
-    if dispatch.is_optimizer_method(state, obj, name):
+    if dispatch.is_optimizer_method(state, obj, name) or dispatch.is_function_method(state, obj, name):
         return [(state, Method(obj, name))]
     if dispatch.is_inherited(name):
         return [(state, Method(obj, name))]

@@ -70,10 +70,10 @@ def followed(
     nothing meanwhile, is left; one that is called by such a function may take half of the steps that its caller has left.
     A `plain` one is no network's method."""
     imports = machine.imports
-    if code.backward_passes or (not machine.program.module.backward_passes and _leads_to_backward(machine, code)):
+    if _is_always_followed(machine, code):
         return enter(state)
     spent = imports.closed or (not imports.crossing and _is_spent(machine, state, code, plain=plain))
-    if code in imports.endless or (spent and not imports.is_cheap(code, machine.running)):
+    if not _is_worth_it(machine, code, spent=spent):
         if code not in imports.told:
             why = f"`{code.qualname}` was not followed: calls into other modules take too many steps"
             machine.gap(span, why, spoils=False)
@@ -103,6 +103,26 @@ def followed(
     imports.told.add(code)
     machine.gap(span, f"`{code.qualname}` was not followed: it takes too many steps", spoils=False)
     return leave(before)
+
+
+def follows(machine: Machine, state: State, code: ir.Code) -> bool:
+    """Whether a call of a function, no plain one, would be run, as far as that shows before it is."""
+    if not crosses(machine, state, code) or _is_always_followed(machine, code):
+        return code not in machine.imports.endless
+    imports = machine.imports
+    spent = imports.closed or (not imports.crossing and _is_spent(machine, state, code, plain=False))
+    return _is_worth_it(machine, code, spent=spent)
+
+
+def _is_always_followed(machine: Machine, code: ir.Code) -> bool:
+    """Whether a function of another module is followed whatever it takes: for the backward pass that it leads to."""
+    return code.backward_passes or (not machine.program.module.backward_passes and _leads_to_backward(machine, code))
+
+
+def _is_worth_it(machine: Machine, code: ir.Code, *, spent: bool) -> bool:
+    """Whether any other is: it was never given up, and there are steps left, or it takes next to none."""
+    imports = machine.imports
+    return code not in imports.endless and (not spent or imports.is_cheap(code, machine.running))
 
 
 def _is_spent(machine: Machine, state: State, code: ir.Code, *, plain: bool) -> bool:
@@ -461,7 +481,7 @@ def run_body(
     def leave(state: State) -> Results:
         return _unseen(machine, state, func, args, span)
 
-    plain = not (args.pos and is_module(state, args.pos[0]))
+    plain = not (args.pos and (is_module(state, args.pos[0]) or classes.is_function(state, args.pos[0])))
     since = state.choices
     return _joined(machine, followed(machine, state, code, enter, leave, span, plain=plain), since)
 

@@ -172,7 +172,7 @@ _WRAPPERS = {
     "builtins.classmethod": "classmethod", "functools.cache": "cache", "functools.lru_cache": "cache",
     "contextlib.contextmanager": "context",
     "torch.no_grad": "no_grad", "torch.inference_mode": "no_grad", "torch.enable_grad": "enable_grad",
-    "torch.autograd.no_grad": "no_grad", "torch.jit.script": "", "torch.compile": "",
+    "torch.autograd.no_grad": "no_grad", "torch.autograd.once_differentiable": "no_grad", "torch.jit.script": "", "torch.compile": "",
 }  # fmt: skip
 
 

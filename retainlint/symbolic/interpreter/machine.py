@@ -101,6 +101,9 @@ class Interpreter:
     def attribute(self, state: State, obj: Value, name: str, span: Span) -> Results:
         return attributes.read(self, state, obj, name, span)
 
+    def follows(self, state: State, code: ir.Code) -> bool:
+        return calls.follows(self, state, code)
+
     def drain(self, state: State, generator: Value) -> Value:
         return generators.drain(self, state, generator)
 

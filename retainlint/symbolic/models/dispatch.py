@@ -95,6 +95,11 @@ def is_optimizer_method(state: State, obj: Value, name: str) -> bool:
     return name in optimizers.OF_HEIRS and classes.optimizer_of(state, obj) is not None
 
 
+def is_function_method(state: State, obj: Value, name: str) -> bool:
+    """Whether a custom function, or the context of one of its calls, has `obj.name` from torch."""
+    return (name == "apply" or name in autograd_function.NOTES) and classes.is_function(state, obj)
+
+
 def external(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
     """Call something imported or built in."""
     root = path.partition(".")[0]
@@ -149,6 +154,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return optimizers.method(machine, state, obj, name, args, span)
         case Instance() if isinstance(obj, Ref) and is_optimizer_method(state, obj, name):
             return optimizers.heir_method(machine, state, obj, held, name, args, span)
+        case ClassObj() | Instance() if isinstance(obj, Ref) and is_function_method(state, obj, name):
+            return autograd_function.method(machine, state, obj, name, args, span)
         case LayerObj(kind=parametrizations.AVERAGED) if name == "update_parameters" and isinstance(obj, Ref):
             return parametrizations.averaged(machine, state, obj, span)
         case Instance() if classes.of(state, obj) != obj:
@@ -163,8 +170,6 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return distributions.method(machine, state, held, name, args, span)
         case ClassObj() if name == "__new__" and isinstance(obj, Ref):
             return [(state, builtins.made(state, args))]
-        case ClassObj() if name == "apply" and isinstance(obj, Ref) and autograd_function.is_function(state, obj):
-            return autograd_function.apply(machine, state, obj, args, span)
         case Instance() if name == "optimizers":
             return stub_functions.optimizers(machine, state, obj, span)
         case Instance() if name in trainers_.METHODS:

@@ -28,6 +28,7 @@ from retainlint.symbolic.state.values import (
 from retainlint.text.source import Span
 
 MODULE = "torch.nn.Module"
+FUNCTION = "torch.autograd.Function"
 
 
 _NO_LAYERS = {"Module", "Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer", "DataParallel"}
@@ -80,6 +81,12 @@ def _layer(path: str) -> str:
     return kind if kind != path and kind.isidentifier() and kind[0].isupper() and kind not in _NO_LAYERS else ""
 
 
+def is_function(state: State, value: Value) -> bool:
+    """Whether a class derives from autograd.Function, or an object is the context that one of its calls has."""
+    cls = class_of(state, value) or value
+    return isinstance(state.get(cls), ClassObj) and External(FUNCTION) in ancestry(state, cls)
+
+
 def is_open(state: State, cls: Value) -> bool:
     """Whether a class has bases that we can't see."""
     return any(True for _ in unseen(state, cls))
@@ -91,7 +98,7 @@ def unseen(state: State, cls: Value) -> Iterator[Value]:
         MODULE,
         "builtins.object",
         "abc.ABC",
-        "torch.autograd.Function",
+        FUNCTION,
         "torch.utils.data.Dataset",
         "typing.NamedTuple",
     )

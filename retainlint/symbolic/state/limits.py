@@ -134,6 +134,10 @@ COUNTED_DEPTH = 50
 COUNTED_CALLS = 256
 """Calls, in all, of such a function in an entry; beyond, they are cut."""
 
+CUSTOM_FUNCTION_STEPS = 1_000
+"""Steps that a method of a class derived from torch.autograd.Function may take; beyond, what it saves and returns is read off
+its text."""
+
 RECURSIVE_STEPS = 8_000
 """Steps in an entry of a function that calls itself and leads to no backward pass; beyond, it is run along one path, and
 not into itself, unless it counts: it goes through what it is given, and what that is nobody knows."""

@@ -102,8 +102,8 @@ def _bound(frame: Frame, me: int) -> Leads:
     return found
 
 
-def records(state: State, plenty: float = math.inf) -> tuple[set[int], set[int]]:
-    """The heap records and the frames that a state's running calls lead to. Those of the base that this path hasn't
+def records(state: State, plenty: float = math.inf, also: Iterable[Ref] = ()) -> tuple[set[int], set[int]]:
+    """The heap records and the frames that a state's running calls lead to, and `also` some records. Those of the base that this path hasn't
     changed are not looked into: what it has changed is reached anyway. Once there are `plenty` of records, and no frame
     is missing, the rest is left out."""
     heap, frames, base = state.heap, state.frames, state.base
@@ -112,7 +112,7 @@ def records(state: State, plenty: float = math.inf) -> tuple[set[int], set[int]]
     refs, outer = _NOWHERE
     if state.flow is not None or state.hooks.items or state.cache is not None:
         refs, outer = _spread((state.cache, state.hooks, None if state.flow is None else state.flow.value))
-    new = {*refs, *(base.heap.keys() & heap.keys())}
+    new = {*refs, *(base.heap.keys() & heap.keys()), *(ref.id for ref in also)}
     entering = {*outer, *state.stack, *state.suspended, *(base.frames.keys() & frames.keys())}
     while True:
         entering -= seen  # those of closures, module frames nearly all
@@ -155,9 +155,11 @@ def nodes(state: State) -> set[Node]:
 
 
 def sweep(state: State) -> int:
-    """Forget the heap records and frames that nothing leads to; how many were gone through."""
-    plenty = len(state.heap) * 2 // 3
-    alive, frames = records(state, plenty)
+    """Forget the heap records and frames that nothing leads to; how many were gone through. A custom function's context may
+    be needed until its node is freed."""
+    plenty, freed = len(state.heap) * 2 // 3, state.ledger.freed
+    contexts = (each.of for node, each in state.base.contexts.items() if node not in freed and each.of.id in state.heap)
+    alive, frames = records(state, plenty, contexts)
     if len(frames) < len(state.frames):
         state.frames = Frames(state.base, ((id, frame) for id, frame in state.frames.items() if id in frames))
     if len(alive) < plenty:

@@ -134,6 +134,15 @@ class Frame:
     leads: tuple[frozenset[int], frozenset[int]] | None = None  # noted by `reach`
 
 
+@record
+class Context:
+    """What a custom function's node was made with: the context that its methods are given, and which of its results are
+    tensors."""
+
+    of: Ref
+    tensors: tuple[bool, ...]
+
+
 @dataclass
 class Base:
     """What all paths share: what the imported modules hold (one that changes any of it has a record of its own), and which
@@ -147,6 +156,7 @@ class Base:
     missing: dict[Value, Ref] = field(default_factory=dict)  # names that were imported and not found
     deciding: Deciders = field(default_factory=Deciders)
     ancestry: dict[Value, tuple[Value, ...]] = field(default_factory=dict)  # of classes, with their bases
+    contexts: dict[Node, Context] = field(default_factory=dict)  # of custom functions, by the nodes that they made
 
 
 class Heap(dict[int, HeapObj]):
@@ -250,7 +260,10 @@ class State:
         self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
         self.grad = True
-        self.switched: Span | None = None  # where `set_grad_enabled(False)` was called last, and not its contrary since
+        self.switched: Span | None = (
+            None  # where `set_grad_enabled(False)` was called last, and not its contrary since; or, while the backward
+            # of a custom function runs, the backward pass that it is a part of
+        )
         self.guards: tuple[Refusals, ...] = ()  # which failures each `try` or context around this catches
         self.expects = 0  # contexts in which a failure isn't only caught, but asserted
         self.backward_passes: tuple[BackwardRecord, ...] = ()

@@ -90,7 +90,9 @@ def _within(node: Node, saved: SavedTensor) -> Edge | None:
     return Edge(node) if saved.is_result else saved.edge
 
 
-_CUTS = frozenset(("detach", "no_grad", "data", "item", "wrapped", "leaf", "create_graph", "constant", "checkpoint"))
+_CUTS = frozenset(
+    ("detach", "no_grad", "data", "item", "wrapped", "leaf", "create_graph", "constant", "checkpoint", "plain")
+)
 """Ways to lose a graph that are told apart."""
 
 
@@ -255,5 +257,7 @@ def _no_graph(
 def cut_of(machine: Machine, state: State, held: TensorObj) -> tuple[Moment | None, str]:
     """Where a tensor lost its graph, and how; nowhere, where it never had one."""
     reason, span = held.cut or ("leaf", None)
-    cut = None if span is None else Moment(span, frames=machine.graphs.unrecorded.get(span, state.calls))
+    turned_off = state.switched in state.calls  # by a backward pass that is running, not where it was reached before
+    calls = state.calls if span is None or turned_off else machine.graphs.unrecorded.get(span, state.calls)
+    cut = None if span is None else Moment(span, frames=calls)
     return cut, reason if reason in _CUTS else "detach"

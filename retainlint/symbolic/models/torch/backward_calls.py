@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from retainlint.incident import BackwardPass, Refused
 from retainlint.symbolic.models.python import options
-from retainlint.symbolic.models.torch import hooks
+from retainlint.symbolic.models.torch import backward_callbacks
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import Flow, State, ticket
+from retainlint.symbolic.state.state import BackwardRecord, Flow, State, ticket
 from retainlint.symbolic.state.values import (
     FALSE,
     NONE,
@@ -80,11 +81,22 @@ def _requested(
     for each, retain, create in flags(machine, state, args, at, span):
         written = _written(args, at)
         request = Request(roots, text, span, retain, create, targets, True, seeds, written, _asked(args, at))
-        before = each.backward_passes
+        since = each.backward_passes, each.reported
         execute(machine, each, request)
-        hooked = each.hooks.items and each.backward_passes is not before and each.flow is None
-        found += [(after, NONE) for after in (hooks.behind_backward(machine, each, span) if hooked else (each,))]
+        found += [(after, NONE) for after in _behind(machine, each, since, request)]
     return found
+
+
+Since: TypeAlias = "tuple[tuple[BackwardRecord, ...], frozenset[object]]"
+"""The backward passes of a path before another one, and what had been told of."""
+
+
+def _behind(machine: Machine, state: State, since: Since, request: Request) -> list[State]:
+    """Run what a backward pass calls, if it ran."""
+    before, told = since
+    if state.backward_passes is before or state.flow is not None:
+        return [state]
+    return backward_callbacks.behind(machine, state, request, failed=state.reported is not told)
 
 
 def is_bound_nowhere(machine: Machine, state: State, value: Value) -> bool:
@@ -107,13 +119,13 @@ def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
         targets = tuple(edge for edge in edges if edge is not None)
         written = _written(args, 3)
         request = Request(roots, _text(args, 0), span, retain, create, targets, False, seeds, written)
-        told = each.reported
+        since = each.backward_passes, each.reported
         bare = _without_grad(each, wanted)
         if bare is not None and all(machine.graphs.edge(each, root) is not None for root in roots):
             _refused(machine, each, request, wanted, bare, args)
             continue
         grads = dict(zip(targets, execute(machine, each, request), strict=False))
-        unused = _unused(machine, each, request, wanted) if grads and told is each.reported else []
+        unused = _unused(machine, each, request, wanted) if grads and since[1] is each.reported else []
         may_be = args.get(5, "allow_unused", FALSE)
         zeros = args.get(7, "materialize_grads", FALSE)
         if unused and may_be in (FALSE, NONE) and zeros == FALSE and not args.open:
@@ -126,7 +138,7 @@ def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
         )
         open_ = not values or isinstance(args.get(1, "inputs"), Const)
         result: Value = each.new(ListObj(values, True)) if open_ else Tuple(values)
-        found.append((each, result))
+        found += [(after, result) for after in _behind(machine, each, since, request)]
     return found
 
 

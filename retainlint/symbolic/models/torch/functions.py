@@ -107,6 +107,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             args.pos[0], path.rpartition(".")[2]
         )  # a method as a function: `map(torch.Tensor.detach, states)`
         return machine.call(state, method, replace(args, pos=args.pos[1:], spans=args.spans[1:]), span)
+    if path.endswith((".custom_fwd", ".custom_bwd")):
+        return [(state, args.get(0, "fwd", External(path)))]
     if path == "torch.nn.utils.parametrize.cached":
         return [(state, Partial(External(path), (), ()))]
     if path == "torch.nn.utils.parametrize.register_parametrization":

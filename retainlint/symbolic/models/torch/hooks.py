@@ -10,7 +10,7 @@ from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     NONE,
     TRUE,
@@ -20,7 +20,6 @@ from retainlint.symbolic.state.values import (
     LayerObj,
     Partial,
     Ref,
-    TensorObj,
     Tuple,
     UnknownObj,
     Value,
@@ -124,39 +123,6 @@ def watch(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:
     state.hooks = Tuple((*others[1 - limits.TENSOR_HOOKS :], hook))
     remove = Partial(External(REMOVE), (NONE, NONE, hook), ())
     return state.new(UnknownObj(span, attrs={"remove": remove}, plain=True))
-
-
-def behind_backward(machine: Machine, state: State, span: Span) -> list[State]:
-    """Call the hooks of the tensors that the last walk came to, and forget those that no walk comes to again. Torch does
-    so on its way, the node created last first: what the walk runs behind a hook's tensor isn't freed yet when it is called."""
-    backward_pass, waiting = state.backward_passes[-1], []
-    for hook in state.hooks.items if backward_pass.targets is None else ():
-        assert isinstance(hook, Tuple)
-        edge = machine.graphs.edge(state, hook.items[0])
-        if edge is not None and edge.node in backward_pass.reach:
-            waiting.append((edge.node, hook.items[1:]))
-            if edge.node in backward_pass.freed:
-                state.hooks = Tuple(tuple(each for each in state.hooks.items if each != hook))
-    states = [state]
-    for node, (given, func) in sorted(waiting, key=lambda each: -each[0].order):
-        later = [each for each in backward_pass.freed if each.order <= node.order and not node.is_leaf]
-        for each in states:
-            each.ledger.revive(later)
-        states = [after for each in states for after in _told(machine, each, given, func, backward_pass.creates, span)]
-        for each in states:
-            each.ledger.freed |= set(later)
-    return states
-
-
-def _told(machine: Machine, state: State, given: Value, func: Value, creates: bool, span: Span) -> list[State]:
-    """Call a hook with the tensor, or with a gradient: that has no graph unless the walk builds one."""
-    if state.flow is not None:
-        return [state]
-    if given == NONE and creates:
-        given = objects.fresh(state, span, hint="tensor")
-    elif given == NONE:
-        given = state.new(TensorObj(None, ticket(), cut=("create_graph", span)))
-    return [after for after, _ in machine.call(state, func, Args((given,)), span)]
 
 
 def registered(state: State, obj: Value, where: str) -> tuple[Value, ...]:
