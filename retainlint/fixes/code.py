@@ -211,34 +211,24 @@ class EditableCode:
 
     def reads(self, inside: ast.AST, name: str) -> list[ast.expr]:
         """Where a name, an attribute or an item, as it is spelt, is read; in the order of the text."""
-        wanted = normalized(name)
-        found = [
-            node
-            for node in self.below(inside)
-            if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load)
-            if wanted is not None and self._spelling(node) == wanted and not self._in_string(node)
-        ]
-        return sorted(found, key=self.start)
+        found = (node for node in self._named(inside, name) if isinstance(node.ctx, ast.Load))
+        return sorted((node for node in found if not self._in_string(node)), key=self.start)
 
     def writes(self, inside: ast.AST, name: str) -> list[ast.expr]:
         """Where it is bound."""
-        wanted = normalized(name)
-        found = [
-            node
-            for node in self.below(inside)
-            if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store)
-            if self._spelling(node) == wanted
-        ]
+        found = (node for node in self._named(inside, name) if isinstance(node.ctx, ast.Store))
         return sorted(found, key=self.start)
 
     def holds(self, name: str) -> bool:
         """Whether a name, an attribute or an item is written in the text as code. What only a string of it holds, or what
         was worked out of one, is no code, and is not to become any."""
+        return any(True for _ in self._named(self.tree, name))
+
+    def _named(self, inside: ast.AST, name: str) -> Iterator[ast.Name | ast.Attribute | ast.Subscript]:
         wanted = normalized(name)
-        kinds = ast.Name | ast.Attribute | ast.Subscript
-        return wanted is not None and any(
-            self._spelling(node) == wanted for node in self.below(self.tree) if isinstance(node, kinds)
-        )
+        for node in self.below(inside) if wanted is not None else ():
+            if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and self._spelling(node) == wanted:
+                yield node
 
     def _spelling(self, node: ast.expr) -> str:
         """An expression as `ast` writes it."""

@@ -113,6 +113,17 @@ def uncut_by_both(story: FreedStory) -> Help:
     return Help(words, (Detach(story.maker, story.what, meant=True, made=True),))
 
 
+def reason(is_untrained: bool, otherwise: str, made: str = "what made it") -> str:
+    """Why what is shared may be cut off; where it isn't known that its loss trains nothing of it, on which condition."""
+    return f": this loss doesn't train {made}" if is_untrained else f", if {otherwise}"
+
+
+def as_trained(story: FreedStory, anew: Help, cut: Help) -> tuple[Help, ...]:
+    """Of two cures the one that fits what the optimisers train, and both where nobody knows."""
+    trained = story.incident.trained
+    return (anew, cut) if trained is None else (anew,) if trained else (cut,)
+
+
 def through(inner: Moment, of: Moment) -> list[Label]:
     """A label at the call through which `inner` happened, if it stands on a row of its own."""
     call = outer_call(inner, of)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Detach, Help, MoveInto, SumLosses
-from retainlint.rules.freed_rules import FreedRule, keep_graph, not_recorded
+from retainlint.rules.freed_rules import FreedRule, keep_graph, not_recorded, reason
 from retainlint.rules.source_hints import uses_gradients
 from retainlint.rules.story import FreedStory
 from retainlint.text.source import Span
@@ -42,7 +42,7 @@ class BackwardInLoop(FreedRule):
         if story.again.picks(incident.reused.root) or _lies_in(built, loop):
             return self._of_pieces(story)
         constant = incident.foreign or incident.trained is False
-        why = ": this loss doesn't train what made it" if constant else ", if it needs no gradient through it"
+        why = reason(constant, "it needs no gradient through it")
         cut = Help(story.cut("the loss") + why, (Detach(built, story.what, meant=constant),))
         total = Help(
             "add the losses up and call backward on the sum once, after the loop", (SumLosses((story.first,)),)

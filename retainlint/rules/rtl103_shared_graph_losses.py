@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from retainlint.diagnostic import CreateGraph, Detach, DropBackward, Help, SumLosses
-from retainlint.rules.freed_rules import FreedRule, compute_anew, keep_graph
+from retainlint.rules.freed_rules import FreedRule, compute_anew, keep_graph, reason
 from retainlint.rules.source_hints import assigned, is_used_between
 from retainlint.rules.story import FreedStory, outer_call
 from retainlint.text.quoting import short
@@ -37,7 +37,7 @@ class SharedGraphLosses(FreedRule):
         if story.second in incident.freed.moment.frames:  # in what it runs itself: a hook, the backward of a function
             return (Help(f"begin what `{first}` is computed of at a leaf of its own: `.detach().requires_grad_()`"),)
         is_constant = incident.trained is False or incident.aside
-        why = ": this loss doesn't train what made it" if is_constant else ", if it needs no gradient through it"
+        why = reason(is_constant, "it needs no gradient through it")
         cut = Help(
             story.cut(f"`{self._taker(story)}`") + why,
             (Detach(story.second, story.what, meant=is_constant),),

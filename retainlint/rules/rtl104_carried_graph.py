@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from retainlint.diagnostic import BackwardAlone, Clear, ComputeInEach, Cure, Detach, Help, SumLosses, Uncache
-from retainlint.rules.freed_rules import FreedRule, not_recorded
+from retainlint.rules.freed_rules import FreedRule, as_trained, not_recorded
 from retainlint.rules.source_hints import fills_cache, is_added_to, is_bounded, is_cached, is_list, is_now_and_then
 from retainlint.rules.story import FreedStory, shared_frames
 from retainlint.rules.wording import listed
@@ -72,10 +72,7 @@ class CarriedGraph(FreedRule):
         if story.incident.cached or is_cached(story.incident.built.span):
             made = what if what.replace(".", "").isidentifier() else short(story.incident.built.span.text)
             words = f"compute `{made}` again in each {noun}: what is cached keeps its graph"
-            anew = Help(words, (Uncache(story.incident.built.span),))
-            if story.incident.trained is None:
-                return anew, Help(_detached(story), cut)
-            return (anew if story.incident.trained else Help(_detached(story), cut),)
+            return as_trained(story, Help(words, (Uncache(story.incident.built.span),)), Help(_detached(story), cut))
         words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
         in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
         ahead = (in_each,) if what.isidentifier() and not story.again.is_call else ()

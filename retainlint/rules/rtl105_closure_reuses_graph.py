@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Cure, Detach, Help, MoveInto
-from retainlint.rules.freed_rules import FreedRule
+from retainlint.rules.freed_rules import FreedRule, as_trained, reason
 from retainlint.rules.story import FreedStory
 
 
@@ -32,15 +32,9 @@ class ClosureReusesGraph(FreedRule):
         )
         if story.incident.same_root:
             return (anew,)
-        why = (
-            ": this loss doesn't train what it is made of"
-            if story.incident.trained is False
-            else ", if what it is made of is not trained here"
-        )
+        why = reason(story.incident.trained is False, "what it is made of is not trained here", "what it is made of")
         cut = Help(story.cut("the loss") + why, (Detach(story.second, story.what, meant=True),))
-        if story.incident.trained is not None:
-            return (anew,) if story.incident.trained else (cut,)
-        return anew, cut
+        return as_trained(story, anew, cut)
 
     fails = {
         "a loss computed before the closure": """

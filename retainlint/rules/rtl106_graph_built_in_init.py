@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import ComputeWhereUsed, Detach, Help
-from retainlint.rules.freed_rules import FreedRule
+from retainlint.rules.freed_rules import FreedRule, as_trained, reason
 from retainlint.rules.source_hints import assigned, enclosing_function
 from retainlint.rules.story import FreedStory
 from retainlint.text.quoting import short
@@ -48,15 +48,9 @@ class GraphBuiltInInit(FreedRule):
         fresh = Help(
             f"compute `{what}` {where}, so that each backward finds a new graph", (ComputeWhereUsed(built, what),)
         )
-        why = (
-            ": this loss doesn't train what made it"
-            if story.incident.trained is False
-            else ", if it is not to be trained"
-        )
+        why = reason(story.incident.trained is False, "it is not to be trained")
         cut = Help(f"{words}{why}", (Detach(built, what, meant=True),))
-        if story.incident.trained is not None:
-            return (fresh,) if story.incident.trained else (cut,)
-        return fresh, cut
+        return as_trained(story, fresh, cut)
 
     fails = {
         "a weight derived in __init__": """

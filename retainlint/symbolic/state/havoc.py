@@ -42,7 +42,7 @@ def forget_changed(
         reached = _reached(_named(methods), {entry.name})
         others = (each for each in methods if each.name not in reached and each.name not in making)
         lost = bare & {name for each in others for name in each.facts.changed}
-        state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+        _forget(state, receiver, held, lost)
 
 
 def forget_reset(
@@ -62,8 +62,7 @@ def forget_reset(
     others = [method for name, group in named.items() if name in around and name not in reached for method in group]
     lost = {name for method in others if method.name not in making for name in method.facts.cleared}
     lost.update(name for loop in loops for name in loop.cleared)
-    if not lost.isdisjoint(held.attrs):
-        state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+    _forget(state, receiver, held, lost)
 
 
 def forget_parts(
@@ -80,8 +79,12 @@ def forget_parts(
             continue
         called = (classes.find(state, value, method) for owner, method in calls if owner == name)
         lost = {attr for each in called if isinstance(each, Closure) for attr in each.code.facts.cleared}
-        if not lost.isdisjoint(part.attrs):
-            state.set(value, replace(part, attrs={attr: v for attr, v in part.attrs.items() if attr not in lost}))
+        _forget(state, value, part, lost)
+
+
+def _forget(state: State, obj: Ref, held: Instance, lost: set[str]) -> None:
+    if not lost.isdisjoint(held.attrs):
+        state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 
 def _named(methods: Iterable[ir.Code]) -> dict[str, list[ir.Code]]:
@@ -151,8 +154,7 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
         lost = {name for each in _but_init([method]) for name in each.facts.bound}
-        if not lost.isdisjoint(held.attrs):
-            state.set(receiver, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+        _forget(state, receiver, held, lost)
 
 
 def _is_count(value: Value | None) -> bool:
