@@ -113,18 +113,14 @@ def alternatives(source: Source) -> list[frozenset[int]]:
         while len(rest) == 1 and isinstance(asked := rest[0], ast.If):
             tests.append(asked.test)
             rest = list(asked.orelse)
-        asked_for = {_asked_for_text(test) for test in tests}
+        asked_for = {_compared(test)[0] for test in tests}
         if len(tests) > 1 and not rest and len(asked_for) == 1 and "" not in asked_for:
             found.append(frozenset(test.lineno for test in tests))
     return found
 
 
-def _asked_for_text(test: ast.expr) -> str:
-    """What is compared with a text; "" for any other test."""
-    return _compared(test)[0]
-
-
 def _compared(test: ast.expr) -> tuple[str, str]:
+    """What is compared with a text, and that; "" for any other test."""
     match test:
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str(text))]):
             return ast.unparse(left), text

@@ -99,8 +99,8 @@ def _behind_callers(
                 waiting += [(each, False) for each in reversed(callers[at]) if each in leading and each not in seen]
 
 
-def no_leads(receiver: str, name: str) -> bool:
-    """Where there are no other modules."""
+def no_leads(*names: str) -> bool:
+    """Where there are no other modules, nothing leads to a backward pass there."""
     return False
 
 

@@ -150,7 +150,7 @@ def _run_own(
     """Run the functions and methods of the module, callers first, unless they were reached from elsewhere, and what its
     classes inherit and nobody calls; the methods of these."""
     project = machine.imports.project
-    led = conducted(start, machine.program.module, project.reaches if project is not None else _no_name)
+    led = conducted(start, machine.program.module, project.reaches if project is not None else no_leads)
     led = {(code, owner): own for (code, owner), own in led.items() if code not in own or owner not in left}
     inheriting = {code for code, _ in led}
     for code, owner in callers_first([*led, *entries(machine.program.module, None)], led):
@@ -178,11 +178,6 @@ def _was_led(machine: Interpreter, code: ir.Code, subclass: ir.Code) -> bool:
         method for method, owner in entries(subclass, subclass) if owner is subclass and method.name in code.facts.own
     ]
     return code in machine.entered and bool(own) and machine.entered.issuperset(own)
-
-
-def _no_name(name: str) -> bool:
-    """Where there are no other modules, none leads to a walk there."""
-    return False
 
 
 def _callers(

@@ -318,7 +318,7 @@ def _clauses(asked: list[frozenset[Condition]]) -> list[frozenset[Condition]]:
         clause = waiting.pop()
         compared += len(clause) * len(found)
         for condition in sorted(clause, key=_place):
-            rest, opposite = clause - {condition}, _opposite(condition)
+            rest, opposite = clause - {condition}, Condition(condition.span, not condition.taken)
             if rest not in found and any(opposite in other and other - {opposite} <= rest for other in found):
                 found[rest] = None
                 waiting.append(rest)
@@ -358,7 +358,3 @@ def _telling(
 def _place(condition: Condition) -> tuple[str, int, int, bool]:
     span = condition.span
     return span.source.name, span.start, span.end, condition.taken
-
-
-def _opposite(condition: Condition) -> Condition:
-    return Condition(condition.span, not condition.taken)

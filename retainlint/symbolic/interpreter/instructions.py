@@ -219,7 +219,7 @@ def _mark_dataclass(state: State, target: Value, *, frozen: bool = False) -> Non
         state.set(target, replace(obj, dataclass=True, frozen=frozen))
 
 
-def make_class(machine: Machine, state: State, instr: ir.MakeClass) -> list[State]:
+def _make_class(machine: Machine, instr: ir.MakeClass, state: State) -> list[State]:
     """Run the class body; its names become the attributes."""
     registers = state.frame.registers
     given = [registers[arg.value] for arg in instr.bases if arg.name is None and not arg.star]
@@ -495,10 +495,6 @@ def _import(machine: Machine, instr: ir.Import, state: State) -> None:
 
 def _make_function(machine: Machine, instr: ir.MakeFunction, state: State) -> None:
     state.write(instr.dst, make_function(state, instr.code), instr.span)
-
-
-def _make_class(machine: Machine, instr: ir.MakeClass, state: State) -> list[State]:
-    return make_class(machine, state, instr)
 
 
 def _make_type(machine: Machine, instr: ir.MakeType, state: State) -> None:

@@ -227,16 +227,14 @@ def _worked_out(value: Value, order: list[Value]) -> Test:
 
 def _is_computed(value: Value) -> bool:
     """Whether a value is worked out from numbers, and isn't one that nobody knows."""
-    if not isinstance(value, Term) or any(isinstance(each, Const) and not _is_number(each) for each in value.args):
+    if not isinstance(value, Term):
+        return False
+    if not all(isinstance(each.value, int | float) for each in value.args if isinstance(each, Const)):
         return False
     count = len(value.args)
     return (
         (value.op in _BINARY and count == 2) or (value.op in _UNARY and count == 1) or (value.op in _MANY and count > 0)
     )
-
-
-def _is_number(value: Const) -> bool:
-    return isinstance(value.value, int | float)
 
 
 def _constants(value: Value) -> Iterator[Const]:

@@ -64,7 +64,8 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
         if kind in bases:
             return True
         unseen = set(classes.unseen(state, held.cls))
-        layers = {base: layer for base in bases if (layer := _layer(base)) is not None}
+        paths = {base: base.path for base in bases if isinstance(base, External)}
+        layers = {base: layer for base, path in paths.items() if (layer := decisions.layer_named(path)) is not None}
         if layers and name.startswith("torch.nn."):
             found = [decisions.is_layer(layer, name) for layer in layers.values()]
             return True if True in found else None if None in found or unseen - layers.keys() else False
@@ -86,10 +87,6 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
     ):
         return False
     return None
-
-
-def _layer(base: Value) -> str | None:
-    return decisions.layer_named(base.path) if isinstance(base, External) else None
 
 
 def hasattr_(state: State, args: Args) -> Value:

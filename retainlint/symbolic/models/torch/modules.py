@@ -118,11 +118,7 @@ def _replaced_call(machine: Machine, state: State, obj: Ref, args: Args, span: S
         return machine.call(state, obj, args, span)
     forward = classes.find(state, obj, "forward")
     inner = Method(obj, "forward") if forward is None else Bound(forward, obj)
-    return hooks.around(machine, state, obj, args, span, _called, inner)
-
-
-def _called(machine: Machine, state: State, func: Value, args: Args, span: Span) -> Results:
-    return machine.call(state, func, args, span)
+    return hooks.around(machine, state, obj, args, span, lambda machine, *call: machine.call(*call), inner)
 
 
 def _listed(state: State, obj: Ref, held: HeapObj, name: str) -> Value | None:
