@@ -38,7 +38,7 @@ FLOORS: dict[str, str] = {
     "api": "commands checking report diagnostic incident config text",
     "live": "commands checking report diagnostic config text",
     "": "api commands diagnostic incident text startup",
-    "cli": "commands config startup",
+    "cli": "commands config text startup",
     "__main__": "cli",
 }
 """The rooms, from the ground up, and whom each may import; "" is the package's own `__init__`."""

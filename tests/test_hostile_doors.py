@@ -150,7 +150,7 @@ def test_code_in_a_comment_is_one_line(text: str) -> None:
 
 def test_a_script_that_python_reads_otherwise_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second lock: it holds where the first is broken."""
-    monkeypatch.setattr(witness_script, "escaped", lambda text: text)
+    monkeypatch.setattr(witness_script, "harmless", lambda text: text)
     for text in COMMENTS[:3]:
         made = witness_script.Straight()
         made.add(witness_script.statement("t0 = 1"), text)

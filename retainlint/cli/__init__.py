@@ -12,9 +12,10 @@ from typing import NoReturn
 
 import click
 
-from retainlint.cli.screen import open_closed_streams, printable, silence_output
+from retainlint.cli.screen import open_closed_streams, silence_output
 from retainlint.cli.words import cli
 from retainlint.startup import process
+from retainlint.text.quoting import harmless
 
 INTERRUPTED, FAILED = 130, 2
 
@@ -64,7 +65,7 @@ def _outcome(args: Sequence[str] | None) -> int:
         return INTERRUPTED
     except OSError as error:
         silence_output()
-        where = f"{printable(os.fspath(error.filename))}: " if isinstance(error.filename, str) else ""
+        where = f"{harmless(os.fspath(error.filename))}: " if isinstance(error.filename, str) else ""
         click.echo(f"error: {where}{error.strerror or error}", err=True)
         return FAILED
 

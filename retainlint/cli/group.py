@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from retainlint.cli.screen import printable, silence_output
+from retainlint.cli.screen import silence_output
 from retainlint.commands import CommandError
+from retainlint.text.quoting import harmless
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -150,7 +151,7 @@ class Group(_Helpful, click.Group):
         if self.get_command(ctx, word) is None:
             if os.path.lexists(word) or os.sep in word or word.endswith(".py"):
                 return super().resolve_command(ctx, ["check", *args])
-            from retainlint.config import nearest
+            from retainlint.config import nearest, shown
 
             near = nearest(word, self.list_commands(ctx))
             hint = f" Did you mean '{near}'?" if near else ""
@@ -174,12 +175,7 @@ class Group(_Helpful, click.Group):
             silence_output()
             return PIPE_CLOSED
         except CommandError as error:
-            raise click.ClickException(printable(str(error))) from error
-
-
-def shown(word: str) -> str:
-    """A word of the user's in quotes, short and safe to print."""
-    return f"'{printable(word if len(word) < 80 else word[:77] + '...')}'"
+            raise click.ClickException(harmless(str(error))) from error
 
 
 def words(values: Iterable[str]) -> list[str]:

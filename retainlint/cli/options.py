@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from retainlint.cli.group import Option, shown, words
+from retainlint.cli.group import Option, words
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -51,7 +51,7 @@ class FormatParam(_TextParam):
 
     def _fail(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> None:
         from retainlint.commands.configuring import format_names
-        from retainlint.config import nearest
+        from retainlint.config import nearest, shown
 
         near = nearest(value, format_names())
         hint = f"did you mean '{near}'?" if near else f"there are {', '.join(format_names())}."
@@ -237,6 +237,8 @@ def _pairs(given: tuple[str, ...], option: Option, ctx: click.Context) -> dict[s
     for word in words(given):
         pattern, colon, rule = word.rpartition(":")
         if not colon or not pattern.strip() or not rule.strip():
+            from retainlint.config import shown
+
             raise click.BadParameter(f"{shown(word)} is not written PATTERN:RULE.", ctx, option)
         table.setdefault(pattern.strip(), []).append(rule.strip())
     return table

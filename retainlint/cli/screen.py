@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import stat
 import sys
@@ -13,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import click
+
+from retainlint.text.quoting import harmless
 
 
 class Progress:
@@ -70,7 +71,7 @@ class Progress:
             rest = spent * self._left / (1 - self._left)
             parts += [_roughly(rest)] if at_work <= max(rest, self.LONG) else []  # nor what one file takes
         if at_work > self.LONG:
-            parts.append(f"{printable(self._file)} for {at_work:.0f} s")
+            parts.append(f"{harmless(self._file)} for {at_work:.0f} s")
         text = ", ".join(parts)
         return text if len(text) <= room else text[: max(room - 3, 0)] + "..."
 
@@ -163,9 +164,3 @@ def silence_output() -> None:
     """What is still buffered goes nowhere, or Python would complain of it when it exits."""
     with contextlib.suppress(OSError, ValueError):  # when standard output is no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def printable(text: str) -> str:
-    """The text on one line, without anything that a terminal, or the log of a build server, would act on."""
-    made = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
-    return re.sub(r"(?i)##(?=\[|vso\[)", r"#\\x23", made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from retainlint.text.quoting import printable
+from retainlint.text.quoting import harmless
 
 LONGEST = 60
 
@@ -39,4 +39,4 @@ def shown(word: str) -> str:
     """A word in quotes as a terminal may be given it: short, and without control characters."""
     if len(word) > LONGEST:
         word = word[: LONGEST - 3] + "..."
-    return f"'{printable(word)}'"
+    return f"'{harmless(word)}'"
