@@ -154,9 +154,7 @@ randn, randn_like = _drawing(normal=True)
 def randint(*bounds: Any, dtype: Any = None, generator: Generator | None = None, **options: Any) -> Tensor:
     """Whole numbers from low (0) up to, not including, high."""
     given = list(bounds)
-    for name in ("low", "high", "size"):
-        if name in options:
-            given.append(options.pop(name))
+    given.extend(options.pop(name) for name in ("low", "high", "size") if name in options)
     low, high, size = (0, *given) if len(given) == 2 else given
     shape = sizes((size,))
     if low >= high:

@@ -493,9 +493,8 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
         out = operate(machine, state, "mul", (out, cell_state), span)
         pair = Tuple((out, cell_state))
         return pair if layer.kind.endswith("Cell") else Tuple((out, pair))
-    if layer.kind == "GRU" or layer.kind == "GRUCell":
-        if hidden != NONE:
-            out = operate(machine, state, "add", (operate(machine, state, "mul", (hidden, gates), span), out), span)
+    if layer.kind in ("GRU", "GRUCell") and hidden != NONE:
+        out = operate(machine, state, "add", (operate(machine, state, "mul", (hidden, gates), span), out), span)
     return out if layer.kind.endswith("Cell") else Tuple((out, out))
 
 
