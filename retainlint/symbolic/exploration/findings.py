@@ -358,3 +358,7 @@ def _telling(
 def _place(condition: Condition) -> tuple[str, int, int, bool]:
     span = condition.span
     return span.source.name, span.start, span.end, condition.taken
+
+
+def _opposite(condition: Condition) -> Condition:
+    return Condition(condition.span, not condition.taken)
