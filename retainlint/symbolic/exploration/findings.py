@@ -318,7 +318,7 @@ def _clauses(asked: list[frozenset[Condition]]) -> list[frozenset[Condition]]:
         clause = waiting.pop()
         compared += len(clause) * len(found)
         for condition in sorted(clause, key=_place):
-            rest, opposite = clause - {condition}, Condition(condition.span, not condition.taken)
+            rest, opposite = clause - {condition}, _opposite(condition)
             if rest not in found and any(opposite in other and other - {opposite} <= rest for other in found):
                 found[rest] = None
                 waiting.append(rest)
