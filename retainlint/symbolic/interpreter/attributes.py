@@ -54,13 +54,12 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         return _of_instance(machine, state, obj, held, name, span)
     if isinstance(held, UnknownObj):
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
-    if isinstance(obj, Closure | Wrapped) and (kept := _of_function(state, obj, name)) is not None:
+    if isinstance(obj, Closure | Wrapped | External) and (kept := _of_function(state, obj, name)) is not None:
         return [(state, kept)]
     if isinstance(obj, External):
         if (stub := stub_modules.standing_for(machine, state, obj)) != obj:
             return read(machine, state, stub, name, span)
-        found = Const(obj.path.rpartition(".")[2]) if name == "__name__" else dispatch.member(obj.path, name)
-        return [(state, found)]
+        return [(state, dispatch.member(obj.path, name))]
     if _lacks(state, obj, name):
         machine.missing_reads.add(span)
     if isinstance(obj, Module):
@@ -93,18 +92,23 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
     return [(state, dispatch.attribute(machine, state, obj, name, span))]
 
 
-def _home(func: Value, name: str) -> tuple[int, str] | None:
-    """Where an attribute of a function lies: in the frame that made it, under the names of both."""
+def _home(state: State, func: Value, name: str) -> tuple[int, str] | None:
+    """Where an attribute of a function lies: in the frame that made it, under the names of both; of what is imported from
+    elsewhere, in that of the program."""
     while isinstance(func, Wrapped):
         func = func.func
+    if isinstance(func, External):
+        return state.stack[0], f"{func.path}.{name}"
     return (func.frame, f"{func.code.name}.{name}") if isinstance(func, Closure) else None
 
 
 def _of_function(state: State, func: Value, name: str) -> Value | None:
-    """An attribute that the program has set on a function, or its name."""
-    home = _home(func, name)
+    """An attribute that the program has set on a function, or on what it imports, or a function's name."""
+    home = _home(state, func, name)
     kept = state.frames[home[0]].names.get(home[1]) if home is not None and state.frames.has(home[0]) else None
-    return Const(home[1].partition(".")[0]) if home is not None and kept is None and name == "__name__" else kept
+    if home is None or kept is not None or name != "__name__":
+        return kept
+    return Const(home[1].split(".")[-2])
 
 
 def _lacks(state: State, obj: Value, name: str) -> bool:
@@ -215,7 +219,7 @@ def put(machine: Machine, state: State, obj: Value, name: str, value: Value, spa
         module_bodies.assign(machine, state, obj, name, value, span)
         return [state]
     held = state.get(obj)
-    if (home := _home(obj, name)) is not None and state.frames.has(home[0]):
+    if (home := _home(state, obj, name)) is not None and state.frames.has(home[0]):
         state.writable(home[0]).names[home[1]] = value
         return [state]
     assert held is None or isinstance(obj, Ref)
