@@ -9,12 +9,14 @@ from functools import partial
 import libcst as cst
 
 from retainlint import ir
+from retainlint.lowering import limits
 from retainlint.lowering.builder import Builder, Statement, Unit, Value
 from retainlint.lowering.expressions import arguments
 from retainlint.lowering.guards import LoweringError
 from retainlint.lowering.liveness import with_liveness
-from retainlint.lowering.parse import no_collection, parse_body, room_to_recurse
+from retainlint.lowering.parse import no_collection, parse_body
 from retainlint.lowering.scopes import Bindings, Holder, Names, bindings_of, walruses_of
+from retainlint.startup.process import room_to_recurse
 from retainlint.text.source import Span
 
 
@@ -60,7 +62,7 @@ def with_body(unit: Unit, head: ir.Head) -> ir.Code:
     What it doesn't bind itself is the module's, whatever stands around it.
     """
     try:
-        with room_to_recurse(), no_collection():
+        with room_to_recurse(limits.PARSER_FRAMES), no_collection():
             tree = parse_body(unit.source, *head.body)
             holder = tree.module.body[0]
             assert isinstance(holder, cst.If)

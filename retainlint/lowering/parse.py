@@ -5,14 +5,12 @@ from __future__ import annotations
 import ast
 import gc
 import re
-import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import libcst as cst
 
-from retainlint.lowering import limits
 from retainlint.lowering.guards import LoweringError, too_deep
 from retainlint.lowering.positions import Offsets, align, measure
 from retainlint.startup.libcst_import import parse_module
@@ -182,17 +180,6 @@ def no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-@contextmanager
-def room_to_recurse(frames: int = limits.PARSER_FRAMES) -> Iterator[None]:
-    """Lift the recursion limit for a while, so that what is checked doesn't depend on who asks."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, frames))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def _explained(source: Source, error: Exception) -> LoweringError:

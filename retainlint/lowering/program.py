@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from retainlint.ir import Block, Code, Head, Scope
-from retainlint.lowering import expressions, functions, patterns, statements
+from retainlint.lowering import expressions, functions, limits, patterns, statements
 from retainlint.lowering.builder import Builder, Unit
 from retainlint.lowering.guards import LoweringError
 from retainlint.lowering.liveness import has_branches, with_liveness
 from retainlint.lowering.outline import Outline, names_used
-from retainlint.lowering.parse import no_collection, parse, parse_around, parse_rows, room_to_recurse
+from retainlint.lowering.parse import no_collection, parse, parse_around, parse_rows
 from retainlint.lowering.scopes import Holder, Names, bindings_of
 from retainlint.program import Part, Program
+from retainlint.startup.process import room_to_recurse
 from retainlint.text.prefilter import backward, trained
 from retainlint.text.source import Source, Span
 
@@ -25,7 +26,7 @@ _STATEMENTS = {**statements.STATEMENTS, **functions.STATEMENTS, **patterns.STATE
 def lower_source(source: Source, found: Outline | None, whole: bool = False, later: bool = False) -> Program:
     """The program that a text spells; raises LoweringError for a text that isn't Python or can't be read safely."""
     try:
-        with room_to_recurse(), no_collection():
+        with room_to_recurse(limits.PARSER_FRAMES), no_collection():
             return _lowered(source, found, whole, later)
     except RecursionError as error:
         raise LoweringError(source, "the code is nested too deeply to be checked", 0) from error
@@ -72,7 +73,7 @@ def lower_part(unit: Unit, part: Part, pieces: dict[int, int], bodies: dict[int,
     Raises LoweringError where it can't be read safely.
     """
     try:
-        with room_to_recurse(), no_collection():
+        with room_to_recurse(limits.PARSER_FRAMES), no_collection():
             tree = parse_around(unit.source, pieces, part.start, part.end) if pieces else None
             unit = replace(unit, gaps=[], aside=bodies if tree is not None else {})
             tree = tree or parse_rows(unit.source, part.start, part.end)

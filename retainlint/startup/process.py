@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import sys
+from collections.abc import Iterator
 
 ours = False
 """Set by the command line, and in the processes that it starts."""
@@ -13,6 +14,17 @@ ours = False
 
 FILE_MEMORY = 2 * 2**30
 """Bytes that a process may take beyond what it began with; what needs more fails in the file that it is at."""
+
+
+@contextlib.contextmanager
+def room_to_recurse(frames: int) -> Iterator[None]:
+    """Lift the recursion limit for a while, so that what is checked doesn't depend on who asks."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, frames))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def processors() -> int:

@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 from retainlint import ir, program
 from retainlint.incident import Definition, Entry, Exploration
-from retainlint.lowering.parse import room_to_recurse
+from retainlint.startup.process import room_to_recurse
 from retainlint.symbolic.detectors import Detectors, claims_of
 from retainlint.symbolic.exploration import findings, script_entry
 from retainlint.symbolic.exploration.conducted_methods import conducted
