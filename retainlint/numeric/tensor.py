@@ -401,10 +401,10 @@ def _has_doubles(data: Any) -> bool:
 
 
 def legacy_tensor(cls: type[Tensor], *args: Any, **options: Any) -> Tensor:
-    """torch.Tensor(2, 3), torch.Tensor([1, 2]): always of the default dtype."""
+    """torch.Tensor(2, 3), torch.Tensor([1, 2]): always of the default dtype; of a tensor, that with its graph."""
     kind = options.pop("kind", dtypes.default())
     if len(args) == 1 and isinstance(args[0], Tensor):
-        return cls.of(args[0].array, args[0].storage)
+        return args[0].alias()  # type: ignore[no-any-return]
     if len(args) == 1 and not isinstance(args[0], int):
         return cls.of(array_of(args[0], kind))
     return cls.of(np.zeros(sizes(args), kind.numpy))
