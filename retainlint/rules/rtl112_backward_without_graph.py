@@ -14,7 +14,7 @@ from retainlint.text.quoting import code
 from retainlint.text.source import Span
 
 SENTENCE = "element 0 of tensors does not require grad and does not have a grad_fn"
-_CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
+CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "detach": (
         "cut off here: `detach()` drops the graph",
         (
@@ -138,7 +138,7 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
 
 def _labels(incident: NoGraph) -> tuple[Label, ...]:
     """Where the graph is lost, and the block or decorator that has none recorded."""
-    cut, text = incident.cut, _CUTS[incident.reason][0]
+    cut, text = incident.cut, CUTS[incident.reason][0]
     if cut is None or cut.span == incident.primary:
         return ()
     if _is_cut_by_itself(incident):
@@ -186,7 +186,7 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
             " give numbers, which have no graph"
         )
         return
-    first, *others = _CUTS[incident.reason][1]
+    first, *others = CUTS[incident.reason][1]
     asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
     yield Help(first, _cures(cut, incident.reason) if cut is not None and not asked else asked)
     yield from map(Help, others)

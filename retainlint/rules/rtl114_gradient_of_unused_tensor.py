@@ -16,6 +16,7 @@ from retainlint.diagnostic import (
     Uncut,
 )
 from retainlint.incident import Refused
+from retainlint.rules.rtl112_backward_without_graph import CUTS
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import sole_name
 from retainlint.rules.wording import core_note, place
@@ -80,7 +81,7 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
         call, given, cut, reason = incident.call.span, _given(incident), incident.made.span, incident.reason
         labels = [Label(call, f"{given} requires no gradient", primary=True)]
         if cut != call:
-            labels.insert(0, Label(cut, _LOST.get(reason, _LOST["detach"])))
+            labels.insert(0, Label(cut, CUTS[reason][0]))
         leaf = Help(f"let {given} require one before {code(incident.root)} is computed of it", (Uncut(call, "leaf"),))
         if reason in ("detach", "data") and cut != call:
             leaf = Help(
@@ -148,14 +149,6 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
             (slope,) = torch.autograd.grad((part * part).sum(), part)
         """,
     }
-
-
-_LOST = {
-    "detach": "cut off here, and a plain tensor from here on",
-    "data": "cut off here: `.data` has no graph, and requires no gradient",
-    "no_grad": "computed without a graph, under `no_grad`",
-}
-"""What is said of the place where an input lost its graph."""
 
 
 def _given(incident: Refused) -> str:

@@ -130,6 +130,15 @@ def test_a_base_leads_to_what_it_calls_of_an_object_that_its_heir_makes() -> Non
         assert CallIndex(Modules("agent.py", held), text.encode()).starts_backward == (method == "backward")
 
 
+def test_a_method_leads_to_what_it_calls_of_an_object_that_it_is_given() -> None:
+    """Of a name that few methods have: nobody sees what the object is."""
+    trainer = "from calls import Watch\nclass Trainer:\n    def learn(self, x):\n        for each in self.watches: each.{}(x)\n"
+    calls = "class Watch:\n    def seen(self, x):\n        x.backward()\n    def shown(self, x):\n        pass\n"
+    text = "from trainer import Trainer\ndef main(x):\n    one = Trainer()\n    one.learn(x)\n"
+    for called, expected in (("seen", True), ("shown", False)):
+        assert leads(text, "one", "learn", trainer=trainer.format(called), calls=calls) == expected
+
+
 def test_what_an_heir_does_by_its_base_is_not_its_own() -> None:
     trainer = "from base import Base\nclass Trainer(Base):\n    def learn(self, x):\n        super().learn(x)\n"
     base = "class Base:\n    def learn(self, x):\n        x.{}()\n"

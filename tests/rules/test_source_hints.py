@@ -16,6 +16,7 @@ from retainlint.rules.source_hints import (
     is_made_between,
     is_used_between,
     kept_in,
+    list_taken_from,
     sole_name,
     statement,
     uses_gradients,
@@ -83,6 +84,20 @@ def test_lists_are_what_is_appended_to() -> None:
 )
 def test_what_is_looked_up_first_is_cached(text: str, cached: bool) -> None:
     assert is_cached(span(Source("m.py", text), "f(x)")) is cached
+
+
+def test_a_decorator_counts_for_its_own_function_alone() -> None:
+    text = (
+        "@cache\ndef early(x):\n    return x.exp()\n\nh = early(w)\n@other\n@cache\ndef late(x):\n    return x.sin()\n"
+    )
+    source = Source("m.py", text)
+    assert [is_cached(span(source, part)) for part in ("x.exp()", "early(w)", "x.sin()")] == [True, False, True]
+
+
+def test_the_list_of_which_a_part_is_taken_is_named() -> None:
+    source = Source("m.py", "self.seen.append(x)\na = torch.stack(self.seen[-n:])\nb = table[0]\n")
+    assert list_taken_from(span(source, "self.seen[-n:]")) == "self.seen"
+    assert list_taken_from(span(source, "table[0]")) == ""
 
 
 def test_a_loop_s_body_and_whether_it_wants_gradients_by_themselves() -> None:

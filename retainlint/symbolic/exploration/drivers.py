@@ -315,11 +315,10 @@ def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects:
         state = next((each for each in begun if each.flow is None), state)
         made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
     whole = [(each, receiver) for each, receiver in made if each.flow is None]
-    whole = [way for way in whole if machine.forced and way[1] == whole[0][1]][: limits.STATES_BETWEEN_RUNS] or whole[
-        :1
-    ]
-    objects[owner] = [each for each, _ in whole], whole[0][1] if whole else NONE
-    machine.presumed.update(choice.condition.span for each, _ in whole for choice in each.choices)
+    receiver = whole[0][1] if whole else NONE
+    ways = [each for each, other in whole if other == receiver][: limits.STATES_BETWEEN_RUNS if machine.forced else 1]
+    objects[owner] = ways, receiver
+    machine.presumed.update(choice.condition.span for each in ways for choice in each.choices)
 
 
 def prepare(machine: Interpreter, start: State, owner: ir.Code, objects: Objects) -> None:

@@ -260,10 +260,8 @@ class State:
         self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
         self.grad = True
-        self.switched: Span | None = (
-            None  # where `set_grad_enabled(False)` was called last, and not its contrary since; or, while the backward
-            # of a custom function runs, the backward pass that it is a part of
-        )
+        # where `set_grad_enabled(False)` was called last, and not its contrary since, or the backward pass that calls what runs
+        self.switched: Span | None = None
         self.guards: tuple[Refusals, ...] = ()  # which failures each `try` or context around this catches
         self.expects = 0  # contexts in which a failure isn't only caught, but asserted
         self.backward_passes: tuple[BackwardRecord, ...] = ()

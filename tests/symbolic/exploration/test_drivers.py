@@ -304,3 +304,25 @@ def test_what_a_function_makes_and_hands_on_is_called_by_whoever_it_is_handed_to
     """
     assert machine(text.format("Agent()")).lines == [9]
     assert machine(text.format("flags")).lines == []
+
+
+@pytest.mark.parametrize(("one", "other"), [("train", "watch"), ("watch", "train")])
+def test_a_forced_entry_starts_from_each_way_in_which_its_object_is_made(
+    machine: Machine, one: str, other: str
+) -> None:
+    """Whichever of the two ways is gone on with, in one of the two programs it leads to no backward pass."""
+    text = f"""import torch
+class Trainer:
+    def __init__(self, watched):
+        if watched:
+            self.mode = "{one}"
+        else:
+            self.mode = "{other}"
+    def learn(self, x):
+        if self.mode == "watch":
+            return x
+        loss = (x * torch.rand(3, requires_grad=True)).exp().sum()
+        loss.backward()
+        loss.backward()
+"""
+    assert machine(text).lines == [text.count("\n")]
