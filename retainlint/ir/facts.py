@@ -171,6 +171,15 @@ def of_span(span: Span) -> Facts:
     return of_text(span.text)
 
 
+@lru_cache(maxsize=4096)
+def bound_by(header: str) -> frozenset[str]:
+    """The names that the header of a `for` binds in each iteration."""
+    match getattr(_parsed(f"{header}: ..."), "body", ()):
+        case [ast.For(target=target) | ast.AsyncFor(target=target)]:
+            return frozenset(word for each in ast.walk(target) for word in _words(each))
+    return frozenset()
+
+
 NO_FACTS = Facts()
 
 

@@ -186,9 +186,18 @@ def test_a_script_is_known_by_its_syntax(tmp_path: Path, monkeypatch: pytest.Mon
     assert _told(".") == [(*WALKED, "RTL104")]
 
 
-def test_no_other_call_is_assumed_of_what_a_program_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = FIXTURES / "projects" / "runs" / "main_makes_the_pair_so_that_its_graph_is_kept"
-    for name in ("pair.py", "main.py"):
+@pytest.mark.parametrize(
+    ("made", "names", "row", "told"),
+    [
+        ("pair", ("pair.py", "main.py"), 15, ("pair.py", 15, "RTL103")),
+        ("heir", ("base.py", "heir.py", "main.py"), 12, ("base.py", 12, "RTL103")),
+    ],
+)
+def test_no_other_call_is_assumed_of_what_a_program_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str, names: tuple[str, ...], row: int, told: object
+) -> None:
+    kept = FIXTURES / "projects" / "runs" / f"main_makes_the_{made}_so_that_its_graph_is_kept"
+    for name in names:
         (tmp_path / name).write_text((kept / name).read_text(encoding="utf-8"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
@@ -196,11 +205,11 @@ def test_no_other_call_is_assumed_of_what_a_program_calls(tmp_path: Path, monkey
         configs = Configs.alike(Settings(tried=False))
         return [each.place[1] for each in linter.check(["."], configs, None, Running(Cache("cache", str))).diagnostics]
 
-    assert [kept_and_told(), kept_and_told(), _told("pair.py")] == [[], [], []]
+    assert [kept_and_told(), kept_and_told(), _told(names[0])] == [[], [], []]
     (tmp_path / "main.py").write_text((kept / "main.py").read_text(encoding="utf-8").replace("True", "False"))
-    assert kept_and_told() == [15]
+    assert kept_and_told() == [row]
     (tmp_path / "main.py").unlink()
-    assert _told("pair.py") == [("pair.py", 15, "RTL103")]
+    assert _told(names[0]) == [told]
 
 
 def test_what_runs_by_default_is_a_warning_though_its_file_knows_no_default(project: Path) -> None:

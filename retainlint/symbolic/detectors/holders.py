@@ -145,11 +145,12 @@ def _detached(state: State, text: str, value: Value, names: str = "tuv") -> str:
         return (
             f"type({text})(({made.pop()} for {name} in {text}), {text}.maxlen)" if len(made) == 1 and all(made) else ""
         )
-    if isinstance(value, Tuple) or (isinstance(held, ListObj) and held.kind == "list"):
-        parts = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
+    listed = ListObj(value.items, kind="tuple") if isinstance(value, Tuple) else held
+    if isinstance(listed, ListObj) and listed.kind in ("list", "tuple"):
+        parts = listed.items
         made = {_detached(state, name, part, inner) for part in parts} if name else set()
         each = f"{made.pop()} for {name} in {text}" if len(made) == 1 and all(made) else ""
-        return (f"tuple({each})" if isinstance(value, Tuple) else f"[{each}]") if each else ""
+        return (f"tuple({each})" if listed.kind == "tuple" else f"[{each}]") if each else ""
     if isinstance(held, DictObj) and held.of is None and name:
         made = {_detached(state, name, part, inner) for part in (*held.items.values(), *held.rest)}
         return f"{{k: {made.pop()} for k, {name} in {text}.items()}}" if len(made) == 1 and all(made) else ""

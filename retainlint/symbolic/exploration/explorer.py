@@ -285,7 +285,7 @@ def _say_spent(machine: Interpreter, code: ir.Code) -> None:
 def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:
     """Run one function with unknown arguments; a method on an object of its class, which is made once."""
     machine.running = code
-    machine.alone = code.qualname if owner is None or code.qualname == f"{owner.qualname}.{code.name}" else ""
+    machine.alone = code.qualname if owner is None else f"{owner.qualname}.{code.name}"
     machine.imports.spent_before += machine.imports.spent
     machine.imports.begin()
     machine.gpu_asked, reached = False, len(machine.backpropagated)

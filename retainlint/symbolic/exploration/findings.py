@@ -105,7 +105,7 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     if not proves:
         machine.reports[:] = [replace(each, proof=None) for each in machine.reports]
     machine.graphs.effort.end(machine.steps)
-    machine.reports[:] = map(partial(_owned, machine), machine.reports)
+    machine.reports[:] = [_owned(machine, one) for one in machine.reports if not _is_never_otherwise(machine, one)]
     likely = [one for one in _likely(machine) if not _is_unlikely(machine, one)]
     incidents = tuple(one for one in likely if not _takes_too_much(machine, one))
     project = machine.imports.project
@@ -127,7 +127,9 @@ def _followed(machine: Interpreter) -> frozenset[Definition]:
     if machine.exhausted or machine.pruned:
         return frozenset()
     codes, own = machine.leading & machine.entered, machine.program.source
-    return frozenset((code.span.source.name, code.qualname) for code in codes if code.span.source is not own)
+    named = [(code, code.qualname) for code in codes]
+    named += [(cls, f"{cls.qualname}.{code.name}") for code, cls in machine.inheriting if code in codes]
+    return frozenset((code.span.source.name, name) for code, name in named if code.span.source is not own)
 
 
 def _owned(machine: Interpreter, report: Report) -> Report:
@@ -259,6 +261,22 @@ def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
     return len(asked) > limits.UNLIKELY_CONDITIONS or (
         any(each.depth > calls for each in asked) and _is_backpropagated(machine, incident.primary)
     )
+
+
+def _is_never_otherwise(machine: Interpreter, report: Report) -> bool:
+    """Whether a backward pass has no graph, where others have, on a path that answered a test of a loop's own variable
+    alike in each iteration: what stands under such a test is meant for some iterations, and not for others."""
+    incident = report.incident
+    if not isinstance(incident, NoGraph) or not _is_backpropagated(machine, incident.primary):
+        return False
+    failed = incident.backward_pass.moment.iterations
+    answers: dict[tuple[Span, int], set[bool]] = {}
+    for each in incident.conditions:
+        left = each.iterations[len(failed) :]
+        if left and each.iterations[: len(failed)] == failed:
+            if not facts.of_span(each.span).names.isdisjoint(facts.bound_by(left[-1].loop.text)):
+                answers.setdefault((each.span, each.depth), set()).add(each.taken)
+    return any(len(found) == 1 for found in answers.values())
 
 
 def _takes_no_option(asked: Sequence[Condition]) -> bool:

@@ -24,7 +24,7 @@ from retainlint.symbolic.state.imports import Imports, Project
 from retainlint.symbolic.state.path_choice import BEYOND, ONE, Chooser
 from retainlint.symbolic.state.protocol import Args, Arrivals, Results
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import Ref, Term, Value
+from retainlint.symbolic.state.values import NONE, ClassObj, Instance, Ref, Term, Value
 from retainlint.text.source import Span
 
 
@@ -69,6 +69,7 @@ class Interpreter:
         self.unjudged: dict[Gap, None] = {}  # backward passes of which nothing is known, and why
         self.backpropagated: set[Span] = set()
         self.leading: set[ir.Code] = set()
+        self.inheriting: set[tuple[ir.Code, ir.Code]] = set()  # of these, methods on objects of derived classes, with these
         self.passed: set[Node] = set()
         self.trained: set[tuple[Node, Moment]] = set()
         self.arrivals: dict[Span, Arrivals] = {}
@@ -122,7 +123,11 @@ class Interpreter:
 
     def covered(self, state: State, span: Span) -> None:
         self.backpropagated.add(span)
-        self.leading.update(state.frames[each].code for each in state.stack)
+        for frame in (state.frames[each] for each in state.stack):
+            self.leading.add(frame.code)
+            held = state.get(frame.names.get(frame.code.params[0].name, NONE)) if frame.code.params else None
+            if isinstance(held, Instance) and isinstance(cls := state.get(held.cls), ClassObj):
+                self.inheriting.add((frame.code, cls.code))
 
     def report(
         self,

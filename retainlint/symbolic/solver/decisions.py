@@ -63,7 +63,9 @@ def kind(state: State, value: Value) -> Value | None:
         return External(f"builtins.{name}")
     if isinstance(value, Tuple) and not value.names:
         return External("builtins.tuple")
-    return External("builtins.list") if isinstance(held, ListObj) and held.kind == "list" and not held.open else None
+    if isinstance(held, ListObj) and not held.open and held.kind in ("list", "tuple"):
+        return External(f"builtins.{held.kind}")
+    return None
 
 
 def layer_named(path: str) -> str | None:

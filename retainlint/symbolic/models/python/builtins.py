@@ -328,13 +328,14 @@ def _asks_for_gradients(code: ir.Code) -> bool:
 
 
 def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
-    kind = "set" if name in ("set", "frozenset") else "list"
+    kind = "set" if name in ("set", "frozenset") else name if name == "tuple" else "list"
     if not args.pos:
         return Tuple(()) if name == "tuple" else state.new(ListObj((), kind=kind))
     given = iteration.iterated(machine, state, args.pos[0], span)
     held = state.get(given)
     if isinstance(held, ListObj):
-        return state.new(ListObj(held.items, held.open, kind))
+        whole = name == "tuple" and not (held.open or held.sampled)
+        return Tuple(held.items) if whole else state.new(ListObj(held.items, held.open, kind))
     known = iteration.known_items(machine, state, given, span)
     if known is None:
         if isinstance(held, UnknownObj) and held.hint in ("", "iterator"):

@@ -53,7 +53,7 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
             items.append(value)
     if instr.kind is ir.Kind.TUPLE and not open_ and len(items) <= limits.HELD_ITEMS:
         return Tuple(tuple(items))
-    return state.new(ListObj(tuple(items), open_, "set" if instr.kind is ir.Kind.SET else "list"))
+    return state.new(ListObj(tuple(items), open_, instr.kind.value))
 
 
 _MOVING = frozenset(("appendleft", "insert", "extendleft", "popleft", "clear", "remove", "reverse", "sort"))

@@ -40,6 +40,8 @@ PUT = External("builtins.object.__setattr__")
 """Sets an attribute, whatever an object does of its own."""
 
 
+_SEQUENCES = ("list", "tuple", "set", "frozenset")
+
 _PARAMETERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 
 
@@ -70,6 +72,8 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
             found = [decisions.is_layer(layer, name) for layer in layers.values()]
             return True if True in found else None if None in found or unseen - layers.keys() else False
         return False if isinstance(state.get(kind), ClassObj) and not unseen else None
+    if name in _SEQUENCES and isinstance(held, ListObj):
+        return held.kind == name if held.kind != "set" or "set" not in name else None
     if name == "tuple":
         return isinstance(value, Tuple)
     if name in _PARAMETERS:

@@ -15,13 +15,15 @@ def joined(machine: Machine, state: State, instr: ir.Binary, left: Value, right:
     """`+` of sequences and `*` of a sequence with a number."""
     if isinstance(left, Tuple) and isinstance(right, Tuple) and instr.op == "+":
         items = left.items + right.items
-        return Tuple(items) if len(items) <= limits.HELD_ITEMS else state.new(ListObj(items))
+        return Tuple(items) if len(items) <= limits.HELD_ITEMS else state.new(ListObj(items, kind="tuple"))
     lheld, rheld = state.get(left), state.get(right)
+    if isinstance(left, Tuple) and isinstance(rheld, ListObj) and rheld.kind == "tuple":
+        lheld = ListObj(left.items, kind="tuple")
     if isinstance(lheld, ListObj) and instr.op in ("+", "|"):
         more, open_ = _items(right, rheld)
         sampled = lheld.sampled or (isinstance(rheld, ListObj) and rheld.sampled)
         whole = ListObj(lheld.items + more, lheld.open or open_, lheld.kind, lheld.limit, sampled)
-        made = left if instr.in_place and isinstance(left, Ref) else state.new(whole)
+        made = left if instr.in_place and isinstance(left, Ref) and lheld.kind != "tuple" else state.new(whole)
         places = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
         machine.events.emit(events.Joined(state, left, right, made, places, instr.span))
         state.set(made, whole)
@@ -43,7 +45,7 @@ def chained(state: State, values: Sequence[Value]) -> Value | None:
 def _repeated(state: State, value: Value, times: Value) -> Value | None:
     """A sequence, that many times; if nobody knows how many, at least once."""
     held = state.get(value)
-    sequence = ListObj(value.items) if isinstance(value, Tuple) else held
+    sequence = ListObj(value.items, kind="tuple") if isinstance(value, Tuple) else held
     if not isinstance(sequence, ListObj) or isinstance(state.get(times), ListObj | TensorObj | Instance):
         return None
     if (
@@ -53,8 +55,8 @@ def _repeated(state: State, value: Value, times: Value) -> Value | None:
     ):
         count = max(times.value, 0)  # one that is huge would not fit, however few items there are
         items = sequence.items and sequence.items * count
-        return Tuple(items) if isinstance(value, Tuple) else state.new(ListObj(items, sequence.open))
-    return state.new(ListObj(sequence.items, True))
+        return Tuple(items) if isinstance(value, Tuple) else state.new(ListObj(items, sequence.open, sequence.kind))
+    return state.new(ListObj(sequence.items, True, sequence.kind))
 
 
 def _items(value: Value, held: object) -> tuple[tuple[Value, ...], bool]:

@@ -144,7 +144,7 @@ def _parts(state: State, tree: Value) -> tuple[Value, ...] | None:
     if isinstance(tree, Tuple):
         return tree.items
     match state.get(tree):
-        case ListObj(kind="list", items=items):
+        case ListObj(kind="list" | "tuple", items=items):
             return items
         case DictObj(items=entries, rest=()):
             return tuple(entries.values())
