@@ -43,6 +43,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import zip_longest
+from typing import TypeVar
+
+Operand = TypeVar("Operand")
 
 _ROWS = """
 # arithmetic
@@ -515,11 +519,20 @@ class Row:
         default=()
     )  # what its results are called, if there are several; numbers, if nothing
 
+    def takes(self, operands: Sequence[Operand]) -> tuple[Operand | None, ...]:
+        """Some operands, but None for an index or a mask: what it chooses has no graph of its."""
+        names = self.inputs if len(self.inputs) >= len(operands) else ()
+        return tuple(None if name in CHOOSING else each for each, name in zip_longest(operands, names[: len(operands)]))
+
     def saved(self, needs: Sequence[bool]) -> tuple[Slot, ...]:
         """The slots filled when input i requires grad as `needs[i]` says; missing inputs need none."""
         if len(self.slots) == 0:
             return ()
         return tuple(s for s in self.slots if s.condition is None or (s.condition < len(needs) and needs[s.condition]))
+
+
+CHOOSING = ("index", "indices", "mask", "condition", "repeats")
+"""Operands that only choose."""
 
 
 @cache

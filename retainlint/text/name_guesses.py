@@ -46,6 +46,12 @@ KEPT = Guess(
     ("loss", "val_losses", "outputs", "logits"),
     ("accuracy", "count"),
 )
+OF_LAYER = Guess(
+    r"weights?|bias(?:es)?",
+    "a parameter of a layer, which can't be changed in place outside of `no_grad`",
+    ("weight", "bias"),
+    ("weight_decay", "data"),
+)
 STARTED = Guess(
     r"main|cli|worker|objective",
     "a function that is started from elsewhere: by a console script, a launcher of processes, a search for parameters",

@@ -85,6 +85,10 @@ _CHANGES = pattern(
     rb"\.(?!(?:requires_grad|detach|share_memory|retain_grad)_\()[a-z]\w*[a-z\d]_\(|[\w\])][ \t]*[-+*/]=[^=]",
     re.MULTILINE,
 )
+_CHANGES_WEIGHTS = pattern(
+    rb"\.(?:%s)(?:\[[^\]\n]*\])?(?:\.(?!(?:requires_grad|detach|share_memory|retain_grad)_\()[a-z]\w*[a-z\d]_\(|(?<=\])[ \t]*[-+*/]?=[^=])"
+    % guesses.OF_LAYER.names.encode()
+)
 _STARTING = pattern(rb"^(?:sys\.exit\(|exit\(|asyncio\.run\()?([A-Za-z_]\w*)\(", re.MULTILINE)
 """A statement outside of functions that calls something by its name."""
 _LAUNCHED, _TRAINS = (
@@ -119,7 +123,11 @@ def may_keep_graphs(data: bytes) -> bool:
 
 def may_change_leaves(data: bytes) -> bool:
     """Whether a file that backpropagates nothing may change a leaf in place, which fails where it stands."""
-    return b"torch" in data and _LEAF.search(data) is not None and _CHANGES.search(data) is not None
+    if b"torch" not in data:
+        return False
+    return _CHANGES_WEIGHTS.search(data) is not None or (
+        _LEAF.search(data) is not None and _CHANGES.search(data) is not None
+    )
 
 
 def may_hold_backward(name: str, data: bytes) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 
 from retainlint import ir
 from retainlint.ir.facts import Call
-from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state.classes import ancestry, find
+from retainlint.symbolic.state.coverage import is_change
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj, Closure, Ref, Value
 from retainlint.text.name_guesses import COMMON
@@ -201,20 +201,13 @@ def classes(code: ir.Code) -> Iterator[ir.Code]:
     return (each.code for each in ir.walk(code.body) if isinstance(each, ir.MakeClass))
 
 
-_IN_PLACE = pattern(r"[a-z]\w*[a-z\d]_")
-
-_BESIDE_GRAPHS = frozenset(("", "data", "init"))
-"""What is changed in place through these is no leaf that requires a gradient, or is changed under `no_grad`."""
-
-
 def changing(code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
     """The classes that change something in place when an object is made, each with its `__init__`."""
     for owner in classes(code):
         own = {method.name: method for method, cls in entries(owner, owner) if cls is owner}
         begun = own.get("__init__")
         reached = (begun, *(own[name] for name in begun.facts.own if name in own)) if begun is not None else ()
-        calls = (call for each in reached for call in each.facts.calls)
-        if any(call.receiver not in _BESIDE_GRAPHS and _IN_PLACE.fullmatch(call.name) for call in calls):
+        if any(map(is_change, (call for each in reached for call in each.facts.calls))):
             assert begun is not None
             yield owner, begun
 

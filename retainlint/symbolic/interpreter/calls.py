@@ -22,6 +22,7 @@ from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Choice, Consumer, Frame, State
 from retainlint.symbolic.state.values import (
+    COUNT,
     NONE,
     Bound,
     ClassObj,
@@ -591,7 +592,10 @@ def _bind(state: State, frame: Frame, func: Closure, args: Args, span: Span) -> 
         elif param.name in defaults and (not args.open or _is_optimiser(defaults[param.name])):
             names[param.name] = defaults[param.name]
         else:
-            names[param.name] = objects.fresh(state, param.span or span, name=param.name)
+            is_number = _is_number(defaults.get(param.name))
+            names[param.name] = objects.fresh(
+                state, param.span or span, name=param.name, plain=is_number, hint=COUNT if is_number else ""
+            )
     first = next(iter(func.code.params), None)
     frame.receiver = names[first.name] if first is not None else None
 
@@ -603,6 +607,11 @@ def _is_refused(func: Closure, args: Args) -> bool:
     named, defaults = {name for name, _ in args.named}, {name for name, _ in func.defaults}
     needed = [each for each in func.code.params if each.kind not in ("star", "doublestar")]
     return any(each.name not in named and each.name not in defaults for each in needed[len(args.pos) :])
+
+
+def _is_number(default: Value | None) -> bool:
+    """Whether a parameter's default is a number: what is given in its place is one, too."""
+    return isinstance(default, Const) and isinstance(default.value, int | float) and not isinstance(default.value, bool)
 
 
 def _is_optimiser(default: Value) -> bool:

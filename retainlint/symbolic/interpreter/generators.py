@@ -52,7 +52,7 @@ def run_yield(machine: Machine, instr: ir.Yield, state: State) -> list[State]:
     elif instr.delegates:
         states = _each(machine, state, value, consumer, instr)
     else:
-        states = consumer(state, value, instr)
+        states = consumer.take(state, value, instr)
     for each in states:
         if each.flow is None:
             each.write(instr.dst, objects.fresh(each, instr.span, plain=True), instr.span)
@@ -64,7 +64,9 @@ def _each(machine: Machine, state: State, source: Value, consumer: Consumer, ins
     known = iteration.known_items(machine, state, source, instr.span)
     states = [state]
     for item in known if known is not None else [iteration.any_item(machine, state, source, instr.span)] * 2:
-        states = [after for each in states for after in (consumer(each, item, instr) if each.flow is None else [each])]
+        states = [
+            after for each in states for after in (consumer.take(each, item, instr) if each.flow is None else [each])
+        ]
     return states
 
 
@@ -162,7 +164,11 @@ def over_generator(
     trying = machine.trying
 
     def consume(each: State, item: Value, _: ir.Yield) -> list[State]:
-        if machine.trying and not trying:
+        if (
+            machine.trying
+            and not trying
+            and machine.unreached.is_reached(instr, machine.backpropagated | machine.changed)
+        ):
             return []  # it is known now that it yields
         inner, waiting = (each.stack, each.calls, each.iterations), each.suspended
         yielded.append(instr.span)
@@ -185,7 +191,7 @@ def over_generator(
         return going
 
     sampled = machine.sampled
-    results = behind(machine, state, generator, NONE, instr.span, consume)
+    results = behind(machine, state, generator, NONE, instr.span, Consumer(consume, instr))
     if results is None or (not yielded and (generator.func.code in machine.yielding or machine.sampled > sampled)):
         return None
     finished = [each for each, _ in results if each.flow is None]
@@ -218,7 +224,7 @@ def with_generator(machine: Machine, instr: ir.With, state: State, generator: Ge
 
     given = Args(generator.pos, generator.named)
     depth = len(state.pending)
-    for each, _ in calls.run_body(machine, state, generator.func, given, instr.span, consume):
+    for each, _ in calls.run_body(machine, state, generator.func, given, instr.span, Consumer(consume)):
         if len(each.pending) > depth:
             each.flow = each.flow or each.pending[depth]
             each.pending = each.pending[:depth]

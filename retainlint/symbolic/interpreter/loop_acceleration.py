@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
-from retainlint.incident import Freed, Incident, Modified, Moment
+from retainlint.incident import Freed, Incident, LeafModified, Modified, Moment, NoGraph
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import loop_plan
@@ -40,7 +40,7 @@ class Counting:
             return
         if number == 1:
             self.names = loop_plan.of_names(begun[0])
-            if machine.unreached.may_backpropagate(self.loop) or self._gathers(begun[0]):
+            if any(map(machine.unreached.may_backpropagate, self._loops(begun[0]))) or self._gathers(begun[0]):
                 self.objects = loop_plan.of_objects(begun[0])
             return
         state, places = max(((each, self._grown(each)) for each in begun), key=lambda pair: len(pair[1]))
@@ -55,10 +55,18 @@ class Counting:
         if machine.steps > machine.budget // 2:
             return set()
         names = loop_plan.grown(state, self.names, loop_plan.of_names(state))
-        missed = self._gathers(state) or not machine.unreached.is_backpropagated(self.loop, machine.backpropagated)
+        reached = machine.backpropagated | machine.changed
+        missed = self._gathers(state) or not all(
+            machine.unreached.is_reached(each, reached) for each in self._loops(state)
+        )
         if self.objects is not None and missed:
             return names | loop_plan.grown(state, self.objects, loop_plan.of_objects(state))
         return names & set(_counters(self.loop)) if names and not state.frame.consumer else set()
+
+    def _loops(self, state: State) -> list[ir.For | ir.While]:
+        """The loop, and the one that takes what it yields."""
+        consumer = state.frame.consumer
+        return [self.loop] if consumer is None or consumer.loop is None else [self.loop, consumer.loop]
 
     def _gathers(self, state: State) -> bool:
         """Whether it is the loop of a generator that hasn't yielded so far."""
@@ -126,6 +134,8 @@ def _counts(loop: Span, known: frozenset[Span], incident: Incident) -> bool:
             moments = incident.built, incident.freed.moment, incident.reused.moment
         case Modified():
             moments = incident.built, incident.modified, incident.backward_pass.moment
+        case LeafModified() | NoGraph(reason="no_grad"):
+            return True
         case _:
             return False
     built, spoilt, needed = (_iteration(each, loop) for each in moments)

@@ -68,8 +68,11 @@ class Interpreter:
         self.gaps: dict[Gap, None] = {}
         self.unjudged: dict[Gap, None] = {}  # backward passes of which nothing is known, and why
         self.backpropagated: set[Span] = set()
+        self.changed: set[Span] = set()  # calls of methods that are named as those that change a tensor in place
         self.leading: set[ir.Code] = set()
-        self.inheriting: set[tuple[ir.Code, ir.Code]] = set()  # of these, methods on objects of derived classes, with these
+        self.inheriting: set[tuple[ir.Code, ir.Code]] = (
+            set()
+        )  # of these, methods on objects of derived classes, with these
         self.passed: set[Node] = set()
         self.trained: set[tuple[Node, Moment]] = set()
         self.arrivals: dict[Span, Arrivals] = {}
@@ -88,7 +91,7 @@ class Interpreter:
         self.tries: list[ir.Try] = []
         self.risks = 0
         self.chooser = Chooser(self.graphs.effort)
-        self.unreached = Sites(program)
+        self.unreached = Sites(program, self.entered)
         self.yielding: set[ir.Code] = set()
         self.sampled = 0
         self.gpu_asked = self.gpu_open = self.forced = False

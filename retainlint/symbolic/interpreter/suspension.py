@@ -47,7 +47,7 @@ def following(machine: Machine, state: State, generator: Ref, sent: Value, span:
         items.append((each, value))
         return []
 
-    ended = behind(machine, state, held, sent, span, wait)
+    ended = behind(machine, state, held, sent, span, Consumer(wait))
     if ended is None:
         return None
     raised = [(each, NONE) for each, _ in ended if each.flow is not None]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from functools import cached_property
 
 from retainlint import ir, program
+from retainlint.ir import facts
+from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state import known_libraries
 from retainlint.text.source import Span
 
@@ -74,11 +76,13 @@ def made(code: ir.Code) -> list[ir.Code]:
 
 
 class Sites:
-    """The walks of a program, and the names of its functions that lead there."""
+    """The walks of a program, and of what it has called of other modules, and the names of its functions that lead there;
+    with them what changes a tensor in place where gradients are recorded: a leaf can't be changed so."""
 
-    def __init__(self, program: program.Program) -> None:
-        self.program = program
-        self.found: dict[int, tuple[ir.For | ir.While, frozenset[Span]]] = {}  # by the identity of a loop
+    def __init__(self, program: program.Program, entered: Set[ir.Code]) -> None:
+        self.program, self._entered = program, entered
+        self._found: dict[tuple[int, int], tuple[ir.For | ir.While, tuple[frozenset[Span], frozenset[Span]]]] = {}
+        """By the identity of a loop, and how many functions were entered."""
 
     @cached_property
     def leading(self) -> frozenset[str]:
@@ -86,37 +90,85 @@ class Sites:
         return names_leading_to_backward(self.program)
 
     def may_backpropagate(self, loop: ir.For | ir.While) -> bool:
-        """Whether a loop's body leads to a walk of the program."""
-        return bool(self._of(loop))
+        """Whether a loop's body leads to such a walk."""
+        return bool(self._of(loop)[0])
 
-    def is_backpropagated(self, loop: ir.For | ir.While, backpropagated: set[Span]) -> bool:
-        """Whether some path came to each walk that a loop's body leads to."""
-        return self._of(loop) <= backpropagated
+    def is_reached(self, loop: ir.For | ir.While, reached: set[Span]) -> bool:
+        """Whether some path came to each walk that a loop's body leads to, and if there is one to each change in place."""
+        found, changes = self._of(loop)
+        return found <= reached and (not found or changes <= reached)
 
-    def _of(self, loop: ir.For | ir.While) -> frozenset[Span]:
-        if id(loop) not in self.found:
-            self.found[id(loop)] = loop, frozenset(self._backward_below(loop))
-        return self.found[id(loop)][1]
+    def _of(self, loop: ir.For | ir.While) -> tuple[frozenset[Span], frozenset[Span]]:
+        key = id(loop), len(self._entered)
+        if key not in self._found:
+            blocks = [*self._below(loop)]
+            walks = (span for block, may_walk in blocks if may_walk for span in _backward_passes(block))
+            changes = (span for block, _ in blocks for span in _changes(block))
+            self._found[key] = loop, (frozenset(walks), frozenset(changes))
+        return self._found[key][1]
 
-    def _backward_below(self, loop: ir.For | ir.While) -> Iterator[Span]:
-        yield from _backward_passes(loop.body)
+    def _below(self, loop: ir.For | ir.While) -> Iterator[tuple[ir.Block, bool]]:
+        """The body of a loop, and those of the functions to which it leads; each with whether it may hold a walk."""
+        yield loop.body, True
+        called = [code for code in self._entered if code.span.source is not self.program.source]
+        functions = (self._functions, _by_name(called))
         seen: set[str] = set()
         waiting = set(ir.names((loop,)))
-        while new := (waiting - seen) & self._functions.keys():
+        while new := waiting - seen:
             seen |= new
-            for code in (code for name in new for code in self._functions[name]):
+            for code in (code for name in new for known in functions for code in known.get(name, ())):
                 waiting |= code.facts.names
-                if code.backward_passes:
-                    yield from _backward_passes(code.body)
+                if code.backward_passes or any(map(is_change, code.facts.calls)):
+                    yield code.body, code.backward_passes
 
     @cached_property
     def _functions(self) -> dict[str, list[ir.Code]]:
-        found: dict[str, list[ir.Code]] = {}
-        for instr in ir.walk(self.program.module.body, classes=True):
-            if isinstance(instr, ir.MakeFunction):
-                found.setdefault(instr.code.name, []).append(instr.code)
-        return found
+        made = ir.walk(self.program.module.body, classes=True)
+        return _by_name(instr.code for instr in made if isinstance(instr, ir.MakeFunction))
+
+
+def _by_name(codes: Iterable[ir.Code]) -> dict[str, list[ir.Code]]:
+    found: dict[str, list[ir.Code]] = {}
+    for code in codes:
+        found.setdefault(code.name, []).append(code)
+    return found
 
 
 def _backward_passes(block: ir.Block) -> Iterator[Span]:
     return (call.span for call, name in ir.calls(block) if name == "backward")
+
+
+IN_PLACE = pattern(r"[a-z]\w*[a-z\d]_")
+
+BESIDE_GRAPHS = frozenset(("", "data", "grad", "init", "utils"))
+"""What is changed in place through these is no leaf that requires a gradient, or is changed under `no_grad`."""
+
+_OF_LEAVES = frozenset(("requires_grad_", "detach_", "share_memory_"))
+
+
+def is_change(call: facts.Call) -> bool:
+    """Whether a call may change a leaf in place while gradients are recorded."""
+    return (
+        call.receiver not in BESIDE_GRAPHS and IN_PLACE.fullmatch(call.name) is not None and call.name not in _OF_LEAVES
+    )
+
+
+def _changes(block: ir.Block) -> Iterator[Span]:
+    """The changes in place in a block and in all blocks inside it, but for those under `no_grad`."""
+    pending, names = [block], dict[int, str]()
+    while pending:
+        for instr in pending.pop():
+            if isinstance(instr, ir.With) and "no_grad" in facts.of_span(instr.span).names:
+                continue
+            pending += ir.blocks(instr)
+            if isinstance(instr, ir.Load):
+                names[instr.dst] = instr.name
+            elif isinstance(instr, ir.GetAttr):
+                beside = names.get(instr.obj, ")") in BESIDE_GRAPHS
+                changes = not beside and IN_PLACE.fullmatch(instr.name) and instr.name not in _OF_LEAVES
+                names[instr.dst] = _CHANGE if changes else instr.name
+            elif isinstance(instr, ir.Call) and names.get(instr.func) == _CHANGE:
+                yield instr.span
+
+
+_CHANGE = "a change in place"

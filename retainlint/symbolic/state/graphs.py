@@ -203,7 +203,8 @@ class Graphs:
         """
         if not state.grad:
             return None
-        edges = tuple(self.edge(state, operand) for operand in operands)
+        taken = rows()[operation].takes(operands)
+        edges = tuple(None if operand is None else self.edge(state, operand) for operand in taken)
         unseen = isinstance(state.get(operands[-1]), UnknownObj) and self.exists(edges[-1]) == GUESS
         if unseen and operation == "div" and edges[0] is None:
             return None  # what nobody sees, and something without a graph is divided by, is a number by convention

@@ -44,6 +44,11 @@ class Args:
     def has(self, index: int, name: str) -> bool:
         return 0 <= index < len(self.pos) or name in dict(self.named)
 
+    def place(self, index: int, name: str, call: Span) -> Span:
+        """Where such an argument stands; the `call`, where that isn't known."""
+        given = self.spans[index] if 0 <= index < len(self.spans) else dict(self.places).get(name)
+        return given or call
+
     @property
     def all(self) -> tuple[Value, ...]:
         return self.pos + tuple([value for _, value in self.named]) if self.named else self.pos
@@ -82,6 +87,7 @@ class Machine(Protocol):
     entered: set[ir.Code]  # the codes of the program that were run
     reached: set[ir.Code]  # those that the entry which runs has called, whether they were run or left unseen
     backpropagated: set[Span]  # where a walk was executed
+    changed: set[Span]  # the same of calls that are named as those that change a tensor in place
     leading: set[ir.Code]  # functions in which one was, or in what they called
     unset: dict[
         int, Ref

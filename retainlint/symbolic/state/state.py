@@ -12,7 +12,7 @@ from retainlint.autograd.errors import FreedError, GraphError, LeafModifiedError
 from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.ledger import Ledger
 from retainlint.incident import BackwardPass, Condition, Iteration, Moment
-from retainlint.ir import Code, Yield
+from retainlint.ir import Code, For, Yield
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.deciders import Deciders
@@ -106,8 +106,12 @@ class Choice:
         return found
 
 
-Consumer: TypeAlias = "Callable[[State, Value, Yield], list[State]]"
-"""What is done with an item that a generator yields: the body of the loop over it is run, or it waits."""
+@record(eq=False)
+class Consumer:
+    """What is done with an item that a generator yields: the body of the `loop` over it is run, or it waits."""
+
+    take: Callable[[State, Value, Yield], list[State]]
+    loop: For | None = None
 
 
 @dataclass

@@ -223,12 +223,12 @@ def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> li
     retain = args.get(at, "retain_graph", args.get(-1, "retain_variables"))
     create = args.get(at + 1, "create_graph", FALSE)
     retain, create = (_meant(state, each) for each in (retain, create))
-    places = dict(args.places)
-    for s, creates in machine.branch(state, create, places.get("create_graph", span)):
+    for s, creates in machine.branch(state, create, args.place(at + 1, "create_graph", span)):
         if retain == NONE:
             found.append((s, creates, creates))
         else:
-            found += [(t, keeps, creates) for t, keeps in machine.branch(s, retain, places.get("retain_graph", span))]
+            place = args.place(at, "retain_graph", span)
+            found += [(t, keeps, creates) for t, keeps in machine.branch(s, retain, place)]
     return found
 
 

@@ -163,7 +163,7 @@ def _mode(machine: Machine, state: State, path: str, args: Args, span: Span) -> 
 def _set_mode(machine: Machine, state: State, args: Args, span: Span) -> Results:
     """As a statement it stays; as a context it is undone. The context restores what was before the call."""
     found: Results = []
-    for each, enabled in machine.branch(state, args.get(0, "mode", TRUE), span):
+    for each, enabled in machine.branch(state, args.get(0, "mode", TRUE), args.place(0, "mode", span)):
         before = each.grad
         each.grad, each.switched = enabled, None if enabled else span
         found.append((each, GradMode(enabled, restores=before)))

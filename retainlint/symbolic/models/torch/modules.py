@@ -79,7 +79,11 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             gradient_events.zeroed(machine, state, None, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
             return [(state, NONE)]
         case "requires_grad_":
-            _require(machine, state, obj, args.get(0, "requires_grad", TRUE), span)
+            asked = args.get(0, "requires_grad", TRUE), args.place(0, "requires_grad", span)
+            ways = machine.branch(state, *asked)
+            for each, wanted in ways:
+                _require(machine, each, obj, Const(wanted), span)
+            return [(each, obj) for each, _ in ways]
         case "load_state_dict":
             _loaded(machine, state, obj, args, span)
             return [(state, NONE)]

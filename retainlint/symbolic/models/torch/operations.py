@@ -98,16 +98,18 @@ def operate(
     elif edge is None:
         cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
         cut = min(cuts, key=lambda each: each[0] == "leaf", default=None)  # what never had a graph has lost none
+    sources = [value for value in rows()[row].takes(operands) if value is not None]
     if edge is None:
-        held = [state.get(value) for value in operands]
+        held = [state.get(value) for value in sources]
         odd = any(isinstance(value, _ODD) for value in operands) or NONE in operands[:1]
-        if odd or any(isinstance(obj, UnknownObj) and not obj.plain for obj in held):
+        unseen = any(isinstance(obj, UnknownObj) and not obj.plain for obj in held)
+        if odd or (unseen and (cut is None or cut[0] != "no_grad" or "view" in result)):
             return objects.fresh(state, span, plain=not (odd and state.grad))
     positive = "positive" in result
     if isinstance(first, TensorObj) and first.positive:
         positive = positive or view or "signed" in result
     may_have = edge is None and (state.grad or "view" in result)  # with gradients off a view may have its base's graph
-    unsure = may_have and any(is_unsure(state, value) for value in operands)
+    unsure = may_have and any(is_unsure(state, value) for value in sources)
     sizes = _sizes(state, operands) if "same" in result else ()
     made = state.new(TensorObj(edge, storage, base, cut, positive=positive, sizes=sizes, ndim=ndim, unsure=unsure))
     if edge is not None and "total" in result:
