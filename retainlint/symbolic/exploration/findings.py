@@ -31,6 +31,7 @@ from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, witness
 from retainlint.symbolic.interpreter.machine import Interpreter, Report
+from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.state import limits
 from retainlint.text.source import Source, Span
 
@@ -247,7 +248,9 @@ def _told_at(incident: Incident) -> tuple[Source, int, type[Incident]]:
 def _adds_nothing(machine: Interpreter, incident: Incident) -> bool:
     """A walk of what was begun as zeros, on a path that adds nothing to it, where others do: such a path is rarely one
     that the program can take, but for the one that it takes by the defaults of its options."""
-    if not isinstance(incident, NoGraph) or incident.reason != "leaf" or all(c.by_default for c in incident.conditions):
+    if not isinstance(incident, NoGraph) or incident.reason != "leaf" or incident.cut is not None:
+        return False
+    if all(each.by_default for each in incident.conditions):
         return False
     return _is_backpropagated(machine, incident.primary)
 
@@ -259,8 +262,14 @@ def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
         return False
     calls, asked = len(incident.backward_pass.moment.frames), incident.conditions
     return len(asked) > limits.UNLIKELY_CONDITIONS or (
-        any(each.depth > calls for each in asked) and _is_backpropagated(machine, incident.primary)
+        any(each.depth > calls and not _is_measured(each) for each in asked) and _is_backpropagated(machine, incident.primary)
     )
+
+
+def _is_measured(condition: Condition) -> bool:
+    """Whether a condition asks what was computed, as `loss.mean() > 1` does, rather than for an option."""
+    calls = facts.of_span(condition.span).calls
+    return any(each.receiver and not conventions.OPTION.takes(each.name) for each in calls)
 
 
 def _is_never_otherwise(machine: Interpreter, report: Report) -> bool:

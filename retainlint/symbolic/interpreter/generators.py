@@ -216,7 +216,8 @@ def with_generator(machine: Machine, instr: ir.With, state: State, generator: Ge
         each.write(instr.dst, value, instr.span)
         going: list[State] = []
         for one in machine.run(instr.body, [each]):
-            one.pending, one.flow = (*one.pending, one.flow), None
+            if one.flow is None or one.flow.kind != "raise":  # which is raised where the generator waits
+                one.pending, one.flow = (*one.pending, one.flow), None
             one.stack, one.calls = inner
             one.suspended = waiting
             going.append(one)
