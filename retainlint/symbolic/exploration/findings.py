@@ -262,7 +262,8 @@ def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
         return False
     calls, asked = len(incident.backward_pass.moment.frames), incident.conditions
     return len(asked) > limits.UNLIKELY_CONDITIONS or (
-        any(each.depth > calls and not _is_measured(each) for each in asked) and _is_backpropagated(machine, incident.primary)
+        any(each.depth > calls and not _is_measured(each) for each in asked)
+        and _is_backpropagated(machine, incident.primary)
     )
 
 

@@ -95,6 +95,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, args.get(0, "model", External("torch.compile")))]
         case "torch.func.functional_call" | "torch.nn.utils.stateless.functional_call":
             return _functional_call(machine, state, args, span)
+        case "torch.func.stack_module_state":
+            return [(state, _stacked_state(machine, state, args, span))]
         case "torch.cuda.is_available" | "torch.backends.mps.is_available":
             machine.gpu_asked = True  # where it runs makes no difference to the graph
             return [(state, Term("available", (External(path),)) if machine.gpu_open else FALSE)]
@@ -380,17 +382,35 @@ def _functional_call(machine: Machine, state: State, args: Args, span: Span) -> 
     return [(state, state.new(UnknownObj(span, edge, "tensor")))]
 
 
+def _stacked_state(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """`stack_module_state(models)`: leaves in place of the weights of several models, and their buffers, by name."""
+    models = iteration.known_items(machine, state, args.get(0, "models"), span)
+    if not models:
+        return Tuple((objects.fresh(state, span), objects.fresh(state, span, plain=True)))
+    named, sure = submodules.named_parameters(state, models[0])
+    leaves: dict[Value, Value] = {
+        Const(name): state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True))
+        for name in named
+    }
+    listed = state.get(submodules.buffers(state, models[0], "named_buffers"))
+    items = listed.items if isinstance(listed, ListObj) else ()
+    buffers = {each.items[0]: each.items[1] for each in items if isinstance(each, Tuple)}
+    return Tuple((state.new(DictObj(leaves, not sure)), state.new(DictObj(buffers, not sure))))
+
+
 Swapped: TypeAlias = "list[tuple[Ref, str, Value, Value]]"
 """Of modules: which, under which name, what it has there, and what takes its place."""
 
 
 def _swapped(state: State, module: Value, given: Value) -> Swapped | None:
     """The weights of a module that a dict replaces; None where they aren't all seen."""
-    held = state.get(given)
-    if not isinstance(held, DictObj) or held.open or held.rest or not held.items:
+    known = [state.get(each) for each in (given.items if isinstance(given, Tuple) else (given,))]
+    dicts = [each for each in known if isinstance(each, DictObj) and not (each.open or each.rest)]
+    weights = {key: new for each in reversed(dicts) for key, new in each.items.items()}
+    if len(dicts) < len(known) or not weights:
         return None
     found: Swapped = []
-    for key, new in held.items.items():
+    for key, new in weights.items():
         path, _, name = str(key.value).rpartition(".") if isinstance(key, Const) else ("", "", "")
         owner = submodules.named(state, module, path)
         part = state.get(owner) if owner is not None else None
