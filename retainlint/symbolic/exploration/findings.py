@@ -274,12 +274,12 @@ def _is_measured(condition: Condition) -> bool:
 
 
 def _is_never_otherwise(machine: Interpreter, report: Report) -> bool:
-    """Whether a backward pass has no graph, where others have, on a path that answered a test of a loop's own variable
-    alike in each iteration: what stands under such a test is meant for some iterations, and not for others."""
+    """Whether a backward pass fails that goes on elsewhere, on a path that answered a test of a loop's own variable alike in
+    each iteration: what stands under such a test is meant for some iterations, and not for others."""
     incident = report.incident
-    if not isinstance(incident, NoGraph) or not _is_backpropagated(machine, incident.primary):
+    if (moment := _moment(incident)) is None or not _is_backpropagated(machine, incident.primary):
         return False
-    failed = incident.backward_pass.moment.iterations
+    failed = moment.iterations
     answers: dict[tuple[Span, int], set[bool]] = {}
     for each in incident.conditions:
         left = each.iterations[len(failed) :]

@@ -115,6 +115,10 @@ def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index:
         )
         if not is_rest and not (isinstance(index, Const) and index.value == -1 and items):
             return [(state, items[-1] if items else objects.item(machine, state, obj, span))]
+    if held.sampled and (decisions.loops_of(index) or (held.places and isinstance(index, Term))):
+        found = _of_sampled(state, held, index, span)
+        _place(state, obj, held, index, found)
+        return [(state, found)]
     if iteration.may_tell(index, items):
         return iteration.index_choices(state, index, iteration.numbered(items))
     if isinstance(index, Term):  # any of them may be read, beside the one that is
@@ -205,6 +209,18 @@ def _at_place(state: State, held: ListObj, index: Value, span: Span) -> Value | 
     )
 
 
+def _of_sampled(state: State, held: ListObj, index: Value, span: Span) -> Value:
+    """What a list that a loop has filled holds at another loop's number: another item in each of its iterations, of which
+    the last one's number is computed from a size."""
+    if isinstance(index, Const) or not held.items:
+        return _from_sequence(state, held.items, index, span)
+    taken = [item for place, item in held.places if place != index]
+    known = [item for place, item in held.places if place == index]
+    *others, last = (each for each in held.items if each not in taken or each is held.items[-1])
+    left = [last, *reversed(others)] if isinstance(index, Term) else [*reversed(others), last]
+    return next((each for each in (*known, *left) if each not in taken), None) or objects.fresh(state, span)
+
+
 def _place(state: State, obj: Value, held: ListObj, index: Value, item: Value) -> None:
     """From now on an open list holds this item at that number."""
     if isinstance(obj, Ref) and (index, item) not in held.places:
@@ -283,6 +299,9 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
         case UnknownObj():
             machine.events.emit(events.Escaped(objects.edges_in(machine, state, (value,))))
             objects.set_item(state, obj, index, value)
+            if isinstance(index, Slice | Tuple) and machine.graphs.edge(state, value) is not None:  # it is a tensor itself
+                edge = machine.graphs.build(state, "copy_slices", (obj, value), span)
+                state.set(obj, replace(held, edge=edge or held.edge, plain=held.plain and edge is None, hint="tensor"))
     return [state]
 
 

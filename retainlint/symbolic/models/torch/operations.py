@@ -192,10 +192,13 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     left, right, span = state.read(instr.left), state.read(instr.right), instr.span
     if isinstance(left, Const) and isinstance(left.value, str) and instr.op == "%":
         return [(state, _filled(left.value, right))]
+    lheld, rheld = state.get(left), state.get(right)
+    if NONE in (left, right) and isinstance(lheld or rheld or (right if left == NONE else left), TensorObj | Const):
+        state.flow = Flow("raise", Failure("TypeError"))
+        return [(state, NONE)]
     folded = terms.binary(instr.op, left, right)
     if folded is not None:
         return [(state, folded)]
-    lheld, rheld = state.get(left), state.get(right)
     is_option = isinstance(rheld, UnknownObj) or isinstance(right, External)
     if instr.op in ("%", "//"):
         left = decisions.total(state, left)

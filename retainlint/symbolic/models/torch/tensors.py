@@ -146,6 +146,9 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             graded = held.edge is not None and held.edge.node.variable in state.ledger.graded
             if graded and any(record.creates and record.accumulate for record in state.backward_passes):
                 return objects.fresh(state, span, hint="tensor")
+            if held.edge is not None and not held.edge.node.is_leaf and not held.unsure:
+                if machine.graphs.exists(held.edge) == PROVEN:
+                    return NONE  # which only leaves have, but for what was asked to retain its own
             if graded or held.edge is None or not held.edge.node.is_leaf:
                 return state.new(TensorObj(None, ticket()))
             unseen = any(node.op == OPAQUE_CALL for record in state.backward_passes for node in record.reach)
