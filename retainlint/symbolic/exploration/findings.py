@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
+from retainlint import ir
 from retainlint.autograd.graph import Node
 from retainlint.incident import (
     AtBackward,
@@ -142,9 +143,24 @@ def _owned(machine: Interpreter, report: Report) -> Report:
     return report
 
 
+def takes_much(machine: Interpreter, code: ir.Code) -> bool:
+    """Whether what fails in a function does so only behind so many conditions of its callers that it won't be told."""
+    start, end = code.extent
+    own = [
+        each.incident
+        for each in machine.reports
+        if (span := each.incident.primary).source is code.span.source and start <= span.start < end
+    ]
+    return bool(own) and all(_count(machine, each) > limits.CONDITIONS_TOLD for each in own)
+
+
+def _count(machine: Interpreter, incident: Incident) -> int:
+    return len({each.span for each in incident.conditions} - machine.presumed)
+
+
 def _takes_too_much(machine: Interpreter, incident: Incident) -> bool:
     """Whether a failure takes so many conditions that nobody knows whether they can hold together; then it isn't judged."""
-    count = len({each.span for each in incident.conditions} - machine.presumed)
+    count = _count(machine, incident)
     if count > limits.CONDITIONS_TOLD:
         machine.leave_unjudged(incident.primary, f"a failure there takes {count} conditions at once")
     return count > limits.CONDITIONS_TOLD
@@ -274,16 +290,17 @@ def _is_measured(condition: Condition) -> bool:
 
 
 def _is_never_otherwise(machine: Interpreter, report: Report) -> bool:
-    """Whether a backward pass fails that goes on elsewhere, on a path that answered a test of a loop's own variable alike in
-    each iteration: what stands under such a test is meant for some iterations, and not for others."""
+    """Whether a backward pass fails on a path that answered a test of a loop's own variable alike in each iteration, and goes
+    on where that came out otherwise: what stands under such a test is meant for some iterations, and not for others."""
     incident = report.incident
-    if (moment := _moment(incident)) is None or not _is_backpropagated(machine, incident.primary):
+    if (moment := _moment(incident)) is None:
         return False
-    failed = moment.iterations
+    went_on = claims_of(machine).survived.get(incident.primary, {}).values()
+    others = {choice.condition for paths in went_on for path in paths for choice in path}
     answers: dict[tuple[Span, int], set[bool]] = {}
-    for each in incident.conditions:
-        left = each.iterations[len(failed) :]
-        if left and each.iterations[: len(failed)] == failed:
+    for each in incident.conditions if others else ():
+        left = each.iterations[len(moment.iterations) :]
+        if left and each.iterations[: len(moment.iterations)] == moment.iterations and _opposite(each) in others:
             if not facts.of_span(each.span).names.isdisjoint(facts.bound_by(left[-1].loop.text)):
                 answers.setdefault((each.span, each.depth), set()).add(each.taken)
     return any(len(found) == 1 for found in answers.values())

@@ -83,6 +83,23 @@ def test_a_failure_that_takes_too_many_conditions_is_not_told(machine: Machine) 
     assert machine(program + "".join(asked[1:]) + "    loss.backward()\n").lines
 
 
+def test_a_function_that_fails_only_behind_many_conditions_of_its_callers_is_run_for_itself(machine: Machine) -> None:
+    asked = [f"    if o.a{number}():\n        return\n" for number in range(limits.CONDITIONS_TOLD + 1)]
+    program = """
+import torch
+
+def step(weight, x):
+    loss = (torch.ones(3, requires_grad=True) * x).exp().sum()
+    loss.backward()
+    loss.backward()
+
+def train(o, x):
+"""
+    found = machine(program + "".join(asked) + "    step(None, x)\n\ntrain(o, 1)\n")
+    assert found.lines == [7]
+    assert not found.incident.conditions
+
+
 CELLS = """
 import torch
 
