@@ -257,7 +257,7 @@ class Kept(IncidentBase):
 
     `alive`: what these graphs saved is kept with them; else an earlier walk, `walk`, has freed it, and only their
     nodes stay. `item` is where the tensor stands in the text, or (with `inside`) a tuple or the like that has it;
-    `holder` is what it is added to, and `reset` where the loop sets that back to a constant.
+    `holder` is what it is added to, and `reset` where the loop sets that back to a constant, or empties it.
     """
 
     kept: Moment

@@ -124,7 +124,7 @@ def _grade(incident: Kept) -> str:
 
 def _until(incident: Kept) -> str:
     assert incident.reset is not None
-    return f"{place(incident.reset, incident.primary.source)} sets it back"
+    return f"{place(incident.reset, incident.primary.source)} {'empties it' if incident.stored else 'sets it back'}"
 
 
 def _line(incident: Kept) -> str:

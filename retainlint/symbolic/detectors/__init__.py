@@ -17,7 +17,7 @@ class Detectors(events.Events):
         on = self.subscribe
         on(events.Reused, lambda e: reuse.freed(machine, e.state, e.node, e.first, e.second))
         on(events.SavedModified, lambda e: reuse.modified(machine, e.state, e.node, e.saved, e.record))
-        on(events.WithoutGraph, lambda e: reuse.without_graph(machine, e.state, e.backward_pass, e.cut, e.reason))
+        on(events.WithoutGraph, lambda e: reuse.without_graph(machine, e))
         on(events.LeafModified, lambda e: reuse.leaf_modified(machine, e))
         on(events.CallRefused, lambda e: reuse.refused(machine, e.state, e.incident))
         on(

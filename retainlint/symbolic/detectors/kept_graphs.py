@@ -74,7 +74,7 @@ def _parts(places: Sequence[Span | None], at: int) -> tuple[Span | None, Span | 
 
 
 def _reset(code: ir.Code, loop: Span, total: str) -> Span | None:
-    """Where the loop sets its total back to a constant."""
+    """Where the loop sets its total back to a constant, or empties its list."""
     body = [
         each
         for instr in ir.walk(code.body)
@@ -82,9 +82,13 @@ def _reset(code: ir.Code, loop: Span, total: str) -> Span | None:
         for block in ir.blocks(instr)
         for each in ir.walk(block)
     ]
-    constants = {each.dst for each in body if isinstance(each, ir.Const)}
-    resets = (each for each in body if isinstance(each, ir.Store | ir.SetAttr) and each.src in constants)
-    return next((each.span for each in resets if each.span.text == total), None)
+    constants = {
+        each.dst for each in body if isinstance(each, ir.Const) or (isinstance(each, ir.Build) and not each.items)
+    }
+    resets = [each.span for each in body if isinstance(each, ir.Store | ir.SetAttr) and each.src in constants]
+    calls = (each.span for each in body if isinstance(each, ir.Call))
+    at = [each for each in resets if each.text == total] or [each for each in calls if each.text == f"{total}.clear()"]
+    return next(iter(at), None)
 
 
 def _named(holder: Span | None) -> str:
@@ -175,6 +179,7 @@ def put(
                 now, _primary(now, iteration), item or span, text, True, True, iteration.loop,
                 claims.graphs.births[before].moment, None, conditions=conditions(state),
                 inside=item is None or not isinstance(state.get(value), TensorObj | UnknownObj),
+                reset=_reset(state.frame.code, iteration.loop, text),
             )  # fmt: skip
             _claim(claims, state, incident, (Edge(before),), (before,), since=at, container=container)
             break

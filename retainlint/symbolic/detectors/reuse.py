@@ -207,11 +207,12 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 
 
-def without_graph(machine: Machine, state: State, backward_pass: BackwardPass, cut: Moment | None, reason: str) -> None:
+def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
     """Report a backward pass from a tensor that has no graph."""
+    state, reason = event.state, event.reason
     switched = state.switched if reason == "no_grad" else None
     learns = any(True for each in _optimizers(state) for _ in weights.leaves(state, each.params or ()))
-    incident = NoGraph(backward_pass, cut, reason, switched, learns, conditions=_conditions(state))
+    incident = NoGraph(event.backward_pass, event.cut, reason, switched, learns, conditions=_conditions(state))
     machine.report(incident, lambda: witness.of_no_graph(incident))
 
 

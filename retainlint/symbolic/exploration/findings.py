@@ -107,7 +107,7 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     if not proves:
         machine.reports[:] = [replace(each, proof=None) for each in machine.reports]
     machine.graphs.effort.end(machine.steps)
-    machine.reports[:] = [_owned(machine, one) for one in machine.reports if not _is_never_otherwise(machine, one)]
+    machine.reports[:] = [_owned(machine, one) for one in machine.reports if _is_shown(machine, one)]
     likely = [one for one in _likely(machine) if not _is_unlikely(machine, one)]
     incidents = tuple(one for one in likely if not _takes_too_much(machine, one))
     project = machine.imports.project
@@ -289,6 +289,16 @@ def _is_measured(condition: Condition) -> bool:
     return any(each.receiver and not conventions.OPTION.takes(each.name) for each in calls)
 
 
+def _is_shown(machine: Interpreter, report: Report) -> bool:
+    """Whether what failed on a path is no matter of which paths were followed: where some were given up, those on which a
+    tensor never had a graph may be all that is left."""
+    match report.incident:
+        case NoGraph(reason="leaf", cut=None, conditions=(_, *_), primary=place) if machine.pruned:
+            machine.leave_unjudged(place, "on paths that were not followed it may have a graph")
+            return False
+    return not _is_never_otherwise(machine, report)
+
+
 def _is_never_otherwise(machine: Interpreter, report: Report) -> bool:
     """Whether a backward pass fails on a path that answered a test of a loop's own variable alike in each iteration, and goes
     on where that came out otherwise: what stands under such a test is meant for some iterations, and not for others."""
@@ -379,7 +389,7 @@ def _needed(asked: Iterable[Condition], clauses: Iterable[frozenset[Condition]])
 
 def _survivors(machine: Interpreter, incident: Incident) -> list[frozenset[Condition]]:
     """What the paths had answered that came to the same backward pass, in the same iterations, and went on."""
-    if not isinstance(incident, Freed | Modified) or (moment := _moment(incident)) is None:
+    if (moment := _moment(incident)) is None:
         return []
     paths = claims_of(machine).survived.get(moment.span, {}).get(moment.iterations, ())
     return [frozenset(choice.condition for choice in path) for path in paths]

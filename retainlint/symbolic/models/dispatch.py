@@ -58,6 +58,7 @@ _ALIASES = {
     "torch.autograd.grad_mode": "torch", "torch.autograd.function": "torch.autograd",
     "torch.optim.optimizer": "torch.optim", "torch.utils.checkpoint.checkpoint": "torch.utils.checkpoint.checkpoint",
 }  # fmt: skip
+_RENAMED = {f"torch.autograd.{name}": f"torch.{name}" for name in ("no_grad", "enable_grad", "inference_mode")}
 
 
 _TORCH = (
@@ -72,7 +73,7 @@ _FRAMEWORKS = (
 def canonical(path: str) -> str:
     """The one path of what torch exports under several."""
     head, _, last = path.rpartition(".")
-    return f"{_ALIASES[head]}.{last}" if head in _ALIASES else path
+    return f"{_ALIASES[head]}.{last}" if head in _ALIASES else _RENAMED.get(path, path)
 
 
 @lru_cache(maxsize=limits.REMEMBERED_NAMES)
