@@ -96,6 +96,8 @@ class IncidentBase:
     witness: Witness | None = field(default=None, kw_only=True)
     alone: str = field(default="", kw_only=True)
     """The function or method of the program in which it fails only if that is run for itself, as nobody there calls it."""
+    first: Span | None = field(default=None, kw_only=True)
+    """What fails before it, on the same path."""
 
 
 @record

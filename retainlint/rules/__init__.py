@@ -32,6 +32,7 @@ from retainlint.rules.rtl306_deprecated_variable import DeprecatedVariable
 from retainlint.rules.rtl900_file_not_checked import FileNotChecked
 from retainlint.rules.rtl901_unused_suppression import UnusedSuppression
 from retainlint.rules.rule import Example, Rule
+from retainlint.rules.wording import place
 from retainlint.startup.records import replace
 
 __all__ = ["RULES", "Example", "Rule", "diagnose", "rule"]
@@ -80,4 +81,8 @@ def rule(code_or_name: str) -> Rule | None:
 def diagnose(incident: Incident) -> Diagnostic:
     """Explain an incident by the one rule that fits it best."""
     explained = next(rule for rule in _FIRST_THAT_HOLDS if rule.matches(incident)).explain(incident)
-    return replace(explained, alone=incident.alone)
+    notes = explained.notes
+    if incident.first is not None:
+        before = place(incident.first, explained.primary.span.source)
+        notes += (f"note: {before} raises first: this fails once that is mended",)
+    return replace(explained, alone=incident.alone, notes=notes)

@@ -11,6 +11,7 @@ import pytest
 from rules.incident_cases import CASES
 from rules.incidents_by_hand import Program
 
+from retainlint import check_source
 from retainlint.diagnostic import Severity
 from retainlint.incident import Freed, Witness
 from retainlint.rules import RULES, Example, Rule, diagnose, rule
@@ -200,3 +201,26 @@ def test_importing_the_rules_is_cheap() -> None:
     heavy = "W = {'libcst', 'numpy', 'click', 'torch'}; R = {'retainlint.symbolic', 'retainlint.autograd'}; "
     done = subprocess.run([sys.executable, "-c", heavy + script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+BEHIND = """
+import torch
+
+weight = torch.ones(3, requires_grad=True)
+with torch.no_grad():
+    first = weight.exp().sum()
+first.backward()
+second = weight.exp().sum()
+second.backward()
+second.backward()
+"""
+
+
+def test_a_finding_says_what_raises_before_it() -> None:
+    first, second = check_source(BEHIND)
+    assert not any("raises first" in each for each in first.notes)
+    assert "note: line 7 raises first: this fails once that is mended" in second.notes
+    (alone,) = check_source(BEHIND.replace("first.backward()\n", ""))
+    assert not any("raises first" in each for each in alone.notes)
+    branched = BEHIND.replace("first.backward()\n", "if input():\n    first.backward()\n")
+    assert not any("raises first" in note for each in check_source(branched) for note in each.notes)

@@ -21,7 +21,6 @@ from retainlint.incident import (
     Incident,
     Iteration,
     Leaf,
-    Modified,
     Moment,
     NoGraph,
     Refused,
@@ -109,7 +108,8 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     machine.graphs.effort.end(machine.steps)
     machine.reports[:] = [_owned(machine, one) for one in machine.reports if _is_shown(machine, one)]
     likely = [one for one in _likely(machine) if not _is_unlikely(machine, one)]
-    incidents = tuple(one for one in likely if not _takes_too_much(machine, one))
+    judged = [one for one in likely if not _takes_too_much(machine, one)]
+    incidents = tuple(replace(one, first=_first(one, judged)) for one in judged)
     project = machine.imports.project
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
     wasted = _distinct(machine, (Report(incident, _proof(incident) if proves else None) for incident in found))
@@ -122,6 +122,24 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     steps = sum(each.steps for each in entries) + machine.imports.wasted
     followed = _followed(machine)
     return Exploration(incidents, gaps, steps, waste, conduct, unjudged, effort, entries, followed)
+
+
+def _first(incident: Incident, others: Iterable[Incident]) -> Span | None:
+    """What surely fails before an incident: in the same call, and under no other conditions."""
+    if (moment := _moment(incident)) is None:
+        return None
+    for other in others:
+        before = _moment(other)
+        if before is None or before.frames != moment.frames or not {*other.conditions} <= {*incident.conditions}:
+            continue
+        when, then = ([(at.loop, at.number) for at in each.iterations] for each in (before, moment))
+        if [loop for loop, _ in when] == [loop for loop, _ in then]:
+            if ([number for _, number in when], before.span.start) < (
+                [number for _, number in then],
+                moment.span.start,
+            ):
+                return before.span
+    return None
 
 
 def _followed(machine: Interpreter) -> frozenset[Definition]:
