@@ -39,6 +39,9 @@ class BackwardInLoop(FreedRule):
         if incident.same_root:
             once = Help(f"call backward on `{story.roots[1]}` once, outside the loop")
             return anew, once, keep_graph(story, "if the same gradient is really wanted again in each iteration")
+        if incident.joint:
+            words = "add the losses up, call backward on the sum once, and take each optimiser's step then"
+            return Help(words, (SumLosses((story.first,)),)), Help(f"compute `{story.fresh}` again for each of them")
         if story.again.picks(incident.reused.root) or _lies_in(built, loop):
             return self._of_pieces(story)
         constant = incident.foreign or incident.trained is False

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, SumLosses
-from retainlint.fixes.code import EditableCode, LoopNode
+from retainlint.fixes.code import EditableCode, LoopNode, Uneditable, bound
 from retainlint.fixes.cures.detach import entering
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
@@ -25,6 +26,8 @@ from retainlint.fixes.statements import (
 )
 from retainlint.text.quoting import short
 from retainlint.text.source import Span
+
+_STEP = re.compile(r"step$")
 
 _once = partial(unsafe, merges=1)
 """A fix that drops a walk on purpose."""
@@ -118,7 +121,11 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
         return
     block = code.block(statement)
     loop = block.owner
-    if not isinstance(loop, ast.For | ast.AsyncFor | ast.While) or calls(loop.body, TUNES) or loop.orelse:
+    if not isinstance(loop, ast.For | ast.AsyncFor | ast.While) or loop.orelse:
+        return
+    if calls(loop.body, TUNES):
+        if isinstance(loop, ast.For):
+            yield from _before_steps(code, loop, statement, code.of(root))
         return
     if any(isinstance(each, ast.Attribute) and each.attr == "grad" for each in code.below(loop)):
         return  # each iteration wants its own gradients
@@ -145,13 +152,42 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
 
 
 def _accumulated(code: EditableCode, loop: LoopNode, statement: ast.stmt, root: str) -> Fix:
-    total = next(name for name in ("total", "total_loss", "sum_of_losses") if name not in code.text)
+    total = _new_name(code)
     start, end = code.start(statement), code.end(statement)
     return _once(
         "Add the losses up, and call backward on the sum once, after the loop",
         before(code, loop, f"{total} = 0"),
         Edit(start, end, f"{total} = {total} + {root}"),
         after(code, loop, f"{total}.backward()"),
+    )
+
+
+def _new_name(code: EditableCode) -> str:
+    """A name for the sum, which the text doesn't have."""
+    free = [name for name in ("total", "total_loss", "sum_of_losses") if name not in code.text]
+    if not free:
+        raise Uneditable("each name for a sum is taken")
+    return free[0]
+
+
+def _before_steps(code: EditableCode, loop: ast.For, statement: ast.stmt, root: str) -> Iterator[Fix]:
+    """A loop in two: the first adds the losses up, the second, behind the backward pass, does what uses gradients."""
+    at = loop.body.index(statement)
+    later = [each for each in loop.body[at + 1 :] if calls([each], TUNES)]
+    made = set().union(*(bound(each) for each in loop.body if each not in later))
+    if not later or calls(loop.body[:at], _STEP) or any(not made.isdisjoint(reads(each)) for each in later):
+        return
+    total, header = _new_name(code), code.text[code.start(loop) : code.start(loop.body[0])].rstrip()
+    indent, newline = code.indent(loop), code.newline(loop)
+    end = code.rows(loop)[1]
+    inner = "".join(code.lifted(each, code.indent(each)) for each in later)
+    behind = f"{indent}{total}.backward(){newline}{indent}{header}{newline}{inner}"
+    yield _once(
+        f"Add the losses up, call `{total}.backward()` once, and take the steps in a loop behind it",
+        before(code, loop, f"{total} = 0"),
+        Edit(code.start(statement), code.end(statement), f"{total} = {total} + {root}"),
+        *(removed(code, each) for each in later),
+        Edit(end, end, behind),
     )
 
 

@@ -151,6 +151,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         stepped=_stepped(state, first),
         apart=_is_apart(state, first),
         aside=_is_aside(machine.graphs, state, node, first, second),
+        joint=_is_joint(state, first, second),
         trained=_trained(machine.graphs, state, node, first, second, way),
         unowned=_is_unowned(machine.graphs, state, node),
         total=_is_total([each for each in way if each not in first.reach]),
@@ -519,6 +520,16 @@ def _is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, s
     if not theirs or any(each & shared for each in theirs):
         return False
     return any(each & shared for each in owned) or not any(each.params is None or each.open for each in held)
+
+
+def _is_joint(state: State, first: BackwardRecord, second: BackwardRecord) -> bool:
+    """Whether what only the later backward pass reaches has an optimiser of its own, which owns a part of what both reach: each
+    of the two trains its own part of one graph."""
+    one, two = ({each.variable for each in record.reach if each.is_leaf} for record in (first, second))
+    return any(
+        not leaves.isdisjoint(two - one) and not leaves.isdisjoint(one & two) and leaves.isdisjoint(one - two)
+        for leaves in (_owned(state, each) for each in _optimizers(state))
+    )
 
 
 def _reached_apart(first: BackwardRecord, second: BackwardRecord) -> set[Node]:

@@ -191,7 +191,7 @@ def over_generator(
         return going
 
     sampled = machine.sampled
-    results = behind(machine, state, generator, NONE, instr.span, Consumer(consume, instr))
+    results = behind(machine, state, generator, NONE, instr.span, Consumer(consume, instr, len(outer)))
     if results is None or (not yielded and (generator.func.code in machine.yielding or machine.sampled > sampled)):
         return None
     finished = [each for each, _ in results if each.flow is None]

@@ -218,7 +218,7 @@ class Graphs:
         slots = tuple(max(doubt, PROVEN if s.condition is None else self.exists(edges[s.condition])) for s in filled)
         operand_spans = tuple(spans[i] if i < len(spans) else None for i, e in enumerate(edges) if e is not None)
         self.births[node] = Birth(
-            state.moment(span), min(passes), passes, slots, operand_spans, row.operation, assumed, False,
+            state.birth(span), min(passes), passes, slots, operand_spans, row.operation, assumed, False,
             state.in_init, serving, doubt,
         )  # fmt: skip
         return Edge(node)

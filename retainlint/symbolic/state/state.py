@@ -112,6 +112,7 @@ class Consumer:
 
     take: Callable[[State, Value, Yield], list[State]]
     loop: For | None = None
+    depth: int = 0  # how many loops stand around that
 
 
 @dataclass
@@ -379,6 +380,16 @@ class State:
 
     def moment(self, span: Span) -> Moment:
         return Moment(span, self.iterations, self.calls)
+
+    def birth(self, span: Span) -> Moment:
+        """The moment in which a graph is built: of a generator's, in the iteration of the loop that asks for its next item, too."""
+        iterations, added = self.iterations, 0
+        for frame in map(self.frames.__getitem__, self.stack):
+            if frame.consumer is not None and frame.consumer.loop is not None:
+                at = frame.consumer.depth + added
+                asking = Iteration(frame.consumer.loop.span, len(frame.yielded) + 1)
+                iterations, added = (*iterations[:at], asking, *iterations[at:]), added + 1
+        return Moment(span, iterations, self.calls)
 
     def assume(self, term: Value, answer: bool, span: Span, taken: bool) -> None:
         """Take a side of a condition that can't be decided: its term's answer, and what then holds of its text."""

@@ -125,7 +125,7 @@ def _step(machine: Machine, state: State, held: UnknownObj, args: Args, span: Sp
             each.set(fast, TensorObj(machine.graphs.leaf(each.moment(span)), ticket()))
         elif edges:
             assumed = "a differentiable optimiser saves what its step computes with"
-            edge = machine.graphs.unseen(each, edges, each.moment(span), CONVENTIONAL, assumed)
+            edge = machine.graphs.unseen(each, edges, each.birth(span), CONVENTIONAL, assumed)
             each.set(fast, TensorObj(edge, ticket()))
     return [(each, NONE) for each, _ in results]
 
@@ -138,5 +138,5 @@ def called(machine: Machine, state: State, held: UnknownObj, args: Args, span: S
     if not state.grad:
         return [(state, objects.fresh(state, span, plain=True))]
     assumed = "calling the patched module saves tensors for its backward"
-    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
+    edge = machine.graphs.unseen(state, edges, state.birth(span), CONVENTIONAL, assumed)
     return [(state, state.new(UnknownObj(span, edge, "tensor")))]

@@ -21,7 +21,7 @@ def shown(machine: Machine, state: State, func: Value, span: Span) -> Value | No
     held = state.get(func.obj) if isinstance(func, Method) and func.name in _SHOWING else None
     if not isinstance(func, Method) or not isinstance(held, UnknownObj) or held.edge is None or held.plain:
         return None
-    edge = machine.graphs.item(state, held.edge, state.moment(span), Const(func.name), "part")
+    edge = machine.graphs.item(state, held.edge, state.birth(span), Const(func.name), "part")
     return state.new(UnknownObj(span, edge, name=func.name))
 
 
@@ -31,7 +31,7 @@ def item(machine: Machine, state: State, view: Value, index: Value, span: Span) 
     if not isinstance(held, UnknownObj) or held.edge is None:
         return None
     machine.opened.add(held.edge.node)
-    edge = machine.graphs.item(state, held.edge, state.moment(span), _iteration(index), "part")
+    edge = machine.graphs.item(state, held.edge, state.birth(span), _iteration(index), "part")
     return state.new(UnknownObj(span, edge, plain=held.plain, fed=held.fed))
 
 
@@ -39,7 +39,7 @@ def part(machine: Machine, state: State, pair: Value) -> None:
     """Let a pair of a name and what stands under it hold the latter as each loop meets it."""
     held = state.get(pair)
     if isinstance(held, UnknownObj) and isinstance(pair, Ref) and held.edge is not None:
-        edge = machine.graphs.item(state, held.edge, state.moment(held.made), _iteration(Const(1)), "part")
+        edge = machine.graphs.item(state, held.edge, state.birth(held.made), _iteration(Const(1)), "part")
         state.set(pair, replace(held, attrs={**held.attrs, "[1]": state.new(UnknownObj(held.made, edge))}))
 
 

@@ -266,7 +266,7 @@ def _node(machine: Machine, state: State, call: Applied, saved: tuple[SavedTenso
     edges = tuple(edge for edge, _ in inputs)
     node = Node(f"{cls.name}Backward", slots, edges, state.ledger.next_order())
     passes, operands = tuple(map(machine.graphs.exists, edges)), tuple(place for _, place in inputs)
-    born = Birth(state.moment(call.span), min(passes), passes, (PROVEN,) * len(slots), operands, "apply")
+    born = Birth(state.birth(call.span), min(passes), passes, (PROVEN,) * len(slots), operands, "apply")
     machine.graphs.births[node] = born
     return node
 

@@ -92,7 +92,7 @@ def _computed(machine: Machine, state: State, operands: tuple[Value, ...], span:
     if not state.grad or not edges:
         return objects.fresh(state, span, plain=True)
     assumed = "the distribution saves its parameters for the backward"
-    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
+    edge = machine.graphs.unseen(state, edges, state.birth(span), CONVENTIONAL, assumed)
     return state.new(UnknownObj(span, edge, "tensor"))
 
 

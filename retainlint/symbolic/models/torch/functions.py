@@ -356,7 +356,7 @@ def _recomputed(machine: Machine, state: State, value: Value, before: int, span:
     node = Node("CheckpointFunctionBackward", saved, tuple(into), state.ledger.next_order())
     passes = tuple(machine.graphs.exists(edge) for edge in into)
     level = machine.graphs.exists(held.edge)
-    born = Birth(state.moment(span), level, passes, (level,) * len(saved), (), "checkpoint")
+    born = Birth(state.birth(span), level, passes, (level,) * len(saved), (), "checkpoint")
     machine.graphs.births[node] = born
     return state.new(TensorObj(Edge(node), ticket()))
 
@@ -378,7 +378,7 @@ def _functional_call(machine: Machine, state: State, args: Args, span: Span) -> 
         e for value in params if (e := machine.graphs.edge(state, value)) is not None and not _replaced(state, given)
     ]
     assumed = "the functional call saves the weights that it is given"
-    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
+    edge = machine.graphs.unseen(state, edges, state.birth(span), CONVENTIONAL, assumed)
     return [(state, state.new(UnknownObj(span, edge, "tensor")))]
 
 

@@ -110,13 +110,13 @@ def _computed(machine: Machine, state: State, layer: LayerObj, args: Args, span:
     if not edges and not own:
         return objects.fresh(state, span)
     assumed = f"calling `nn.{layer.kind}` saves tensors for its backward"
-    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed, weights=own)
+    edge = machine.graphs.unseen(state, edges, state.birth(span), CONVENTIONAL, assumed, weights=own)
     result = state.new(TensorObj(edge, ticket()))
     if layer.kind != "MultiheadAttention":
         return result
     if args.get(4, "need_weights", TRUE) != TRUE:
         return Tuple((result, NONE))
-    scores = machine.graphs.part(state, edge, state.moment(span), CONVENTIONAL, assumed)
+    scores = machine.graphs.part(state, edge, state.birth(span), CONVENTIONAL, assumed)
     return Tuple((result, state.new(TensorObj(scores, ticket()))))
 
 
@@ -505,5 +505,5 @@ def _unseen(machine: Machine, state: State, layer: LayerObj, args: Args, span: S
     weights = [value for value in layer.attrs.values() if isinstance(state.get(value), TensorObj)]
     edges = objects.edges_in(machine, state, (*args.all, *weights))
     assumed = f"calling `nn.{layer.kind}` saves tensors for its backward"
-    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
+    edge = machine.graphs.unseen(state, edges, state.birth(span), CONVENTIONAL, assumed)
     return state.new(UnknownObj(span, edge, "tensor"))

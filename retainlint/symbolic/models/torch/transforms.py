@@ -108,7 +108,7 @@ def _made(
     if not edges:
         return objects.fresh(state, span)  # the function itself may bring some
     assumed = f"`{name}` saves what it computes with"
-    edge = machine.graphs.unseen(state, edges, state.moment(span), CONVENTIONAL, assumed)
+    edge = machine.graphs.unseen(state, edges, state.birth(span), CONVENTIONAL, assumed)
     return state.new(UnknownObj(span, edge, "tensor") if plainly else TensorObj(edge, ticket()))
 
 

@@ -146,7 +146,7 @@ def is_output(held: UnknownObj, name: str) -> bool:
 def _returned(machine: Machine, state: State, whole: Edge | None, span: Span) -> Edge | None:
     """The graph that an output or the state of a recurrent network has by convention."""
     words = conventions.RECURRENT_STATE.says
-    return None if whole is None else machine.graphs.part(state, whole, state.moment(span), CONVENTIONAL, words)
+    return None if whole is None else machine.graphs.part(state, whole, state.birth(span), CONVENTIONAL, words)
 
 
 def _part(machine: Machine, state: State, held: UnknownObj, span: Span, name: str) -> Edge | None:
@@ -154,7 +154,7 @@ def _part(machine: Machine, state: State, held: UnknownObj, span: Span, name: st
     if held.edge is None:
         return None
     machine.opened.add(held.edge.node)
-    edge = machine.graphs.part(state, held.edge, state.moment(span))
+    edge = machine.graphs.part(state, held.edge, state.birth(span))
     machine.graphs.returned.portions[edge.node] = name
     if name.strip("[]-").isdecimal():
         machine.graphs.returned.apart.add(held.edge.node)
@@ -184,7 +184,7 @@ def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | 
         if held.edge is not None:
             machine.opened.add(held.edge.node)
             at = None if _may_move(state, index) else index
-            edge = machine.graphs.item(state, held.edge, state.moment(span), at, "slice" if rows else "part")
+            edge = machine.graphs.item(state, held.edge, state.birth(span), at, "slice" if rows else "part")
         return state.new(UnknownObj(span, edge, cut_hint(held), plain=held.plain, fed=held.fed))
     if isinstance(held, ListObj) and held.items:
         return held.items[-1]
@@ -295,7 +295,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     own = _weights(machine, state, func, args, level, edges)
     if not edges and not own and (level == GUESS or unseen_calls.is_operation(func)):
         return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
-    edge = machine.graphs.unseen(state, edges, state.moment(span), level, assumed, weights=own)
+    edge = machine.graphs.unseen(state, edges, state.birth(span), level, assumed, weights=own)
     asked = state.get(func)
     if isinstance(asked, UnknownObj | Instance) or (isinstance(func, Method) and isinstance(func.obj, Ref)):
         machine.graphs.returned.callees[edge.node] = func
