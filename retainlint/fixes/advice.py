@@ -93,11 +93,10 @@ class Advisor:
         text that the first has made."""
         home = diagnostic.primary.span.source
         edits = trial.fix.by_source(home)
-        made = {source.name: each for source, each in edits.items()}
 
         def fails(seen: Seen | None) -> list[Diagnostic]:
             every = seen.diagnostics if seen is not None else ()
-            return [each for each in every if is_behind(made, diagnostic, each, partly=True)]
+            return [each for each in every if is_behind(trial.fix, diagnostic, each, partly=True)]
 
         if not fails(trial.after) or self._left < self._seen.steps:
             return

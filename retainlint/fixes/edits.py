@@ -37,6 +37,8 @@ def told_before(found: Diagnostic, edits: Mapping[Source, Sequence[Edit]], first
 
     def there(span: Span) -> Span:
         source, made = before.get(span.source.name, (span.source, ()))
+        if span == found.primary.span and is_written(made, span.start):  # a backward pass in place of others
+            return first.primary.span
         return Span(source, origin(made, span.start), origin(made, span.end))
 
     def words(text: str) -> str:
@@ -102,6 +104,11 @@ def origin(edits: Sequence[Edit], offset: int) -> int:
             return edit.start
         shift += len(edit.text) - (edit.end - edit.start)
     return offset - shift
+
+
+def is_written(edits: Sequence[Edit], offset: int) -> bool:
+    """Whether a character of the text behind the edits is in what one of them has written."""
+    return moved(edits, origin(edits, offset)) != offset
 
 
 def apart(edits: Sequence[Edit]) -> bool:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from retainlint.catalogue import CATALOGUE, FREED, MODIFIED, WASTED
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Identity
-from retainlint.fixes.edits import moved, origin
+from retainlint.fixes.edits import is_written, moved
 from retainlint.incident import Definition, Entry, Leaf
 from retainlint.text.source import Source, Span
 
@@ -69,9 +69,9 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly
         return False
     if not before.trained and _texts(before.leaves) - _texts(after.leaves) - _replaced(before, after):
         return False  # nobody knows which of them are to be trained
-    edits = {source.name: made for source, made in fix.by_source(diagnostic.primary.span.source).items()}
+    edits = _edits(fix, diagnostic)
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
-    left = [each for each in after.diagnostics if not is_behind(edits, diagnostic, each, partly=partly)]
+    left = [each for each in after.diagnostics if not is_behind(fix, diagnostic, each, partly=partly)]
     left = [
         each for each in left if not (fix.cuts and CATALOGUE[each.code][2] == WASTED)
     ]  # the graph is built for nothing now
@@ -188,18 +188,24 @@ def _is_there(edits: Edits, diagnostic: Diagnostic, found: Iterable[Diagnostic])
     return any(each.code == diagnostic.code and _place(each.primary.span) == place for each in found)
 
 
-def is_behind(edits: Edits, diagnostic: Diagnostic, other: Diagnostic, *, partly: bool) -> bool:
-    """Whether what is found after the edits is another graph that fails at the place of a finding: its cause stood behind
-    that of the finding. Or, `partly`, the same graph, to which something else leads."""
-    one, two = diagnostic.labels[0], other.labels[0]
-    at = _moved(edits, diagnostic.primary.span)
-    if _kind(other.code) != _kind(diagnostic.code) or _place(other.primary.span) != at or one.primary or two.primary:
+def is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic, *, partly: bool) -> bool:
+    """Whether what is found after a fix is another graph that fails at the place of a finding, or at the backward pass that is
+    written for those there: its cause stood behind that of the finding. Or, `partly`, the same graph, to which something
+    else leads."""
+    edits, one, two = _edits(fix, diagnostic), diagnostic.labels[0], other.labels[0]
+    is_there = _place(other.primary.span) == _moved(edits, diagnostic.primary.span)
+    is_there = is_there or (fix.merges > 0 and is_written(edits.get(other.primary.span.source.name, ()), other.primary.span.start))
+    if _kind(other.code) != _kind(diagnostic.code) or not is_there or one.primary or two.primary:
         return False
     known = {_moved(edits, each.span) for each in diagnostic.labels}
     if _moved(edits, one.span) != _place(two.span) and _text(one.span) != _text(two.span):
         return not any(_place(each.span) in known for each in other.labels if each.text.startswith(REACHED))
     others = (each.span for each in other.labels if not each.primary and _place(each.span) not in known)
-    return partly and any(not _is_written(edits, each) for each in others)
+    return partly and any(not is_written(edits.get(each.source.name, ()), each.start) for each in others)
+
+
+def _edits(fix: Fix, diagnostic: Diagnostic) -> Edits:
+    return {source.name: made for source, made in fix.by_source(diagnostic.primary.span.source).items()}
 
 
 def _kind(code: str) -> str:
@@ -210,12 +216,6 @@ def _kind(code: str) -> str:
 
 REACHED = "reached again"
 """How the label begins at which a backward pass comes to a graph of before."""
-
-
-def _is_written(edits: Edits, span: Span) -> bool:
-    """Whether a place behind the edits is in what one of them has written."""
-    made = edits.get(span.source.name, ())
-    return moved(made, origin(made, span.start)) != span.start
 
 
 def _place(span: Span) -> tuple[str, int]:
