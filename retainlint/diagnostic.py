@@ -84,11 +84,13 @@ class ComputeInEach:
 
 @record
 class Clear:
-    """Empty the list called `name` after the walk at `walk`; `held` are its names, and those of lists beside it, there."""
+    """Empty the list, or the cache, called `name` after the backward pass at `backward_pass`, or where it was read, at `read`;
+    `held` are its names, and those of others beside it, where the backward pass is."""
 
     backward_pass: Span
     name: str
     held: tuple[str, ...] = ()
+    read: Span | None = None
 
 
 @record

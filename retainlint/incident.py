@@ -146,7 +146,9 @@ class Freed(IncidentBase):
     aside: bool = (
         False  # what only the later walk trains has an optimiser of its own, which owns nothing of what is shared
     )
-    joint: bool = False  # what only the later walk trains has an optimiser of its own, which owns a part of what is shared
+    joint: bool = (
+        False  # what only the later walk trains has an optimiser of its own, which owns a part of what is shared
+    )
     trained: bool | None = None  # whether the shared graph is what an optimiser trains; None where that isn't known
     unowned: bool = False  # no optimiser owns any leaf of the shared graph
     total: bool = False  # the later backward pass comes to it through sums, and their shares, alone

@@ -191,6 +191,8 @@ class Advisor:
             codes = [code for source in _sources(cure, diagnostic) if (code := self._code(source)) is not None]
             if isinstance(cure, Detach):  # where it is put into a list
                 codes.sort(key=lambda code: not any(is_container(code, _held(row)) for row in cure.rows))
+            if isinstance(cure, Clear) and (read := cure.read) is not None:  # where it is read
+                codes.sort(key=lambda code: code.source is not read.source)
             each = [_made(BUILDERS[type(cure)](code, cure, diagnostic), code.source, home) for code in codes]
             if isinstance(cure, Detach) and cure.iteration is not None:  # in any of them an iteration may end
                 yield from (fix for fixes in zip_longest(*each) for fix in fixes if fix is not None)

@@ -194,7 +194,9 @@ def is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic, *, partly: bo
     else leads."""
     edits, one, two = _edits(fix, diagnostic), diagnostic.labels[0], other.labels[0]
     is_there = _place(other.primary.span) == _moved(edits, diagnostic.primary.span)
-    is_there = is_there or (fix.merges > 0 and is_written(edits.get(other.primary.span.source.name, ()), other.primary.span.start))
+    is_there = is_there or (
+        fix.merges > 0 and is_written(edits.get(other.primary.span.source.name, ()), other.primary.span.start)
+    )
     if _kind(other.code) != _kind(diagnostic.code) or not is_there or one.primary or two.primary:
         return False
     known = {_moved(edits, each.span) for each in diagnostic.labels}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from retainlint.diagnostic import BackwardAlone, Clear, ComputeInEach, Cure, Detach, Help, SumLosses, Uncache
-from retainlint.rules.freed_rules import FreedRule, as_trained, not_recorded
+from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.source_hints import fills_cache, is_added_to, is_bounded, is_cached, is_list, is_now_and_then
 from retainlint.rules.story import FreedStory, shared_frames
 from retainlint.rules.wording import listed
@@ -54,8 +54,7 @@ class CarriedGraph(FreedRule):
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
         calls = story.incident.built.frames[shared_frames(story.incident.built, story.incident.reused.moment) :]
         if cached := next(filter(None, map(fills_cache, calls)), ""):
-            words = f"compute `{short(cached)}` again in each {noun}: what is cached keeps its graph"
-            return (Help(words, tuple(map(Uncache, calls))),)
+            return _of_a_cache(story, cached, calls)
         if plain := not_recorded(story):
             return (*plain, Help(_detached(story), cut))
         if story.incident.term and not held:
@@ -71,8 +70,9 @@ class CarriedGraph(FreedRule):
             return (alone,) if story.incident.stepped else (whole, alone)
         if story.incident.cached or is_cached(story.incident.built.span):
             made = what if what.replace(".", "").isidentifier() else short(story.incident.built.span.text)
-            words = f"compute `{made}` again in each {noun}: what is cached keeps its graph"
-            return as_trained(story, Help(words, (Uncache(story.incident.built.span),)), Help(_detached(story), cut))
+            anew = _of_a_cache(story, made, (*reversed(calls), story.incident.built.span))
+            kept = Help(_detached(story), cut)
+            return {None: (*anew, kept), True: anew, False: (kept,)}[story.incident.trained]
         words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
         in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
         ahead = (in_each,) if what.isidentifier() and not story.again.is_call else ()
@@ -139,6 +139,17 @@ class CarriedGraph(FreedRule):
     }
 
 
+def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tuple[Help, ...]:
+    """Of what is kept from when it was first asked for, at one of these places; a dict of such is emptied."""
+    words = f"compute `{short(cached)}` where it is used, each time: what is cached keeps its graph"
+    anew = Help(words, tuple(map(Uncache, places)))
+    stores = tuple(row.partition(" = ")[0] for row in story.incident.cuts if " = {k: " in row)
+    if not stores:
+        return (anew,)
+    words = f"empty `{stores[0]}` after each step: what it keeps was made with the weights of before"
+    return Help(words, (Clear(story.second, stores[0], stores),)), anew
+
+
 def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
     """Of what an earlier iteration's loss added beside others, and a later one adds again."""
     assert story.again is not None
@@ -156,7 +167,8 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
     """Of a list that each iteration adds to, and `held` are its names and those of lists beside it."""
     assert story.again is not None
     incident, noun = story.incident, story.again.noun
-    clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held),))
+    read = next((moment.span for moment in reversed(incident.via) if moment.span.text == what), None)
+    clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read),))
     bounded = is_bounded(what, incident.built.span.source) or any(" = type(" in row for row in incident.cuts)
     if bounded:
         made = short(story.maker.text)

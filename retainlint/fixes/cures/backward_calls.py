@@ -113,12 +113,17 @@ def _head(code: EditableCode, statement: ast.stmt) -> str:
 
 
 def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[Fix]:
-    """A list of tensors emptied after the walk that used them, with the other lists that grow beside it."""
+    """A list of tensors emptied after the walk that used them, with the other lists that grow beside it; or where it is read."""
     yield from _emptied_beside(code, cure.held or (cure.name,))
+    yield from _emptied_behind(code, cure)
+    if cure.backward_pass.source is not code.source:
+        return
     backward_pass = code.statement_at(cure.backward_pass)
     if _is_made_anew(code, backward_pass, cure.name):
         return  # what each iteration hands to the next would be lost
     if not code.holds(cure.name):
+        if cure.held and all(code.holds(name.partition(".")[0].partition("[")[0]) for name in cure.held):
+            yield _cleared(code, backward_pass, cure.held)
         for name in cure.held:  # another function has another name for what holds it
             parts = name.split(".")
             for own in (".".join(("self", *parts[at:])) for at in range(1, len(parts) - 1)):
@@ -136,9 +141,28 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     grown = [name for name in dict.fromkeys(beside) if name in read and not _is_emptied(code, name)]
     grown = [name for name in grown if name != cure.name]
     for names in dict.fromkeys(filter(None, ((cure.name, *grown), (cure.name,), cure.held))):
-        said = " and ".join(f"`{name}`" for name in names)
-        rows = "\n".join(f"{name}.clear()" for name in names)
-        yield unsafe(f"Clear {said} after backward", after(code, backward_pass, rows))
+        yield _cleared(code, backward_pass, names)
+
+
+def _cleared(code: EditableCode, backward_pass: ast.stmt, names: Sequence[str]) -> Fix:
+    said = " and ".join(f"`{name}`" for name in names)
+    rows = "\n".join(f"{name}.clear()" for name in names)
+    return unsafe(f"Clear {said} after backward", after(code, backward_pass, rows))
+
+
+def _emptied_behind(code: EditableCode, cure: Clear) -> Iterator[Fix]:
+    """A list that another function than that of the backward pass adds up, emptied there."""
+    if cure.read is None or (statement := code.statement_of(cure.read)) is None:
+        return
+    if cure.backward_pass.source is code.source and code.scope(statement) is code.scope(
+        code.statement_at(cure.backward_pass)
+    ):
+        return
+    if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) and code.holds(cure.name):
+        row = f"{cure.name}.clear()"
+        yield unsafe(
+            f"Empty it where it is read: `{row}` behind `{short(code.of(statement))}`", after(code, statement, row)
+        )
 
 
 def _is_made_anew(code: EditableCode, backward_pass: ast.stmt, name: str) -> bool:

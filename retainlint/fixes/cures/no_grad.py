@@ -10,7 +10,7 @@ from itertools import chain
 from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, Uncache, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, called, calls, detached, first, removed, torch_name
+from retainlint.fixes.statements import before, called, calls, detached, first, reads, removed, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import spelt
@@ -32,20 +32,33 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
     if cure.reason == "no_grad":
         for up in (statement, *code.above(statement)):
             if isinstance(up, ast.With) and len(up.items) == 1 and "no_grad" in code.of(up.items[0].context_expr):
-                yield _unwrapped(code, up, "Record the graph: don't compute it under `no_grad`")
+                yield _unwrapped(code, up, up.body, "Record the graph: don't compute it under `no_grad`")
             if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from _undecorated(code, up, "no_grad")
 
 
 def uncache(code: EditableCode, cure: Uncache, diagnostic: Diagnostic) -> Iterator[Fix]:
-    """What stands below `if self.x is None:`, or another question, without it, and what is under `@cache` likewise."""
+    """What stands below `if self.x is None:`, or another question, or behind it, without it, and what is under `@cache`
+    likewise."""
     statement = code.statement_at(cure.span)
     for up in (statement, *code.above(statement)):
-        if isinstance(up, ast.If) and not up.orelse:
-            yield _unwrapped(code, up, f"Compute it each time: without `if {code.of(up.test)}`")
+        if isinstance(up, ast.If):
+            message = f"Compute it each time: without `if {code.of(up.test)}`"
+            if not up.orelse or code.within(statement, up.orelse):
+                yield _unwrapped(code, up, up.orelse or up.body, message)
         if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
+            for each in up.body:
+                if _looks_up(each) and code.start(each) < code.start(statement):
+                    yield unsafe(f"Compute it each time: without `{short(code.of(each))}`", removed(code, each))
             yield from _undecorated(code, up, "cache")
             return
+
+
+def _looks_up(statement: ast.stmt) -> bool:
+    """`if self.x is not None: return self.x`, `if key in known: return known[key]`."""
+    if not isinstance(statement, ast.If) or statement.orelse or not isinstance(found := statement.body[-1], ast.Return):
+        return False
+    return found.value is not None and reads(found.value) <= reads(statement.test)
 
 
 def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
@@ -154,13 +167,13 @@ def _switched(code: EditableCode, off: ast.stmt) -> Iterator[Fix]:
         )
 
 
-def _unwrapped(code: EditableCode, node: ast.With | ast.If, message: str) -> Fix:
+def _unwrapped(code: EditableCode, node: ast.With | ast.If, block: list[ast.stmt], message: str) -> Fix:
     start, end = code.rows(node)
     indent = code.indent(node)
-    body = "".join(code.lifted(each, indent) for each in node.body)
-    inner = code.text[code.source.row_starts[code.row_of(code.start(node.body[0])) - 1] : end]
+    body = "".join(code.lifted(each, indent) for each in block)
+    inner = code.text[code.source.row_starts[code.row_of(code.start(block[0])) - 1] : end]
     if inner.count("#") > body.count("#"):  # comments between the statements would be lost
-        body = _shifted(inner, code.indent(node.body[0]), indent)
+        body = _shifted(inner, code.indent(block[0]), indent)
     return unsafe(message, Edit(start, end, body))
 
 

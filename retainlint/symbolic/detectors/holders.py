@@ -103,8 +103,9 @@ def _rows(
                 yield from ((row, value) for row in _replaced(state, path, held.attrs.items(), holds, made))
                 return
             for name, part in held.attrs.items():
-                if name.isidentifier():
-                    yield from _rows(state, f"{path}.{name}", part, holds, known, depth - 1)
+                if name.isidentifier() or name.isdecimal():  # of a list of modules, by their numbers
+                    inner = f"{path}[{name}]" if name.isdecimal() else f"{path}.{name}"
+                    yield from _rows(state, inner, part, holds, known, depth - 1)
     elif isinstance(value, Tuple) and value.names:
         parts = zip(value.names, value.items, strict=False)
         yield from ((row, value) for row in _replaced(state, path, parts, holds, NAMED_TUPLE))

@@ -330,7 +330,7 @@ def _in_init(birth: Birth, freed: Moment, reused: Moment) -> bool:
     """Whether the graph was made while an object or the module was made, and is walked in later calls."""
     built = birth.moment
     if birth.in_init:
-        return True
+        return not all(_is_within(built, each, birth.in_init) for each in (freed, reused))
     if built.span.source is not freed.span.source and not built.frames and not built.iterations:
         return True  # another module's body
     if built.frames or built.iterations or not freed.frames:
@@ -339,6 +339,12 @@ def _in_init(birth: Birth, freed: Moment, reused: Moment) -> bool:
         return True
     further = later(freed, reused)
     return further is not None and further.depth < len(reused.frames)
+
+
+def _is_within(one: Moment, other: Moment, calls: int) -> bool:
+    """Whether two moments are of one call, within so many of them."""
+    around = ((each.frames[:calls], [i for i in each.iterations if i.depth < calls]) for each in (one, other))
+    return next(around) == next(around)
 
 
 def _foreign(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:

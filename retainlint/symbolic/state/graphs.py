@@ -58,7 +58,7 @@ class Birth:
     operation: str = ""
     assumed: str = ""
     from_call: bool = False
-    in_init: bool = False  # made while an `__init__` ran
+    in_init: int = 0  # made while an `__init__` ran, within so many calls
     serves: tuple[tuple[int, ...] | None, ...] | None = None
     doubt: int = PROVEN  # of the operation itself
 

@@ -112,7 +112,7 @@ class Consumer:
 
     take: Callable[[State, Value, Yield], list[State]]
     loop: For | None = None
-    depth: int = 0  # how many loops stand around that
+    around: int = 0  # how many loops stand around that
 
 
 @dataclass
@@ -348,10 +348,10 @@ class State:
             self.calls = self.calls[:-1]
 
     @property
-    def in_init(self) -> bool:
-        """Whether an `__init__` of the program is running."""
+    def in_init(self) -> int:
+        """Within how many calls the outermost `__init__` of the program runs; 0 if none does."""
         frames = self.frames
-        return "__init__" in [frames[id].code.name for id in self.stack]
+        return next((at for at, id in enumerate(self.stack) if frames[id].code.name == "__init__"), 0)
 
     def read(self, register: int) -> Value:
         return self.frames[self.stack[-1]].registers[register]
@@ -384,10 +384,10 @@ class State:
     def birth(self, span: Span) -> Moment:
         """The moment in which a graph is built: of a generator's, in the iteration of the loop that asks for its next item, too."""
         iterations, added = self.iterations, 0
-        for frame in map(self.frames.__getitem__, self.stack):
+        for calls, frame in enumerate(map(self.frames.__getitem__, self.stack)):
             if frame.consumer is not None and frame.consumer.loop is not None:
-                at = frame.consumer.depth + added
-                asking = Iteration(frame.consumer.loop.span, len(frame.yielded) + 1)
+                at = frame.consumer.around + added
+                asking = Iteration(frame.consumer.loop.span, len(frame.yielded) + 1, depth=calls - 1)
                 iterations, added = (*iterations[:at], asking, *iterations[at:]), added + 1
         return Moment(span, iterations, self.calls)
 
