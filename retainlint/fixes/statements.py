@@ -103,6 +103,13 @@ def torch_name(code: EditableCode) -> str:
     return ""
 
 
+def is_emptied(code: EditableCode, name: str) -> bool:
+    """Whether a list is emptied, or made anew, anywhere but where its object is made."""
+    written = (each for each in code.below(code.tree) if isinstance(each, ast.Assign) and code.writes(each, name))
+    made = (getattr(code.scope(each), "name", "") for each in written)
+    return f"{name}.clear(" in code.text or f"del {name}" in code.text or any(each != "__init__" for each in made)
+
+
 # -- what statements read and write ----------------------------------------------------------------------------
 
 

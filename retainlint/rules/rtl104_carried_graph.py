@@ -175,6 +175,8 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
         clear = Help(f"keep in `{what}` what `{made}` is made of, and make it again in each {noun}")
     named = listed([code(each) for each in (held if what in held else (what,))])
     detached = Help(f"keep detached values in {named}", cut, needs_proof=bounded or story.root_is_named)
+    if not any(is_list(what, moment.span.source) for moment in (incident.built, *incident.via)):
+        return (detached,)  # it has places, which stay
     is_used_up = incident.name.rpartition(".")[2] in ("", what.rpartition(".")[2]) and not story.root_is_named
     if incident.stepped:
         return (clear, detached) if is_used_up or incident.term else (detached, clear)

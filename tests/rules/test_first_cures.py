@@ -20,7 +20,7 @@ FIRST = {
     "long_char_lstm_trainer": "`h = tuple(t.detach() for t in h)` at the start of each iteration",
     "rl_reinforce_log_probs_kept": "Clear `policy.saved_log_probs` after backward",
     "rl_dqn_replay_keeps_q": "keep in `replay` what `q_net(state)` is made of, and make it again in each iteration",
-    "init_cached_property": "compute `self.matrix` again in each iteration: what is cached keeps its graph",
+    "init_cached_property": "compute `self.matrix` where it is used, each time: what is cached keeps its graph",
     # Another network's output is detached, whichever walk comes first.
     "gan_dcgan_loop": "use `fake.detach()` for `errD_fake`: its optimiser doesn't train what made it",
     "gan_generator_first": "use `fake.detach()` for `d_loss`: this loss doesn't train what made it",
@@ -105,7 +105,7 @@ for x in torch.randn(3, 4, 3):
     optimizer.zero_grad()
     (x @ w).pow(2).mean().sub(kept.sum()).backward()
     optimizer.step()
-""": "compute `kept` again in each iteration: what is cached keeps its graph",
+""": "compute `kept` where it is used, each time: what is cached keeps its graph",
     # A state that begins as a number is detached once it is a tensor.
     """
 class Level:

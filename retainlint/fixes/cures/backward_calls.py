@@ -32,6 +32,7 @@ from retainlint.fixes.statements import (
     copied_after,
     copied_before,
     detached,
+    is_emptied,
     meets,
     reads,
     removed,
@@ -122,13 +123,13 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     if _is_made_anew(code, backward_pass, cure.name):
         return  # what each iteration hands to the next would be lost
     if not code.holds(cure.name):
-        if cure.held and all(code.holds(name.partition(".")[0].partition("[")[0]) for name in cure.held):
-            yield _cleared(code, backward_pass, cure.held)
         for name in cure.held:  # another function has another name for what holds it
             parts = name.split(".")
             for own in (".".join(("self", *parts[at:])) for at in range(1, len(parts) - 1)):
                 if code.holds(own.rpartition(".")[0]):
-                    yield unsafe(f"Clear `{own}` after backward", after(code, backward_pass, f"{own}.clear()"))
+                    yield _cleared(code, backward_pass, (own,))
+        if cure.held and all(code.holds(name.partition(".")[0].partition("[")[0]) for name in cure.held):
+            yield _cleared(code, backward_pass, cure.held)
         return
     appended = [each.func.value for each in calls([code.tree], _APPEND) if isinstance(each.func, ast.Attribute)]
     appended += [each.target for each in code.below(code.tree) if isinstance(each, ast.AugAssign)]
@@ -138,7 +139,7 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     read = reads(code.scope(backward_pass))
     paired = [code.of(arg) for call in calls([code.tree], re.compile("^zip$")) for arg in call.args]
     beside += [each for each in paired if cure.name in paired and owner and each.rpartition(".")[0] == owner]
-    grown = [name for name in dict.fromkeys(beside) if name in read and not _is_emptied(code, name)]
+    grown = [name for name in dict.fromkeys(beside) if name in read and not is_emptied(code, name)]
     grown = [name for name in grown if name != cure.name]
     for names in dict.fromkeys(filter(None, ((cure.name, *grown), (cure.name,), cure.held))):
         yield _cleared(code, backward_pass, names)
@@ -160,9 +161,7 @@ def _emptied_behind(code: EditableCode, cure: Clear) -> Iterator[Fix]:
         return
     if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) and code.holds(cure.name):
         row = f"{cure.name}.clear()"
-        yield unsafe(
-            f"Empty it where it is read: `{row}` behind `{short(code.of(statement))}`", after(code, statement, row)
-        )
+        yield unsafe(f"Clear `{cure.name}` where it is read", after(code, statement, row))
 
 
 def _is_made_anew(code: EditableCode, backward_pass: ast.stmt, name: str) -> bool:
@@ -186,13 +185,6 @@ def _emptied_beside(code: EditableCode, names: Sequence[str]) -> Iterator[Fix]:
                 rows = [f"{name}{match[1]}" for name in own]
                 said = "`, `".join(rows)
                 yield unsafe(f"Empty it with the others: `{said}`", after(code, each, "\n".join(rows)))
-
-
-def _is_emptied(code: EditableCode, name: str) -> bool:
-    """Whether a list is emptied, or made anew, anywhere but where its object is made."""
-    written = (each for each in code.below(code.tree) if isinstance(each, ast.Assign) and code.writes(each, name))
-    made = (getattr(code.scope(each), "name", "") for each in written)
-    return f"{name}.clear(" in code.text or f"del {name}" in code.text or any(each != "__init__" for each in made)
 
 
 def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnostic) -> Iterator[Fix]:

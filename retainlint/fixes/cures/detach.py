@@ -14,7 +14,7 @@ from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditab
 from retainlint.fixes.cures.averages import averaged
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.proof import REACHED
-from retainlint.fixes.statements import after, before, calls, detached, first, reads, torch_name, writes
+from retainlint.fixes.statements import after, before, calls, detached, first, is_emptied, reads, torch_name, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import Span, spelt
@@ -248,7 +248,9 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
         held = [cure.name, *(row.partition(" = ")[0] for row in cure.rows)]
         for name in dict.fromkeys((*held, *(f"self.{each.rpartition('.')[2]}" for each in held))):
             yield from averaged(code, name)
-    holding = list(_seen(code, cure, diagnostic))
+    lasting = [row for row in cure.rows if not _is_used_up(code, row.partition(" = ")[0])]
+    holding = [*_seen(code, replace(cure, rows=tuple(lasting)), diagnostic)] if lasting != [*cure.rows] else []
+    holding += _seen(code, cure, diagnostic)
     holding.sort(key=lambda each: not any(stored(code, each.body, each.name)))
     for each in holding:
         yield from _all(each.fixes())
@@ -264,6 +266,12 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     for label in diagnostic.labels:
         if not label.primary and (found := code.expression(label.span)):
             yield unsafe(f"Detach `{short(code.of(found))}`", detached(code, found))
+
+
+def _is_used_up(code: EditableCode, name: str) -> bool:
+    """Whether a list that things are put into is emptied at times: what it holds until then is to be trained."""
+    own = f"self.{name.rpartition('.')[2]}"
+    return any(is_container(code, each) and is_emptied(code, each) for each in (name, own))
 
 
 def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Carried]:

@@ -210,7 +210,7 @@ def _conduct(machine: Interpreter) -> Conduct:
 
     leaves = (leaf(node) for node in machine.passed if births[node].operation == "leaf")
     trained = ((leaf(node), moment.span) for node, moment in machine.trained)
-    seen = machine.arrivals.items()
+    seen = {**machine.tried_arrivals, **machine.arrivals}.items()
     later = ((leaf(node), place) for place, each in seen for node in each.later or ())
     return Conduct(
         frozenset(machine.backpropagated),

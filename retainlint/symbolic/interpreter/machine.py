@@ -76,6 +76,7 @@ class Interpreter:
         self.passed: set[Node] = set()
         self.trained: set[tuple[Node, Moment]] = set()
         self.arrivals: dict[Span, Arrivals] = {}
+        self.tried_arrivals: dict[Span, Arrivals] = {}  # as they were in trials
         self.missing_reads: set[Span] = set()
         self.entered: set[ir.Code] = set()
         self.reached: set[ir.Code] = set()
@@ -157,6 +158,7 @@ class Interpreter:
             yield lambda: len(self.reports) > known
         finally:
             self.trying, self.events, self.passed, self.trained = False, listening, passed, trained
+            self.tried_arrivals |= {place: replace(each, later=None) for place, each in self.arrivals.items()}
             self.backward_count, self.arrivals = count, arrivals
             self.reports[known:] = [report for report in self.reports[known:] if counts(report.incident)]
 

@@ -382,13 +382,14 @@ class State:
         return Moment(span, self.iterations, self.calls)
 
     def birth(self, span: Span) -> Moment:
-        """The moment in which a graph is built: of a generator's, in the iteration of the loop that asks for its next item, too."""
+        """The moment in which a graph is built: in a loop of a generator's, in the iteration that asks for the next item, too."""
         iterations, added = self.iterations, 0
         for calls, frame in enumerate(map(self.frames.__getitem__, self.stack)):
             if frame.consumer is not None and frame.consumer.loop is not None:
                 at = frame.consumer.around + added
                 asking = Iteration(frame.consumer.loop.span, len(frame.yielded) + 1, depth=calls - 1)
-                iterations, added = (*iterations[:at], asking, *iterations[at:]), added + 1
+                if any(each.depth == calls for each in iterations[at:]):
+                    iterations, added = (*iterations[:at], asking, *iterations[at:]), added + 1
         return Moment(span, iterations, self.calls)
 
     def assume(self, term: Value, answer: bool, span: Span, taken: bool) -> None:
