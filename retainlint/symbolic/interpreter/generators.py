@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.incident import Iteration
+from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.suspension import behind
 from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, settled, sort_iteration
@@ -26,6 +27,7 @@ from retainlint.symbolic.state.values import (
     Instance,
     IteratorObj,
     ListObj,
+    Ref,
     Symbol,
     Tuple,
     Value,
@@ -78,10 +80,11 @@ def collect(state: State, value: Value, *, delegates: bool) -> None:
 
 
 def drain(machine: Machine, state: State, generator: Value) -> Value:
-    """Run a generator to its end on this state; where it forks, only its first way is followed."""
+    """Run a generator to its end on this state; where it forks, only its first way is followed. Of a loop in it only some
+    iterations may have been run."""
     held = state.get(generator)
     assert isinstance(held, GeneratorObj)
-    span = held.func.code.span
+    span, sampled = held.func.code.span, machine.sampled
     results = calls.run_body(machine, state.fork(), held.func, Args(held.pos, held.named), span)
     ended = [(each, value) for each, value in results if each.flow is None]
     if not ended:
@@ -90,6 +93,8 @@ def drain(machine: Machine, state: State, generator: Value) -> Value:
     state.become(first)
     if state.get(value) == ListObj(()) and held.func.code in machine.yielding:
         return state.new(ListObj((), True))
+    if machine.sampled > sampled and isinstance(value, Ref) and isinstance(items := state.get(value), ListObj):
+        state.set(value, replace(items, open=True))
     return value
 
 
