@@ -369,11 +369,13 @@ Incident: TypeAlias = GraphFailure | Waste
 
 @record
 class Gap:
-    """What the machine couldn't follow, and why; `backward` if that is a backward pass."""
+    """What the machine couldn't follow, and why; `backward` if that is a backward pass, `spent` if what runs none takes too many
+    steps."""
 
     span: Span
     reason: str
     backward: bool = False
+    spent: bool = False
 
 
 Leaf: TypeAlias = "tuple[Span, ...]"

@@ -156,7 +156,7 @@ def seen(found: Found, settings: Settings) -> Seen | None:
 
     usual = {rule.code for rule in RULES if rule.on_by_default}
     wanted = tuple(each for each in every if each.code in usual or settings.wants(each.code))
-    conduct, gaps = found.conduct or Conduct(), tuple(gap.span for gap in found.gaps)
+    conduct, gaps = found.conduct or Conduct(), tuple(gap.span for gap in found.gaps if not gap.spent)
     return Seen(
         found.source,
         wanted,

@@ -77,7 +77,7 @@ def followed(
     if not _is_worth_it(machine, code, spent=spent):
         if code not in imports.told:
             why = f"`{code.qualname}` was not followed: calls into other modules take too many steps"
-            machine.gap(span, why, spoils=False)
+            machine.gap(span, why, spoils=False, spent=True)
         imports.told.add(code)
         return leave(state)
     outer, before, start, budget = imports.crossing, state.fork(), machine.steps, machine.budget
@@ -102,7 +102,7 @@ def followed(
     if entered is not None:
         machine.entered.intersection_update(entered)  # what was left unseen covers nothing
     imports.told.add(code)
-    machine.gap(span, f"`{code.qualname}` was not followed: it takes too many steps", spoils=False)
+    machine.gap(span, f"`{code.qualname}` was not followed: it takes too many steps", spoils=False, spent=True)
     return leave(before)
 
 

@@ -115,9 +115,9 @@ class Interpreter:
     def following(self, state: State, generator: Ref, sent: Value, span: Span) -> Results | None:
         return suspension.following(self, state, generator, sent, span)
 
-    def gap(self, span: Span, reason: str, *, spoils: bool = True) -> None:
+    def gap(self, span: Span, reason: str, *, spoils: bool = True, spent: bool = False) -> None:
         """What was not followed may raise; and it `spoils` what is said of waste, if it may use any graph."""
-        self.gaps[Gap(span, reason)] = None
+        self.gaps[Gap(span, reason, spent=spent)] = None
         self.risks += 1
         if spoils:
             self.events.emit(events.NotFollowed())
