@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, Uncache, Uncut, UnderNoGrad
-from retainlint.fixes.code import EditableCode
+from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, called, calls, detached, first, reads, removed, torch_name
 from retainlint.startup.records import replace
@@ -30,11 +30,28 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
     if cure.reason == "wrapped":
         yield from _stacked(code, code.call_at(cure.span))
     if cure.reason == "no_grad":
+        if code.of(code.expression_at(diagnostic.primary.span)).partition("(")[0].endswith("grad"):
+            yield from _recorded(code, statement, code.statement_at(diagnostic.primary.span))
         for up in (statement, *code.above(statement)):
             if isinstance(up, ast.With) and len(up.items) == 1 and "no_grad" in code.of(up.items[0].context_expr):
                 yield _unwrapped(code, up, up.body, "Record the graph: don't compute it under `no_grad`")
             if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from _undecorated(code, up, "no_grad")
+
+
+MOST_RECORDED = 4
+"""Statements that are recorded together within `no_grad`."""
+
+
+def _recorded(code: EditableCode, built: ast.stmt, asked: ast.stmt) -> Iterator[Fix]:
+    """What a gradient is asked of within `no_grad`, recorded, and nothing else there."""
+    block, torch = code.block(built).statements, torch_name(code)
+    if not torch or asked not in block:
+        return
+    end = block.index(asked) + 1
+    for start in range(block.index(built), max(end - 1 - MOST_RECORDED, -1), -1):
+        message = f"Record this alone: `with {torch}.enable_grad():` around `{short(code.of(asked))}`"
+        yield replace(unsafe(message, _under(code, block[start:end], f"{torch}.enable_grad()")), tells=True)
 
 
 def uncache(code: EditableCode, cure: Uncache, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -207,7 +224,7 @@ def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic)
             break
         wrapped = owner
     for each in dict.fromkeys((wrapped, statement)):
-        yield unsafe(f"Put it under `{torch}.no_grad()`", *imported, _under(code, each, torch))
+        yield unsafe(f"Put it under `{torch}.no_grad()`", *imported, _under(code, [each], f"{torch}.no_grad()"))
     if isinstance(statement, ast.Assign | ast.AugAssign):
         target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
         while isinstance(target, ast.Subscript):
@@ -223,7 +240,7 @@ def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) 
     statement = code.statement_at(cure.span)
     if torch and isinstance(statement, ast.Assign | ast.Expr) and statement.value is call:
         message = f"Compute `{short(code.of(statement))}` under `{torch}.no_grad()`{cure.why}"
-        yield replace(unsafe(message, _under(code, statement, torch)), cuts=cure.meant)
+        yield replace(unsafe(message, _under(code, [statement], f"{torch}.no_grad()")), cuts=cure.meant)
     maker = code.of(call.func)
     alike = [each for each in calls([code.scope(call)], re.compile("")) if code.of(each.func) == maker]
     ended = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.detach()`" for each in alike))
@@ -237,11 +254,14 @@ def _first_import(code: EditableCode) -> ast.stmt:
     return last or first(code.tree.body)
 
 
-def _under(code: EditableCode, statement: ast.stmt, torch: str) -> Edit:
-    start, end = code.rows(statement)
-    indent = code.indent(statement)
+def _under(code: EditableCode, statements: Sequence[ast.stmt], context: str) -> Edit:
+    """Statements that follow each other put under a context. Raises Uneditable if there is more between them."""
+    if any(code.rows(one)[1] != code.rows(two)[0] for one, two in pairwise(statements)):
+        raise Uneditable("comments or blank rows between statements")
+    statement = statements[0]
+    (start, _), (_, end), indent = code.rows(statement), code.rows(statements[-1]), code.indent(statement)
     unit = next(filter(None, map(code.unit_of, chain((statement,), code.above(statement)))), code.unit)
-    text = code.lifted(statement, indent + unit)
+    text = "".join(code.lifted(each, indent + unit) for each in statements)
     if not code.text[start:end].endswith(("\n", "\r")):
         text = text.rstrip("\r\n")
-    return Edit(start, end, f"{indent}with {torch}.no_grad():{code.newline(statement)}{text}")
+    return Edit(start, end, f"{indent}with {context}:{code.newline(statement)}{text}")
