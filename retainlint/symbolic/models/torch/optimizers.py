@@ -168,7 +168,7 @@ def _heir(machine: Machine, state: State, obj: Ref, held: Instance, args: Args, 
         options |= {Const(name): value for name, value in args.named if name not in ("params", "defaults")}
         attrs = {
             **held.attrs,
-            "param_groups": _groups(each, optimizer, options),
+            "param_groups": _groups_given(machine, each, args, span, options) or _groups(each, optimizer, options),
             "state": each.new(DictObj({}, default=External("builtins.dict"))),
             "defaults": args.get(1, "defaults"),
         }
@@ -180,6 +180,23 @@ def _groups(state: State, held: OptimizerObj, options: Mapping[Value, Value]) ->
     """`param_groups`, as one group."""
     listed = state.new(ListObj(held.params or (), held.params is None or held.open))
     return state.new(ListObj((state.new(DictObj({Const("params"): listed, **options}, True)),)))
+
+
+def _groups_given(
+    machine: Machine, state: State, args: Args, span: Span, options: Mapping[Value, Value]
+) -> Value | None:
+    """The same of a list of groups that is known, each with the options of its own; None where there is none."""
+    given = state.get(args.get(0, "params"))
+    dicts = [state.get(each) for each in given.items] if isinstance(given, ListObj) and not given.open else []
+    groups = [each for each in dicts if isinstance(each, DictObj)]
+    if not groups or len(groups) < len(dicts):
+        return None
+    made = []
+    for group in groups:
+        params, open_ = gathered(machine, state, group.items.get(Const("params"), NONE), span)
+        listed = state.new(ListObj(params or (), open_))
+        made.append(state.new(DictObj({**options, **group.items, Const("params"): listed}, True)))
+    return state.new(ListObj(tuple(made)))
 
 
 def _step(machine: Machine, state: State, obj: Ref, held: OptimizerObj, args: Args, span: Span) -> Results:
