@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeGuard
 
-from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix
+from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix, Label
 from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, bound, normalized, parameters
 from retainlint.fixes.cures.averages import averaged
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.proof import REACHED
+from retainlint.fixes.proof import FREES, REACHED
 from retainlint.fixes.statements import after, before, calls, detached, first, is_emptied, reads, torch_name, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
@@ -412,6 +412,9 @@ def _uses(
         reads = [read for read in code.reads(scope, name) if _is_value(code, read)]
         above = [read for read in reads if code.start(read) < cure.span.end][::-1]
         below = [read for read in reads if code.start(read) >= cure.span.end]
+        behind = [read for read in above if any(_is_behind(code, read, label) for label in diagnostic.labels)]
+        if 1 < len(behind) <= MOST_USES:
+            yield partial(unsafe, message, *(detached(code, read) for read in behind))
         if 1 < len(above) <= MOST_USES and cure.meant:  # then the other losses aren't to train it either
             yield partial(unsafe, message, *(detached(code, read) for read in above))
         for read in (*above, *below)[:MOST_USES]:
@@ -424,6 +427,11 @@ def _uses(
                 yield partial(unsafe, f"Detach `{named}` where they are used", *edits)
         if 1 < len(above) <= MOST_USES:
             yield partial(unsafe, message, *(detached(code, read) for read in above))
+
+
+def _is_behind(code: EditableCode, read: ast.expr, label: Label) -> bool:
+    """Whether it stands behind the backward pass that frees the graph."""
+    return label.text == FREES and label.span.source is code.source and code.start(read) > label.span.end
 
 
 def _derived(code: EditableCode, cure: Detach, names: list[str]) -> Iterator[Callable[[], Fix]]:
