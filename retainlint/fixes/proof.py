@@ -95,16 +95,12 @@ def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
 def _is_thinner(before: Seen, after: Seen, *, cuts: bool) -> bool:
     """Whether a backward pass comes to a leaf that it trains by fewer ways than before: a cut within what one iteration
     computes, where only what goes on to the next was to be cut. Of one that failed those count that its own iteration has
-    made; of the others, where a cut is meant, none if none is left."""
+    made; of the others, where a cut is meant, none."""
     was, now = _by_order(before), _by_order(after)
     kept, were = _texts(after.backward_passes), _texts(before.backward_passes)
     own, theirs = _leaves(before), _leaves(after)
     trained = {(own[leaf], was[place]) for leaf, place in before.trained}
     fresh, ways = _ways(before.fresh, own, was), _ways(after.arrivals, theirs, now)
-    were_copies, copies = (
-        _ways(((leaf, place, 1) for leaf, place, _ in seen.arrivals), leaves, places)
-        for seen, leaves, places in ((before, own, was), (after, theirs, now))
-    )
     failed = {place for _, place in fresh}
     replaced = _replaced(before, after)
     for pair, count in _ways(before.arrivals, own, was).items():
@@ -112,7 +108,7 @@ def _is_thinner(before: Seen, after: Seen, *, cuts: bool) -> bool:
             continue
         if pair[1] in failed:
             count = min(count, fresh[pair])
-        elif cuts and (not ways[pair] or copies[pair] != were_copies[pair]):  # what is meant is cut off whole
+        elif cuts:
             continue
         text, _ = pair[1]
         if ways[pair] < count and kept[text] >= were[text] and (not trained or pair in trained):

@@ -188,6 +188,8 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         return
     first, *others = CUTS[incident.reason][1]
     asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
+    if asked and cut is not None:
+        asked += tuple(Uncut(span, "frozen") for span in (cut.span, *reversed(cut.frames)))
     yield Help(first, _cures(cut, incident.reason) if cut is not None and not asked else asked)
     yield from map(Help, others)
 

@@ -413,7 +413,7 @@ def _uses(
         above = [read for read in reads if code.start(read) < cure.span.end][::-1]
         below = [read for read in reads if code.start(read) >= cure.span.end]
         behind = [read for read in above if any(_is_behind(code, read, label) for label in diagnostic.labels)]
-        if 1 < len(behind) <= MOST_USES:
+        if 0 < len(behind) <= MOST_USES and cure.span == diagnostic.primary.span:
             yield partial(unsafe, message, *(detached(code, read) for read in behind))
         if 1 < len(above) <= MOST_USES and cure.meant:  # then the other losses aren't to train it either
             yield partial(unsafe, message, *(detached(code, read) for read in above))

@@ -10,7 +10,17 @@ from itertools import chain, pairwise
 from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, Uncache, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, called, calls, detached, first, reads, removed, torch_name
+from retainlint.fixes.statements import (
+    before,
+    called,
+    calls,
+    copied_before,
+    detached,
+    first,
+    reads,
+    removed,
+    torch_name,
+)
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import spelt
@@ -25,6 +35,8 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
             yield from _suffix(code, node)
     if cure.reason == "leaf":
         yield from _asked_for(code, statement)
+    if cure.reason == "frozen":
+        yield from _frozen_before(code, statement)
     if cure.reason == "switch":
         yield from _switched(code, statement)
     if cure.reason == "wrapped":
@@ -173,9 +185,34 @@ def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:
             yield unsafe(words, before(code, made, rows), tells=True)
 
 
+def _frozen_before(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
+    """`model.head = Linear(...)`, `freeze(model)`: the other way round, what is made anew is trained."""
+    while isinstance(up := code.parents[statement], ast.For) and up.body == [statement]:
+        statement = up
+    if not isinstance(statement, ast.Expr | ast.For):
+        return
+    block, frozen = code.block(statement).statements, reads(statement)
+    for made in reversed(block[: block.index(statement)]):
+        target = made.targets[0] if isinstance(made, ast.Assign) else None
+        if isinstance(target, ast.Attribute) and ast.unparse(target.value) in frozen:
+            message = f"Freeze before `{code.of(target)}` is made: `{short(code.of(statement))}` above it"
+            edits = copied_before(code, made, [statement]), removed(code, statement)
+            yield unsafe(message, *edits, tells=True)
+            return
+
+
 def _switched(code: EditableCode, off: ast.stmt) -> Iterator[Fix]:
-    """A function that switches gradients off for good, under `no_grad` as a whole."""
-    scope, torch = code.scope(off), torch_name(code)
+    """`if not train: set_grad_enabled(False)` as `set_grad_enabled(train)`; a function that switches gradients off for good,
+    under `no_grad` as a whole."""
+    scope, torch, asked = code.scope(off), torch_name(code), code.parents[off]
+    if isinstance(asked, ast.If) and asked.body == [off] and not asked.orelse:
+        test = asked.test
+        is_not = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+        on = code.of(test.operand) if isinstance(test, ast.UnaryOp) and is_not else f"not {code.of(test)}"
+        call = code.of(off).replace("False", on)
+        if call != code.of(off) and isinstance(test, ast.Name | ast.Attribute | ast.UnaryOp):
+            edit = Edit(code.start(asked), code.end(asked), call)
+            yield unsafe(f"Let them be switched on again as well: `{call}`", edit, tells=True)
     if torch and isinstance(scope, ast.FunctionDef):
         yield unsafe(
             f"Put `{scope.name}` under `@{torch}.no_grad()`",

@@ -310,6 +310,7 @@ def _require(machine: Machine, state: State, obj: Value, wanted: Value, span: Sp
         if not isinstance(held, TensorObj) or not isinstance(value, Ref):
             continue
         if wanted == FALSE:
+            machine.graphs.unrecorded.setdefault(span, state.calls)
             state.set(value, replace(held, edge=None, cut=("leaf", span)))
         elif held.edge is None:
             state.set(value, replace(held, edge=machine.graphs.leaf(state.moment(span))))

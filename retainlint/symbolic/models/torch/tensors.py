@@ -129,6 +129,7 @@ def require_grad(machine: Machine, state: State, ref: Ref, wanted: Value, span: 
     assert isinstance(held, TensorObj)
     if wanted == Const(False):
         if held.edge is None or held.edge.node.is_leaf:
+            machine.graphs.unrecorded.setdefault(span, state.calls)
             state.set(ref, replace(held, edge=None, cut=("leaf", span)))
     elif machine.graphs.exists(held.edge) == GUESS:
         sure = PROVEN if wanted == TRUE else GUESS
