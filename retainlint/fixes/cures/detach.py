@@ -276,13 +276,16 @@ def _is_used_up(code: EditableCode, name: str) -> bool:
 
 def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Carried]:
     """What the machine saw that an iteration hands on: by its names in the loop, and, before that if it belongs to another
-    object, by those that this one's methods have for it."""
+    object, by those that this one's methods have for it; but not where a generator that the loop runs over calls these."""
     loop = code.headed(cure.iteration) if cure.iteration is not None else None
     rows = {row.partition(" = ")[0]: row for row in cure.rows}
     own = {name: row for name, row in rows.items() if loop is not None and _outlives(code, loop, name)}
     here = [Carried(code, next(iter(own)), loop, diagnostic.primary.span, tuple(own.values()))] if own and loop else []
-    if not any("." in name.removeprefix("self.") for name in own):
+    is_asking = any(label.text and label.span == cure.iteration for label in diagnostic.labels)
+    if is_asking or not any("." in name.removeprefix("self.") for name in own):
         yield from here
+    if is_asking and here:
+        return
     owners: dict[str, list[str]] = {}
     for name in rows:
         owners.setdefault(name.rpartition(".")[0], []).append(name)
