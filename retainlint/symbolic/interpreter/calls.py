@@ -92,15 +92,17 @@ def followed(
             raise
     finally:
         machine.budget, imports.crossing = budget if outer else min(budget, limits.ENTRY_STEPS_WITH_IMPORTS), outer
-        if not (outer or imports.loading):
+        if not (outer or imports.loading or machine.trying):
             imports.spend(machine.steps - start, plain=plain)
         imports.note(code, machine.steps - start, machine.running if spent else None)
     if machine.backward_count > known:
         return enter(before)
-    if allowance >= limits.LAST_TRY_STEPS:
-        imports.endless.add(code)
     if entered is not None:
         machine.entered.intersection_update(entered)  # what was left unseen covers nothing
+    if machine.trying:  # of what nobody knows it takes more than it does else
+        return leave(before)
+    if allowance >= limits.LAST_TRY_STEPS:
+        imports.endless.add(code)
     imports.told.add(code)
     machine.gap(span, f"`{code.qualname}` was not followed: it takes too many steps", spoils=False, spent=True)
     return leave(before)

@@ -494,6 +494,7 @@ def _import(machine: Machine, instr: ir.Import, state: State) -> None:
 
 
 def _make_function(machine: Machine, instr: ir.MakeFunction, state: State) -> None:
+    machine.defined.add(instr.code)
     state.write(instr.dst, make_function(state, instr.code), instr.span)
 
 

@@ -79,6 +79,7 @@ class Interpreter:
         self.tried_arrivals: dict[Span, Arrivals] = {}  # as they were in trials
         self.missing_reads: set[Span] = set()
         self.entered: set[ir.Code] = set()
+        self.defined: set[ir.Code] = set()
         self.reached: set[ir.Code] = set()
         self.presumed: set[Span] = set()  # conditions of the one way in which an object was made
         self.entries: list[Entry] = []
@@ -92,7 +93,7 @@ class Interpreter:
         self.tries: list[ir.Try] = []
         self.risks = 0
         self.chooser = Chooser(self.graphs.effort)
-        self.unreached = Sites(program, self.entered)
+        self.unreached = Sites(program, self.defined, self.entered)
         self.yielding: set[ir.Code] = set()
         self.sampled = 0
         self.gpu_asked = self.gpu_open = self.forced = False

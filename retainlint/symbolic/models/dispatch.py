@@ -141,7 +141,7 @@ def layer_call(machine: Machine, state: State, obj: Ref, args: Args, span: Span)
 
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """Call a method that a model knows, or nobody does."""
-    machine.changed.update([span] if name.endswith("_") else ())
+    machine.changed.update([span] if name.endswith("_") or name == "load_state_dict" else ())
     held = state.get(obj)
     match held:
         case TensorObj():

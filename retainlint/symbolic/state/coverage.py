@@ -75,14 +75,18 @@ def made(code: ir.Code) -> list[ir.Code]:
     return [each.code for each in code.body if isinstance(each, ir.MakeFunction)]
 
 
+_Found = tuple[frozenset[Span], frozenset[Span]]
+"""The walks below a loop, and the changes in place."""
+
+
 class Sites:
-    """The walks of a program, and of what it has called of other modules, and the names of its functions that lead there;
+    """The walks of a program, and of what was run of other modules, and the names of its functions that lead there;
     with them what changes a tensor in place where gradients are recorded: a leaf can't be changed so."""
 
-    def __init__(self, program: program.Program, entered: Set[ir.Code]) -> None:
-        self.program, self._entered = program, entered
-        self._found: dict[tuple[int, int], tuple[ir.For | ir.While, tuple[frozenset[Span], frozenset[Span]]]] = {}
-        """By the identity of a loop, and how many functions were entered."""
+    def __init__(self, program: program.Program, defined: Set[ir.Code], entered: Set[ir.Code]) -> None:
+        self.program, self._defined, self._entered = program, defined, entered
+        self._found: dict[tuple[int, int, int], tuple[ir.For | ir.While, _Found]] = {}
+        """By the identity of a loop, and how many functions were defined and entered."""
 
     @cached_property
     def leading(self) -> frozenset[str]:
@@ -98,28 +102,33 @@ class Sites:
         found, changes = self._of(loop)
         return found <= reached and (not found or changes <= reached)
 
-    def _of(self, loop: ir.For | ir.While) -> tuple[frozenset[Span], frozenset[Span]]:
-        key = id(loop), len(self._entered)
+    def _of(self, loop: ir.For | ir.While) -> _Found:
+        key = id(loop), len(self._defined), len(self._entered)
         if key not in self._found:
-            blocks = [*self._below(loop)]
-            walks = (span for block, may_walk in blocks if may_walk for span in _backward_passes(block))
-            changes = (span for block, _ in blocks for span in _changes(block))
-            self._found[key] = loop, (frozenset(walks), frozenset(changes))
+            found = [(_backward_passes(loop.body), _changes(loop.body)), *map(self._within, self._below(loop))]
+            walks, changes = (frozenset(span for each in found for span in each[at]) for at in (0, 1))
+            self._found[key] = loop, (walks, changes)
         return self._found[key][1]
 
-    def _below(self, loop: ir.For | ir.While) -> Iterator[tuple[ir.Block, bool]]:
-        """The body of a loop, and those of the functions to which it leads; each with whether it may hold a walk."""
-        yield loop.body, True
-        called = [code for code in self._entered if code.span.source is not self.program.source]
-        functions = (self._functions, _by_name(called))
+    def _within(self, code: ir.Code) -> tuple[Iterable[Span], Iterable[Span]]:
+        """The walks and the changes in a function; of one that wasn't entered it stands for them itself."""
+        may_walk, may_change = code.backward_passes, any(map(is_change, code.facts.calls))
+        if code in self._entered:
+            return _backward_passes(code.body) if may_walk else (), _changes(code.body) if may_change else ()
+        walks = may_walk and any(each.name == "backward" for each in code.facts.calls)
+        return [code.span] if walks else (), [code.span] if may_change else ()
+
+    def _below(self, loop: ir.For | ir.While) -> Iterator[ir.Code]:
+        """The functions to which a loop leads."""
+        others = [code for code in self._defined if code.span.source is not self.program.source]
+        functions = (self._functions, _by_name(others))
         seen: set[str] = set()
         waiting = set(ir.names((loop,)))
         while new := waiting - seen:
             seen |= new
             for code in (code for name in new for known in functions for code in known.get(name, ())):
                 waiting |= code.facts.names
-                if code.backward_passes or any(map(is_change, code.facts.calls)):
-                    yield code.body, code.backward_passes
+                yield code
 
     @cached_property
     def _functions(self) -> dict[str, list[ir.Code]]:
@@ -148,9 +157,12 @@ _OF_LEAVES = frozenset(("requires_grad_", "detach_", "share_memory_"))
 
 def is_change(call: facts.Call) -> bool:
     """Whether a call may change a leaf in place while gradients are recorded."""
-    return (
-        call.receiver not in BESIDE_GRAPHS and IN_PLACE.fullmatch(call.name) is not None and call.name not in _OF_LEAVES
-    )
+    return call.receiver not in BESIDE_GRAPHS and changes(call.name)
+
+
+def changes(name: str) -> bool:
+    """Whether a method is named like one that changes tensors in place, or is known to."""
+    return name == "load_state_dict" or (IN_PLACE.fullmatch(name) is not None and name not in _OF_LEAVES)
 
 
 def _changes(block: ir.Block) -> Iterator[Span]:
@@ -165,8 +177,7 @@ def _changes(block: ir.Block) -> Iterator[Span]:
                 names[instr.dst] = instr.name
             elif isinstance(instr, ir.GetAttr):
                 beside = names.get(instr.obj, ")") in BESIDE_GRAPHS
-                changes = not beside and IN_PLACE.fullmatch(instr.name) and instr.name not in _OF_LEAVES
-                names[instr.dst] = _CHANGE if changes else instr.name
+                names[instr.dst] = _CHANGE if not beside and changes(instr.name) else instr.name
             elif isinstance(instr, ir.Call) and names.get(instr.func) == _CHANGE:
                 yield instr.span
 

@@ -85,6 +85,7 @@ class Machine(Protocol):
     budget: int
     running: ir.Code  # the entry
     entered: set[ir.Code]  # the codes of the program that were run
+    defined: set[ir.Code]  # the functions that were made
     reached: set[ir.Code]  # those that the entry which runs has called, whether they were run or left unseen
     backpropagated: set[Span]  # where a walk was executed
     changed: set[Span]  # the same of calls that are named as those that change a tensor in place
