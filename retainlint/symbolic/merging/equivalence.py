@@ -242,6 +242,10 @@ class Comparison(Shapes):
         self.back: dict[int, int] = {}
         self.pending: list[tuple[int, int]] = []
         self.kept: list[int] = []  # records that both hold, in places where both hold the same
+        self.kept_tuples: dict[
+            int, Tuple
+        ] = {}  # which hold nothing but such, by identity: one may stand in many places
+        self.known_plain: dict[tuple[bool, int], tuple[Tuple, bool]] = {}  # the same of those that hold no graph
         self.known_bare: dict[tuple[bool, int], bool] = {}  # of either side: many lists may hold one
 
     def run(self) -> bool:
@@ -369,10 +373,19 @@ class Comparison(Shapes):
         if isinstance(value, Closure):
             return not value.defaults or all(self.as_kept(each) for _, each in value.defaults)
         if isinstance(value, Tuple):
-            return all(map(self.as_kept, value.items))
+            return self.tuple_as_kept(value)
         if isinstance(value, Bound):
             return self.as_kept(value.func) and self.as_kept(value.self)
         return isinstance(value, Method) and self.as_kept(value.obj)
+
+    def tuple_as_kept(self, value: Tuple) -> bool:
+        if id(value) in self.kept_tuples:
+            return True
+        self.effort += len(value.items) // 4
+        found = all(map(self.as_kept, value.items))
+        if found:
+            self.kept_tuples[id(value)] = value
+        return found
 
     def keeps(self) -> bool:
         """Whether the records that are the same in both stand for no others."""
@@ -449,12 +462,15 @@ class Comparison(Shapes):
                 self.known_bare[key] = depth < limits.EMPTINESS_DEPTH and self.bare(state, state.heap[value.id], depth)
             return self.known_bare[key]
         if type(value) is Tuple:
-            return (
-                self.lenient
-                and depth < limits.EMPTINESS_DEPTH
-                and all(self.plain(state, each, depth + 1) for each in value.items)
-            )
+            return self.lenient and self.plain_tuple(state, value, depth)
         return type(value) in _COMPUTED or (type(value) is External and not value.path.startswith("torch"))
+
+    def plain_tuple(self, state: State, value: Tuple, depth: int) -> bool:
+        if (key := (state is self.a, id(value))) not in self.known_plain:
+            self.effort += len(value.items) // 4
+            known = depth < limits.EMPTINESS_DEPTH and all(self.plain(state, each, depth + 1) for each in value.items)
+            self.known_plain[key] = value, known
+        return self.known_plain[key][1]
 
     def bare(self, state: State, held: HeapObj, depth: int = 0) -> bool:
         """The same of what a reference leads to."""

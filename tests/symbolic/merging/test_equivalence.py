@@ -7,7 +7,7 @@ import random
 import pytest
 
 from retainlint.lowering import lower
-from retainlint.symbolic.merging.equivalence import equivalent
+from retainlint.symbolic.merging.equivalence import Comparison, equivalent
 from retainlint.symbolic.solver import trials
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.graphs import Graphs
@@ -93,3 +93,27 @@ def test_comparisons_that_came_late_are_found_as_those_that_were_there() -> None
                 if isinstance(term, Term) and any(base in asked for base, _ in sides(term) if base is not None)
             ]
             assert list(truths.about(*asked)) == plain
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+def test_a_tuple_that_stands_in_many_places_is_gone_into_once(lenient: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, first, _ = begun()
+    nested: Value = Tuple((first, Const(1)))
+    for _ in range(12):
+        nested = Tuple((nested, nested))
+    one.writable().names["x"] = nested
+    other = one.fork()
+    other.writable().names["y"] = Const(2)
+    asked = 0
+
+    def counted(self: Comparison, *given: object) -> bool:
+        nonlocal asked
+        asked += 1
+        return bool(whole(self, *given))
+
+    for name in ("as_kept", "plain"):
+        whole = getattr(Comparison, name)
+        monkeypatch.setattr(Comparison, name, counted)
+        equivalent(Graphs(), one, other, lenient=lenient)
+        monkeypatch.undo()
+    assert 0 < asked < 200
