@@ -53,8 +53,8 @@ class CarriedGraph(FreedRule):
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
         calls = story.incident.built.frames[shared_frames(story.incident.built, story.incident.reused.moment) :]
-        if cached := next(filter(None, map(fills_cache, calls)), ""):
-            return _of_a_cache(story, cached, calls)
+        if cached := next(filter(None, map(fills_cache, (*calls, story.incident.built.span))), ""):
+            return _of_a_cache(story, cached, (*calls, story.incident.built.span))
         if plain := not_recorded(story):
             return (*plain, Help(_detached(story), cut))
         if story.incident.term and not held:

@@ -147,9 +147,30 @@ def is_now_and_then(span: Span) -> bool:
 def fills_cache(span: Span) -> str:
     """What the statement of `span` binds, if just that is looked up before: `if key not in known: known[key] = f(key)`."""
     row = _row(span.source, span.row).strip()
-    headers = (re.match(r"\s*if (?:.* not in )?(\S+?)(?: is None)?:", text) for _, text in _headers(span))
-    is_cache = any(found is not None and row.startswith(found[1]) for found in headers)
-    return row.partition(" = ")[0] if is_cache else ""
+    return row.partition(" = ")[0] if any(map(row.startswith, _looked_up(span))) else ""
+
+
+def _looked_up(span: Span) -> Iterator[str]:
+    """What is asked for before a row is reached: by an `if` around it, by that of its `else`, or by one above it that returns."""
+    source = span.source
+    for row, text in _headers(span):
+        if found := re.match(r"\s*if (?:.* not in )?(\S+?)(?: is None)?:", text):
+            yield found[1]
+        if text.strip() == "else:":
+            yield from _found_above(source, row, "")
+    yield from _found_above(source, span.row, "return")
+
+
+def _found_above(source: Source, row: int, then: str) -> Iterator[str]:
+    """What is asked for by an `if` above a row, in the same block, behind which stands what begins so."""
+    margin = indent(_row(source, row))
+    for above in range(row - 1, 0, -1):
+        text = _row(source, above)
+        if text.strip() and indent(text) < margin:
+            return
+        found = re.match(r"\s*if (?:.* in )?(\S+?)(?: is not None)?:", text)
+        if found and indent(text) == margin and _row(source, above + 1).strip().startswith(then):
+            yield found[1]
 
 
 def unrecorded_in(moment: Moment) -> Span | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from retainlint import ir
@@ -196,7 +196,14 @@ def over_generator(
         return going
 
     sampled = machine.sampled
-    results = behind(machine, state, generator, NONE, instr.span, Consumer(consume, instr, len(outer)))
+    results = behind(
+        machine,
+        state,
+        generator,
+        NONE,
+        instr.span,
+        Consumer(consume, instr, len(outer), frozenset(_yielding(generator.func.code.body))),
+    )
     if results is None or (not yielded and (generator.func.code in machine.yielding or machine.sampled > sampled)):
         return None
     finished = [each for each, _ in results if each.flow is None]
@@ -208,6 +215,15 @@ def over_generator(
         each.iterations = outer
     after = machine.run(instr.orelse, finished)
     return settled(machine, leave_loop(ended, outer) + after, instr.live)
+
+
+def _yielding(block: ir.Block, around: Span | None = None) -> Iterator[Span]:
+    """The loops in whose bodies a generator yields, not in loops within them; `around` is the one around a block."""
+    for instr in block:
+        if isinstance(instr, ir.Yield) and around is not None:
+            yield around
+        for inner in ir.blocks(instr):
+            yield from _yielding(inner, instr.span if isinstance(instr, ir.For | ir.While) else around)
 
 
 def with_generator(machine: Machine, instr: ir.With, state: State, generator: GeneratorObj) -> list[State]:

@@ -113,6 +113,7 @@ class Consumer:
     take: Callable[[State, Value, Yield], list[State]]
     loop: For | None = None
     around: int = 0  # how many loops stand around that
+    yielding: frozenset[Span] = frozenset()  # the loops of the generator in which it yields, once in each iteration
 
 
 @dataclass
@@ -382,13 +383,13 @@ class State:
         return Moment(span, self.iterations, self.calls)
 
     def birth(self, span: Span) -> Moment:
-        """The moment in which a graph is built: in a loop of a generator's, in the iteration that asks for the next item, too."""
+        """The moment in which a graph is built: for one item of a generator's, in the iteration that asks for it, too."""
         iterations, added = self.iterations, 0
         for calls, frame in enumerate(map(self.frames.__getitem__, self.stack)):
             if frame.consumer is not None and frame.consumer.loop is not None:
                 at = frame.consumer.around + added
                 asking = Iteration(frame.consumer.loop.span, len(frame.yielded) + 1, depth=calls - 1)
-                if any(each.depth == calls for each in iterations[at:]):
+                if any(each.loop in frame.consumer.yielding for each in iterations[at:]):
                     iterations, added = (*iterations[:at], asking, *iterations[at:]), added + 1
         return Moment(span, iterations, self.calls)
 
