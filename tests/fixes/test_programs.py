@@ -1,0 +1,235 @@
+"""Whole programs, each with the fix that is written: what goes wrong at a distance from the backward pass."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from fixes.look import look
+
+from retainlint.fixes import Seen, fix_all
+from retainlint.rules import Example
+from retainlint.text.source import Source
+
+PROGRAMS = {
+    "losses of which each has an optimiser with a part of what is shared": """
+            import torch
+            speak, act = ({name: torch.nn.Linear(3, 3) for name in "ab"} for _ in range(2))
+            opts = {name: torch.optim.SGD([*speak[name].parameters(), *act[name].parameters()], lr=0.1) for name in "ab"}
+            for x in torch.ones(3, 2, 3):
+                heard, log = sum(torch.tanh(speak[name](x)) for name in speak), 0.0
+          +     total = 0
+                for name, opt in opts.items():
+                    loss = act[name](heard).square().mean()
+          -         loss.backward()
+          +         total = total + loss
+                    log += loss.item()
+          +     total.backward()
+          +     for name, opt in opts.items():
+                    opt.step()
+    """,
+    "a cache in a dict": """
+            import torch
+            class Bank:
+                def __init__(self, net):
+                    self.net, self.known = net, {}
+                def __getitem__(self, i):
+                    if i in self.known:
+                        return self.known[i]
+                    else:
+                        self.known[i] = self.net(torch.full((3,), float(i)))
+                    return self.known[i]
+            net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
+            bank, opt = Bank(net), torch.optim.SGD(net.parameters(), lr=0.1)
+            for i in (0, 1, 0, 1):
+                loss = (bank[i] - bank[0]).square().sum() + bank[i].sum()
+                opt.zero_grad()
+                loss.backward()
+          +     bank.known.clear()
+                opt.step()
+    """,
+    "a cache that returns early": """
+            import torch
+            class Gate(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.raw, self.kept = torch.nn.Parameter(torch.zeros(3)), None
+                def forward(self):
+          -         if self.kept is not None:
+          -             return self.kept
+                    made = torch.sigmoid(self.raw)
+                    self.kept = made * made
+                    return self.kept
+            gate = Gate()
+            opt = torch.optim.SGD(gate.parameters(), lr=0.1)
+            for x in torch.ones(3, 2, 3):
+                opt.zero_grad()
+                (x * gate()).square().sum().backward()
+                opt.step()
+    """,
+    "a list that another function adds up": """
+            import torch
+            class Router(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.gate, self.balance = torch.nn.Linear(3, 3), []
+                def forward(self, x):
+                    share = self.gate(x).softmax(-1)
+                    self.balance.append(share.mean(0).square().sum())
+                    return share
+            def collected(net):
+                total = 0.0
+                for layer in net:
+                    total = total + sum(layer.balance)
+          +         layer.balance.clear()
+                return total
+            net = torch.nn.ModuleList([Router(), Router()])
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.ones(3, 2, 3):
+                loss = net[1](net[0](x)).square().sum()
+                loss = loss + collected(net)
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "a gradient that is asked for within no_grad": """
+            import torch
+            net = torch.nn.Linear(3, 1)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+            @torch.no_grad()
+            def sample(x, steps=3):
+                for _ in range(steps):
+                    x = x.requires_grad_()
+          +         with torch.enable_grad():
+          -         energy = net(x).square()
+          +             energy = net(x).square()
+          -         total = energy.sum()
+          +             total = energy.sum()
+          -         (g,) = torch.autograd.grad(total, x)
+          +             (g,) = torch.autograd.grad(total, x)
+                    x = x.detach() - 0.1 * g
+                return x
+
+            for step in range(3):
+                loss = net(sample(torch.randn(4, 3))).mean() - net(torch.randn(4, 3)).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "a head that is frozen with the rest": """
+            import torch
+            def freeze(net):
+                for p in net.parameters():
+                    p.requires_grad = False
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.body, self.head = torch.nn.Linear(3, 3), torch.nn.Linear(3, 9)
+                def forward(self, x):
+                    return self.head(self.body(x).tanh())
+            net = Net()
+          + freeze(net)
+            net.head = torch.nn.Linear(3, 1)
+          - freeze(net)
+            opt = torch.optim.SGD([{"params": net.head.parameters()}], lr=0.1)
+            for x in torch.ones(3, 2, 3):
+                loss = net(x).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "a switch that is only turned off": """
+            import torch
+            net = torch.nn.Linear(3, 1)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            def mode(train):
+                net.train(train)
+          -     if not train:
+          -         torch.set_grad_enabled(False)
+          +     torch.set_grad_enabled(train)
+            for epoch in range(2):
+                mode(True)
+                loss = net(torch.ones(2, 3)).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+                mode(False)
+                print(net(torch.ones(2, 3)).mean().item())
+    """,
+    "a statistic beside a list that is emptied": """
+            import torch
+            class Arm:
+                def __init__(self):
+                    self.net, self.mean, self.pending, self.rounds = torch.nn.Linear(3, 3), [torch.zeros(3)], [], 0
+                    self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+                def see(self, x):
+                    out = self.net(x).tanh()
+                    self.pending.append((out @ self.mean[0] - 1).square())
+          -         self.mean[0] = self.mean[0] + out
+          +         self.mean[0] = (self.mean[0] + out).detach()
+                    self.rounds += 1
+                    if self.rounds % 10 == 0:
+                        loss = torch.stack(self.pending).mean()
+                        self.opt.zero_grad()
+                        loss.backward()
+                        self.opt.step()
+                        self.pending.clear()
+            arm = Arm()
+            for x in torch.ones(40, 3):
+                arm.see(x)
+    """,
+    "groups with options of their own": """
+            import torch
+            class Decay(torch.optim.Optimizer):
+                def __init__(self, params, lr=0.1, decay=0.0):
+                    super().__init__(params, dict(lr=lr, decay=decay))
+                def step(self, closure=None):
+                    for group in self.param_groups:
+                        for p in group["params"]:
+                            if group["decay"]:
+          +                     with torch.no_grad():
+          -                     p.mul_(1 - group["decay"])
+          +                         p.mul_(1 - group["decay"])
+          +                 with torch.no_grad():
+          -                 p.add_(p.grad, alpha=-group["lr"])
+          +                     p.add_(p.grad, alpha=-group["lr"])
+            net = torch.nn.Linear(3, 1)
+            opt = Decay([{"params": [net.weight], "decay": 0.1}, {"params": [net.bias]}])
+            for x in torch.ones(2, 2, 3):
+                opt.zero_grad()
+                net(x).square().mean().backward()
+                opt.step()
+    """,
+    "losses of one graph, with weights from before the loop": """
+            import torch
+            class Heads(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.body, self.heads = torch.nn.Linear(3, 3), torch.nn.ModuleList(torch.nn.Linear(3, 1) for _ in range(2))
+                    self.raw = torch.nn.Parameter(torch.zeros(2))
+            net = Heads()
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for epoch in range(2):
+          -     weights = net.raw.exp()
+                for x in torch.ones(2, 4, 3):
+                    hidden = net.body(x).tanh()
+                    opt.zero_grad()
+          +         total = 0
+          +         weights = net.raw.exp()
+                    for weight, head in zip(weights, net.heads):
+                        loss = weight * head(hidden).square().mean()
+          +             total = total + loss
+          -             loss.backward()
+          +         total.backward()
+                    opt.step()
+    """,
+}
+
+
+@pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_the_program_is_fixed_as_its_author_would(text: str) -> None:
+    example = Example("", text)
+    seen = fix_all(cast(Seen, look(Source("a.py", example.program))), look, True, lambda diagnostic: True).seen
+    assert seen.source.text == example.fixed
+    assert seen.diagnostics == ()
