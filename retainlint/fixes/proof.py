@@ -199,10 +199,11 @@ def is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic, *, partly: bo
     )
     if _kind(other.code) != _kind(diagnostic.code) or not is_there or one.primary or two.primary:
         return False
-    known = {_moved(edits, each.span) for each in diagnostic.labels if each.text}  # but for the loop
+    known = {_moved(edits, each.span) for each in diagnostic.labels if each.text}
     if _moved(edits, one.span) != _place(two.span) and _text(one.span) != _text(two.span):
         return not any(_place(each.span) in known for each in other.labels if each.text.startswith(REACHED))
-    others = (each.span for each in other.labels if not each.primary and _place(each.span) not in known)
+    told = (each for each in other.labels if each.text and not each.primary)  # not the loop
+    others = (each.span for each in told if _place(each.span) not in known)
     return partly and any(not is_written(edits.get(each.source.name, ()), each.start) for each in others)
 
 
