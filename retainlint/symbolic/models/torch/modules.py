@@ -79,11 +79,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             gradient_events.zeroed(machine, state, None, span, to_none=args.get(0, "set_to_none", TRUE) != FALSE)
             return [(state, NONE)]
         case "requires_grad_":
-            asked = args.get(0, "requires_grad", TRUE), args.place(0, "requires_grad", span)
-            ways = machine.branch(state, *asked)
-            for each, wanted in ways:
-                _require(machine, each, obj, Const(wanted), span)
-            return [(each, obj) for each, _ in ways]
+            return _require(machine, state, obj, args, span)
         case "load_state_dict":
             _loaded(machine, state, obj, args, span)
             return [(state, NONE)]
@@ -303,17 +299,20 @@ def clear(
             state.ledger.graded.discard(held.edge.node.variable)
 
 
-def _require(machine: Machine, state: State, obj: Value, wanted: Value, span: Span) -> None:
-    weights.require(machine, state, obj, wanted)
-    for value in submodules.owned(state, obj)[0]:
-        held = state.get(value)
-        if not isinstance(held, TensorObj) or not isinstance(value, Ref):
-            continue
-        if wanted == FALSE:
-            machine.graphs.unrecorded.setdefault(span, state.calls)
-            state.set(value, replace(held, edge=None, cut=("leaf", span)))
-        elif held.edge is None:
-            state.set(value, replace(held, edge=machine.graphs.leaf(state.moment(span))))
+def _require(machine: Machine, state: State, obj: Value, args: Args, span: Span) -> Results:
+    """`requires_grad_(wanted)`: on a path of its own each way where nobody knows."""
+    ways = machine.branch(state, args.get(0, "requires_grad", TRUE), args.place(0, "requires_grad", span))
+    for each, wanted in ways:
+        weights.require(machine, each, obj, Const(wanted))
+        for value in submodules.owned(each, obj)[0]:
+            held = each.get(value)
+            if not isinstance(held, TensorObj) or not isinstance(value, Ref):
+                continue
+            if not wanted:
+                each.set(value, replace(held, edge=None, cut=("leaf", span)))
+            elif held.edge is None:
+                each.set(value, replace(held, edge=machine.graphs.leaf(each.moment(span))))
+    return [(each, obj) for each, _ in ways]
 
 
 def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) -> None:
