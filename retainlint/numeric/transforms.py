@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,18 @@ def _item(value: Any, dim: int | None, number: int) -> Any:
     if dim is None:
         return value
     return _rebuilt(value, [leaf.select(dim, number) for leaf in _leaves(value)])
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """New leaves that stack the weights of several models, and their buffers, by name."""
+
+    def stacked(named: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+        return {name: stack([each[name].detach() for each in named]) for name in named[0]}
+
+    weights = stacked([dict(model.named_parameters()) for model in models])
+    for each in weights.values():
+        each.requires_grad_()
+    return weights, stacked([dict(model.named_buffers()) for model in models])
 
 
 def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **options: Any) -> Any:

@@ -32,6 +32,7 @@ from retainlint.symbolic.state.values import (
     Method,
     Ref,
     Slice,
+    Symbol,
     TensorObj,
     Term,
     Tuple,
@@ -186,6 +187,8 @@ def _from_sequence(
         except NotWorkedOut:
             pass
         return state.new(ListObj(items, True))
+    if isinstance(index, Symbol) and index.loop and len(items) >= limits.LOOP_ITERATIONS:
+        return items[-2]  # an iteration in the middle, which isn't the last one
     return items[-1] if items else objects.fresh(state, span)
 
 

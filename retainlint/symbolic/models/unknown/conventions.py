@@ -43,14 +43,15 @@ NETWORK = Convention(
     pattern(
         r"^((?!(make|build|create|get|load|init|new|setup)_)\w*_)?"
         r"(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion"
-        r"|loss_?f(?:n|un|unc|ct|unction)?|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$|_loss$|_criterion$|^criterion",
+        r"|loss_?f(?:n|un|unc|ct|unction)?|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$"
+        r"|^(?!(make|build|create|load|init|new|setup)_)\w*_(loss|criterion)$|^criterion",
         re.IGNORECASE,
     ),
     "a network or a criterion: a call of it builds a graph, and saves tensors",
     CONVENTIONAL,
     "calling `{name}` builds a graph and saves tensors for it",
     ("model", "netG", "policy_net", "loss_fn", "mse_loss", "criterionGAN", "encoder_q"),
-    ("model_path", "network_config", "loss", "make_critic"),
+    ("model_path", "network_config", "loss", "make_critic", "build_loss"),
 )
 LOSS = Convention(
     pattern(r"^(loss|crit|loss_(layer|module|obj))$"),

@@ -13,6 +13,7 @@ from retainlint.symbolic.state.values import (
     CONVENTIONAL,
     GUESS,
     Closure,
+    Const,
     External,
     Instance,
     LayerObj,
@@ -26,8 +27,8 @@ from retainlint.symbolic.state.values import (
 def level(machine: Machine, state: State, func: Value, args: Args) -> tuple[int, str]:
     """How sure we are that a call builds a graph that saves, and the words for it."""
     held = state.get(func)
-    if not args.pos and not args.named and not args.open:
-        return GUESS, ""
+    if all(isinstance(each, Const) for each in args.all) and not args.open:
+        return GUESS, ""  # no network is given options alone
     if isinstance(held, UnknownObj) and (is_network(held) or _is_called_loss(held)):
         return CONVENTIONAL, conventions.NETWORK.says.format(name=held.name or "the module")
     if isinstance(held, UnknownObj) and conventions.FORWARD.takes(held.name) and held.notes.owner is not None:
