@@ -323,15 +323,23 @@ def _is_never_otherwise(machine: Interpreter, report: Report) -> bool:
     incident = report.incident
     if (moment := _moment(incident)) is None:
         return False
-    went_on = claims_of(machine).survived.get(incident.primary, {}).values()
-    others = {choice.condition for paths in went_on for path in paths for choice in path}
+    survived = claims_of(machine).survived.get(incident.primary, {}).values()
+    went_on = [{choice.condition for choice in path} for paths in survived for path in paths]
     answers: dict[tuple[Span, int], set[bool]] = {}
-    for each in incident.conditions if others else ():
-        left = each.iterations[len(moment.iterations) :]
-        if left and each.iterations[: len(moment.iterations)] == moment.iterations and _opposite(each) in others:
+    for each in incident.conditions if went_on else ():
+        left = _left(each.iterations, moment.iterations)
+        if left and not all(each in path for path in went_on):
             if not facts.of_span(each.span).names.isdisjoint(facts.bound_by(left[-1].loop.text)):
                 answers.setdefault((each.span, each.depth), set()).add(each.taken)
     return any(len(found) == 1 for found in answers.values())
+
+
+def _left(asked: Sequence[Iteration], failed: Sequence[Iteration]) -> Sequence[Iteration]:
+    """The iterations in which a condition was asked of loops that have ended before something failed."""
+    common = next((at for at, (one, other) in enumerate(zip(asked, failed, strict=False)) if one != other), None)
+    if common is None:
+        return asked[len(failed) :]
+    return asked[common:] if asked[common].loop != failed[common].loop else ()
 
 
 def _takes_no_option(asked: Sequence[Condition]) -> bool:

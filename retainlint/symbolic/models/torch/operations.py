@@ -37,6 +37,7 @@ from retainlint.symbolic.state.values import (
     Method,
     Ref,
     Slice,
+    Symbol,
     TensorObj,
     Term,
     Tuple,
@@ -193,7 +194,12 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     if isinstance(left, Const) and isinstance(left.value, str) and instr.op == "%":
         return [(state, _filled(left.value, right))]
     lheld, rheld = state.get(left), state.get(right)
-    if NONE in (left, right) and isinstance(lheld or rheld or (right if left == NONE else left), TensorObj | Const):
+    other = lheld or rheld or (right if left == NONE else left)
+    if (
+        NONE in (left, right)
+        and instr.op in _SIGNS
+        and isinstance(other, TensorObj | UnknownObj | Const | Term | Symbol)
+    ):
         state.flow = Flow("raise", Failure("TypeError"))
         return [(state, NONE)]
     folded = terms.binary(instr.op, left, right)
