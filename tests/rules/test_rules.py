@@ -224,3 +224,20 @@ def test_a_finding_says_what_raises_before_it() -> None:
     assert not any("raises first" in each for each in alone.notes)
     branched = BEHIND.replace("first.backward()\n", "if input():\n    first.backward()\n")
     assert not any("raises first" in note for each in check_source(branched) for note in each.notes)
+
+
+@pytest.mark.parametrize("emptied", ["losses = []", "losses.clear()"])
+def test_a_list_that_is_emptied_at_times_says_where(emptied: str) -> None:
+    (found,) = check_source(f"""
+import torch
+
+def train(net, loader, every):
+    losses = []
+    for i, x in enumerate(loader):
+        loss = net(x).mean()
+        loss.backward()
+        losses.append(loss)
+        if i % every == 0:
+            {emptied}
+""")
+    assert found.code == "RTL204" and "until line 11 empties it" in found.message

@@ -166,8 +166,9 @@ def _run_own(
                     for each in receivers(start, code, owner):
                         run(code, each)
             continue
-        missed = machine.pruned and coverage.has_backward(code, machine.backpropagated)
-        missed = missed or findings.takes_much(machine, code)
+        missed = (machine.pruned and coverage.has_backward(code, machine.backpropagated)) or findings.takes_much(
+            machine, code
+        )
         if missed or code not in machine.entered or coverage.makes_backward(code, machine.entered):
             run(code, owner)
     return inheriting

@@ -308,8 +308,8 @@ def _is_measured(condition: Condition) -> bool:
 
 
 def _is_shown(machine: Interpreter, report: Report) -> bool:
-    """Whether what failed on a path is no matter of which paths were followed: where some were given up, those on which a
-    tensor never had a graph may be all that is left."""
+    """Whether a failure would be one whichever paths were followed: where some were given up, those on which a tensor never
+    had a graph may be all that is left."""
     match report.incident:
         case NoGraph(reason="leaf", cut=None, conditions=(_, *_), primary=place) if machine.pruned:
             machine.leave_unjudged(place, "on paths that were not followed it may have a graph")

@@ -612,8 +612,9 @@ def _is_refused(func: Closure, args: Args) -> bool:
 
 
 def _is_number(default: Value | None) -> bool:
-    """Whether a parameter's default is a number: what is given in its place is one, too."""
-    return isinstance(default, Const) and isinstance(default.value, int | float) and not isinstance(default.value, bool)
+    """Whether a parameter's default is a number: what is given in its place is one, too; but for those by which nothing is
+    added, or multiplied, in whose place tensors are given."""
+    return isinstance(default, Const) and isinstance(default.value, int | float) and default.value not in (0, 1)
 
 
 def _is_optimiser(default: Value) -> bool:

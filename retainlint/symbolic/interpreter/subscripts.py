@@ -302,11 +302,10 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
         case UnknownObj():
             machine.events.emit(events.Escaped(objects.edges_in(machine, state, (value,))))
             objects.set_item(state, obj, index, value)
-            if (
-                isinstance(index, Slice | Tuple) and machine.graphs.edge(state, value) is not None
-            ):  # it is a tensor itself
-                edge = machine.graphs.build(state, "copy_slices", (obj, value), span)
-                state.set(obj, replace(held, edge=edge or held.edge, plain=held.plain and edge is None, hint="tensor"))
+            if isinstance(index, Slice | Tuple) and machine.graphs.edge(state, value) is not None:
+                edge = machine.graphs.build(state, "copy_slices", (obj, value), span)  # as its index tells, a tensor's
+                if edge is not None:
+                    state.set(obj, replace(held, edge=edge, plain=False, hint="tensor"))
     return [state]
 
 

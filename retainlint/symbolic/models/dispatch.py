@@ -23,6 +23,7 @@ from retainlint.symbolic.models.torch import (
 )
 from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
 from retainlint.symbolic.state import classes, gradient_events, known_libraries, limits
+from retainlint.symbolic.state.coverage import changes
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -141,7 +142,7 @@ def layer_call(machine: Machine, state: State, obj: Ref, args: Args, span: Span)
 
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """Call a method that a model knows, or nobody does."""
-    machine.changed.update([span] if name.endswith("_") or name == "load_state_dict" else ())
+    machine.changed.update([span] if changes(name) else ())
     held = state.get(obj)
     match held:
         case TensorObj():

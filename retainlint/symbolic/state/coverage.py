@@ -147,9 +147,9 @@ def _backward_passes(block: ir.Block) -> Iterator[Span]:
     return (call.span for call, name in ir.calls(block) if name == "backward")
 
 
-IN_PLACE = pattern(r"[a-z]\w*[a-z\d]_")
+_IN_PLACE = pattern(r"[a-z]\w*[a-z\d]_")
 
-BESIDE_GRAPHS = frozenset(("", "data", "grad", "init", "utils"))
+_BESIDE_GRAPHS = frozenset(("", "data", "grad", "init", "utils"))
 """What is changed in place through these is no leaf that requires a gradient, or is changed under `no_grad`."""
 
 _OF_LEAVES = frozenset(("requires_grad_", "detach_", "share_memory_"))
@@ -157,12 +157,12 @@ _OF_LEAVES = frozenset(("requires_grad_", "detach_", "share_memory_"))
 
 def is_change(call: facts.Call) -> bool:
     """Whether a call may change a leaf in place while gradients are recorded."""
-    return call.receiver not in BESIDE_GRAPHS and changes(call.name)
+    return call.receiver not in _BESIDE_GRAPHS and changes(call.name)
 
 
 def changes(name: str) -> bool:
     """Whether a method is named like one that changes tensors in place, or is known to."""
-    return name == "load_state_dict" or (IN_PLACE.fullmatch(name) is not None and name not in _OF_LEAVES)
+    return name == "load_state_dict" or (_IN_PLACE.fullmatch(name) is not None and name not in _OF_LEAVES)
 
 
 def _changes(block: ir.Block) -> Iterator[Span]:
@@ -176,7 +176,7 @@ def _changes(block: ir.Block) -> Iterator[Span]:
             if isinstance(instr, ir.Load):
                 names[instr.dst] = instr.name
             elif isinstance(instr, ir.GetAttr):
-                beside = names.get(instr.obj, ")") in BESIDE_GRAPHS
+                beside = names.get(instr.obj, ")") in _BESIDE_GRAPHS
                 names[instr.dst] = _CHANGE if not beside and changes(instr.name) else instr.name
             elif isinstance(instr, ir.Call) and names.get(instr.func) == _CHANGE:
                 yield instr.span

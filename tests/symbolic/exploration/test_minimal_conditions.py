@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from machine import Machine
 
+from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.state import limits
 
 HOOKED = """
@@ -98,6 +102,46 @@ def train(o, x):
     found = machine(program + "".join(asked) + "    step(None, x)\n\ntrain(o, 1)\n")
     assert found.lines == [7]
     assert not found.incident.conditions
+
+
+def test_what_never_had_a_graph_is_not_told_where_paths_were_given_up(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = """
+import torch
+
+def train(o):
+    loss = torch.zeros(())
+    if o.is_done():
+        return
+    loss.backward()
+"""
+    assert machine(program).lines == [8]
+    told = Interpreter.report
+
+    def given_up(self: Interpreter, *given: Any) -> None:
+        self.pruned = True
+        told(self, *given)
+
+    monkeypatch.setattr(Interpreter, "report", given_up)
+    assert machine(program).lines == []
+    assert machine(program.replace("    if o.is_done():\n        return\n", "")).lines == [6]
+
+
+def test_what_a_switch_is_given_is_the_condition(machine: Machine) -> None:
+    found = machine("""
+import torch
+from torch import nn
+
+def train(learns):
+    trunk, heads = nn.Sequential(nn.Linear(2, 3), nn.ReLU()), [nn.Linear(3, 1), nn.Linear(3, 1)]
+    trunk.requires_grad_(learns)
+    kept = trunk(torch.ones(2))
+    heads[0](kept).sum().backward()
+    heads[1](kept).sum().backward()
+""")
+    assert found.lines == [10]
+    assert [(each.span.text, each.taken) for each in found.incident.conditions] == [("learns", True)]
 
 
 CELLS = """
