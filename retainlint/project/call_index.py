@@ -358,22 +358,29 @@ class CallIndex:
     def _runs_backward(self, place: str, name: str, method: str, heir: Place | None) -> bool:
         found, owner = self._index(place).definitions.get(name), ""
         if found is None:
-            return any(self._leads(*each, method) for each in self._origins(place, name))
+            return self._any_lead(self._origins(place, name), method)
         if found.kind == "class":
             words, owner = found.base_words, name
+            own = [each for each in found.methods if _OF_OBJECTS.fullmatch(each) and each != "__init__"]
+            if not method and any(self._any_lead([(place, name)], each) for each in own):
+                return True
             found = found.methods.get(method or "__init__")
             if found is None:
-                above = list(self._named(place, words))
-                self._depth -= 1  # what a class inherits is no further away
-                leads = any(self._leads(*each, method, heir or (place, name)) for each in above)
-                self._depth += 1
-                return leads
+                return self._any_lead(self._named(place, words), method, heir or (place, name))
         elif method:
             return False
         if found.runs_backward or any(self._called(place, owner, *call) for call in found.calls):
             return True
-        own = [called for receiver, called in found.calls if receiver in _ITSELF] if heir is not None else []
-        return heir is not None and any(self._leads(*heir, called) for called in own)
+        called = [name for receiver, name in found.calls if receiver in _ITSELF] if heir is not None else []
+        return heir is not None and any(self._leads(*heir, each) for each in called)
+
+    def _any_lead(self, places: Iterable[Place], method: str, heir: Place | None = None) -> bool:
+        """Whether any of those does that a name may mean, or from which a class inherits: they are no further away."""
+        above = list(places)
+        self._depth -= 1
+        leads = any(self._leads(*each, method, heir) for each in above)
+        self._depth += 1
+        return leads
 
     def _called(self, place: str, owner: str, receiver: str, name: str) -> bool:
         """Whether what is called in a function, or in a method of the class `owner`, leads to a walk."""

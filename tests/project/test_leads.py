@@ -36,6 +36,7 @@ def leads(text: str, receiver: str, name: str, **modules: str) -> bool:
         ("import objects\nclass A(objects.Stepper):\n    def learn(self): super().update(1)\n", ")", "update"),
         ("from objects import Other\ndef learn(): Other().more(1)\n", "other", "more"),
         ("from objects import Made\ndef learn(): Made(1)\n", "", "Made"),
+        ("from objects import Within\ndef learn():\n    with Within(): pass\n", "", "Within"),
     ],
 )
 def test_what_leads_to_a_walk(text: str, receiver: str, name: str) -> None:
@@ -43,6 +44,7 @@ def test_what_leads_to_a_walk(text: str, receiver: str, name: str) -> None:
         STEPPER
         + "class Other(Stepper):\n    def more(self):\n        self.update(1)\n"
         + "class Made:\n    def __init__(self, loss):\n        loss.backward()\n"
+        + "class Within:\n    def __exit__(self, *error):\n        self.loss.backward()\n"
     )
     again = "from steps import update\ndef further(x):\n    return update(None, x)\n"
     assert leads(text, receiver, name, steps=BACKWARD, again=again, objects=objects)
@@ -137,6 +139,12 @@ def test_a_method_leads_to_what_it_calls_of_an_object_that_it_is_given() -> None
     text = "from trainer import Trainer\ndef main(x):\n    one = Trainer()\n    one.learn(x)\n"
     for called, expected in (("seen", True), ("shown", False)):
         assert leads(text, "one", "learn", trainer=trainer.format(called), calls=calls) == expected
+
+
+def test_a_name_is_no_further_away_for_the_modules_that_hand_it_on() -> None:
+    hops = {f"hop{number}": f"from hop{number + 1} import update\n" for number in range(6)}
+    text = "from hop0 import update\ndef learn(): update(1)\n"
+    assert leads(text, "", "update", **hops, hop6=BACKWARD)
 
 
 def test_what_an_heir_does_by_its_base_is_not_its_own() -> None:
