@@ -83,6 +83,15 @@ class ComputeInEach:
 
 
 @record
+class StartAgain:
+    """Begin each iteration of `loop` with what `name` is before it: to detach what is handed on would leave most of what is
+    trained without a gradient from the second iteration on."""
+
+    loop: Span
+    name: str
+
+
+@record
 class Clear:
     """Empty the list, or the cache, called `name` after the backward pass at `backward_pass`, or where it was read, at `read`;
     `held` are its names, and those of others beside it, where the backward pass is."""
@@ -289,7 +298,7 @@ class RemoveSuppression:
 
 
 Cure: TypeAlias = (
-    Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
+    Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
     | ComputeOf | DifferentiateWhole | GiveLeaf

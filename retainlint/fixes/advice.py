@@ -21,10 +21,11 @@ from retainlint.diagnostic import (
     MakeLeaf,
     NotRecorded,
     Severity,
+    StartAgain,
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_before, told_from
-from retainlint.fixes.proof import Look, Seen, cures, is_behind
+from retainlint.fixes.proof import Look, Seen, cures, is_behind, revives
 from retainlint.fixes.scope import beyond_reach
 from retainlint.incident import Definition
 from retainlint.startup.records import replace
@@ -144,6 +145,8 @@ class Advisor:
             trial = self._checked(fix, diagnostic, outcome, before, left_out)
             if trial is not None and whole and left_out:
                 trial = self._checked(fix, diagnostic, outcome, self._seen, frozenset())
+            if trial is not None and _only(help, StartAgain) and not revives(before, trial.after):
+                trial = None  # a state that begins with zeros is to be carried on
             if trial is not None and not trial.partly:
                 return trial
             part = part or trial
@@ -245,7 +248,8 @@ def _told(help: Help, fix: Fix) -> Help:
         cure.iteration is not None if isinstance(cure, Detach) else isinstance(cure, Clear | NotRecorded | AllowUnused)
         for cure in help.cures
     )
-    return replace(help, words=fix.message) if is_chosen or fix.tells else help
+    words = f"{fix.message[:1].lower()}{fix.message[1:]}"
+    return replace(help, words=words) if is_chosen or fix.tells else help
 
 
 def _errors(seen: Seen) -> int:

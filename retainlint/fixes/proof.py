@@ -78,6 +78,12 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly
     return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left)
 
 
+def revives(before: Seen, after: Seen) -> bool:
+    """Whether most of what a backward pass that failed comes to now is what its own iteration had no way to."""
+    was, now = (Counter(place for _, place in _pairs_of(ways)) for ways in (before.fresh, after.arrivals))
+    return any(now[place] > 2 * count for place, count in was.items())
+
+
 def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
     """Whether a leaf isn't trained any more, or not by a backward pass that is still there. What only a backward pass that
     failed came to, and by what others had made, was never trained."""
@@ -156,6 +162,10 @@ def _ways(
     for leaf, place, count in arrivals:
         ways[leaves[leaf], places[place]] += count
     return ways
+
+
+def _pairs_of(ways: Iterable[tuple[Leaf, Span, int]]) -> set[tuple[str, str]]:
+    return _pairs((leaf, place) for leaf, place, _ in ways)
 
 
 def _pairs(places: Iterable[tuple[Leaf, Span]]) -> set[tuple[str, str]]:

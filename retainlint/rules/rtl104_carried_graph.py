@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from retainlint.diagnostic import BackwardAlone, Clear, ComputeInEach, Cure, Detach, Help, SumLosses, Uncache
+from retainlint.diagnostic import BackwardAlone, Clear, ComputeInEach, Cure, Detach, Help, StartAgain, SumLosses, Uncache
 from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.source_hints import fills_cache, is_added_to, is_bounded, is_cached, is_list, is_now_and_then
 from retainlint.rules.story import FreedStory, shared_frames
@@ -76,9 +76,12 @@ class CarriedGraph(FreedRule):
         words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
         in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
         ahead = (in_each,) if what.isidentifier() and not story.again.is_call else ()
+        words = f"begin each {noun} with what `{what}` is before the {noun}s"
+        begin = Help(words, (StartAgain(story.again.loop, what),), needs_proof=True)
+        begun = (begin,) if what.isidentifier() and not story.again.is_call else ()
         through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
         if story.incident.stepped:
-            return (*ahead, Help(_detached(story), cut))
+            return (*ahead, Help(_detached(story), cut), *begun)
         cuts = () if story.incident.trained is not None else (Help(_detached(story), cut),)
         return (*ahead, *cuts, through)
 

@@ -18,7 +18,7 @@ FIRST = {
     "rnn_hidden_between_batches": "`hidden = hidden.detach()` at the start of each iteration",
     "rnn_classic_hand_written": "`hidden = hidden.detach()` at the end of each call of `train`",
     "long_char_lstm_trainer": "`h = tuple(t.detach() for t in h)` at the start of each iteration",
-    "rl_reinforce_log_probs_kept": "Clear `policy.saved_log_probs` after backward",
+    "rl_reinforce_log_probs_kept": "clear `policy.saved_log_probs` after backward",
     "rl_dqn_replay_keeps_q": "keep in `replay` what `q_net(state)` is made of, and make it again in each iteration",
     "init_cached_property": "compute `self.matrix` where it is used, each time: what is cached keeps its graph",
     # Another network's output is detached, whichever walk comes first.
@@ -95,7 +95,7 @@ for x in torch.randn(3, 4, 3):
     optimizer.zero_grad()
     (loss * (loss / first)).backward()
     optimizer.step()
-""": "Keep a detached `first`",
+""": "keep a detached `first`",
     """
 w, kept = torch.randn(3, 3, requires_grad=True), None
 optimizer = torch.optim.SGD([w], lr=0.1)
@@ -226,6 +226,28 @@ for step, x in enumerate(torch.randn(6, 5, 3)):
     optimizer.step()
 """: "compute `penalty` again in each iteration, or detach `penalty` behind the backward of the one that computes it, if it is to be"
     " trained there alone",
+    """
+meta = [torch.randn(2, 3, requires_grad=True), torch.zeros(3, requires_grad=True)]
+rate = torch.tensor(0.1, requires_grad=True)
+optimizer = torch.optim.SGD([*meta, rate], lr=0.05)
+fast = [each.clone() for each in meta]
+for x in torch.randn(3, 4, 2):
+    grads = torch.autograd.grad((x @ fast[0] + fast[1]).tanh().sum(), fast, create_graph=True)
+    fast = [each - rate * grad for each, grad in zip(fast, grads)]
+    optimizer.zero_grad()
+    (x @ fast[0] + fast[1]).pow(2).sum().backward()
+    optimizer.step()
+""": "begin each iteration with `fast = [each.clone() for each in meta]`",
+    """
+cell, first = torch.nn.GRUCell(2, 3), torch.zeros(1, 3, requires_grad=True)
+optimizer = torch.optim.SGD([*cell.parameters(), first], lr=0.05)
+h = first.expand(4, 3)
+for x in torch.randn(3, 4, 2):
+    h = cell(x, h)
+    optimizer.zero_grad()
+    h.pow(2).sum().backward()
+    optimizer.step()
+""": "`h = h.detach()` at the end of each iteration",
 }
 
 

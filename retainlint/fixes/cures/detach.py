@@ -385,7 +385,7 @@ def _seen_from(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> 
 def _twins(code: EditableCode, names: list[str]) -> set[str]:
     """The names that are bound to what the same function returns: `real, fake = G(x), G(y)`, `b = G(z)`."""
     made: dict[str, set[str]] = {}
-    for node in ast.walk(code.tree):
+    for node in code.below(code.tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             bound = {ast.unparse(each) for each in node.targets if isinstance(each, ast.Name | ast.Attribute)}
             made.setdefault(ast.unparse(node.value.func), set()).update(bound)

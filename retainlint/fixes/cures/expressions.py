@@ -211,7 +211,7 @@ def _given(code: EditableCode, node: ast.expr) -> ast.expr | None:
     if isinstance(scope, ast.Module) or not isinstance(node, ast.Name):
         return None
     parameters = [each.arg for each in scope.args.args]
-    calls = [each for each in ast.walk(code.tree) if isinstance(each, ast.Call) and called(each) == scope.name]
+    calls = [each for each in code.below(code.tree) if isinstance(each, ast.Call) and called(each) == scope.name]
     if node.id not in parameters or len(calls) != 1:
         return None
     at = parameters.index(node.id) - (parameters[0] == "self")

@@ -44,7 +44,7 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
     if call is not None:
         yield from _method(code, call, statement)
         yield from _flagged(code, call)
-    for node in ast.walk(code.tree):
+    for node in code.below(code.tree):
         if isinstance(node, ast.Call) and node is not call:
             yield from _flagged(code, node)
 

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, Edit, Fix, MoveInto
+from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, Edit, Fix, MoveInto, StartAgain
 from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, ScopeNode, Uneditable, bound, parameters
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
@@ -21,6 +21,8 @@ from retainlint.fixes.statements import (
     removed,
     writes,
 )
+from retainlint.startup.records import replace
+from retainlint.text.quoting import short
 
 MOST_COPIED = 6
 """Statements that are written a second time; more are a function to be made."""
@@ -201,7 +203,7 @@ def _is_read_elsewhere(code: EditableCode, name: str, users: list[FunctionNode])
     """Whether anything that isn't rewritten reads it."""
     inside = {id(node) for user in users for node in ast.walk(user)}
     last = name.rpartition(".")[2]
-    for node in ast.walk(code.tree):
+    for node in code.below(code.tree):
         if id(node) in inside or not isinstance(node, ast.Attribute | ast.Name) or not isinstance(node.ctx, ast.Load):
             continue
         if (node.attr == last and "." in name) if isinstance(node, ast.Attribute) else node.id == name:
@@ -223,6 +225,17 @@ def move_into(code: EditableCode, cure: MoveInto, diagnostic: Diagnostic) -> Ite
         built = code.statement_of(span)
         if loop is not None and built is not None and (fix := _of(code, built, loop)) is not None:
             yield fix
+
+
+def start_again(code: EditableCode, cure: StartAgain, diagnostic: Diagnostic) -> Iterator[Fix]:
+    loop = code.headed(cure.loop)
+    if loop is None:
+        return
+    block = code.block(loop)
+    before = block.statements[: block.statements.index(loop)]
+    begun = next((each for each in reversed(before) if cure.name in bound(each)), None)
+    if begun is not None and (fix := _of(code, begun, loop)) is not None:
+        yield replace(fix, message=f"Begin each iteration with `{short(code.of(begun))}`", tells=True)
 
 
 def _of(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> Fix | None:

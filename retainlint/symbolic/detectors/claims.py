@@ -213,6 +213,7 @@ class Claims:
         self.given_away: dict[Node, None] = {}
         self.shrunk: set[int] = set()
         self.stored: dict[tuple[int | None, Span], list[tuple[tuple[Iteration, ...], Node, int]]] = {}
+        self.resets: dict[tuple[Span, str], Span | None] = {}  # by loop and name, where a total begins anew
         self.joined: dict[Span, set[int]] = {}  # the lists that a `+` made, by its place
         self.called: dict[Span, list[tuple[tuple[Iteration, ...], frozenset[Node]]]] = {}
         self.cleared: dict[int, int] = {}  # by entry, when gradients were last set to None

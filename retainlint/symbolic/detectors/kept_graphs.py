@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import TypeAlias
 
@@ -61,7 +61,7 @@ def added(claims: Claims, state: State, total: Value, span: Span, places: Sequen
             incident = Kept(
                 now, _primary(now, iteration), item or span, _named(holder), False, True, iteration.loop,
                 births[before].moment, None, inside=both or item is None, conditions=conditions(state),
-                reset=_reset(state.frame.code, iteration.loop, _named(holder)),
+                reset=_reset(claims, state.frame.code, iteration.loop, _named(holder)),
             )  # fmt: skip
             _claim(claims, state, incident, added_before, (edge.node, before))
 
@@ -73,8 +73,14 @@ def _parts(places: Sequence[Span | None], at: int) -> tuple[Span | None, Span | 
     return places[at], next((each for n, each in enumerate(places) if n != at), None)
 
 
-def _reset(code: ir.Code, loop: Span, total: str) -> Span | None:
+def _reset(claims: Claims, code: ir.Code, loop: Span, total: str) -> Span | None:
     """Where the loop sets its total back to a constant, or empties its list."""
+    if (loop, total) not in claims.resets:  # each path asks, of a function that may be long
+        claims.resets[loop, total] = next(_resets(code, loop, total), None)
+    return claims.resets[loop, total]
+
+
+def _resets(code: ir.Code, loop: Span, total: str) -> Iterator[Span]:
     body = [
         each
         for instr in ir.walk(code.body)
@@ -86,9 +92,8 @@ def _reset(code: ir.Code, loop: Span, total: str) -> Span | None:
         each.dst for each in body if isinstance(each, ir.Const) or (isinstance(each, ir.Build) and not each.items)
     }
     resets = [each.span for each in body if isinstance(each, ir.Store | ir.SetAttr) and each.src in constants]
-    calls = (each.span for each in body if isinstance(each, ir.Call))
-    at = [each for each in resets if each.text == total] or [each for each in calls if each.text == f"{total}.clear()"]
-    return next(iter(at), None)
+    yield from (each for each in resets if each.text == total)
+    yield from (each.span for each in body if isinstance(each, ir.Call) and each.span.text == f"{total}.clear()")
 
 
 def _named(holder: Span | None) -> str:
@@ -179,7 +184,7 @@ def put(
                 now, _primary(now, iteration), item or span, text, True, True, iteration.loop,
                 claims.graphs.births[before].moment, None, conditions=conditions(state),
                 inside=item is None or not isinstance(state.get(value), TensorObj | UnknownObj),
-                reset=_reset(state.frame.code, iteration.loop, text),
+                reset=_reset(claims, state.frame.code, iteration.loop, text),
             )  # fmt: skip
             _claim(claims, state, incident, (Edge(before),), (before,), since=at, container=container)
             break
