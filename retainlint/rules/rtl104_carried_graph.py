@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import os
 
-from retainlint.diagnostic import BackwardAlone, Clear, ComputeInEach, Cure, Detach, Help, StartAgain, SumLosses, Uncache
+from retainlint.diagnostic import (
+    BackwardAlone,
+    Clear,
+    ComputeInEach,
+    Cure,
+    Detach,
+    Help,
+    StartAgain,
+    SumLosses,
+    Uncache,
+)
 from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.source_hints import fills_cache, is_added_to, is_bounded, is_cached, is_list, is_now_and_then
 from retainlint.rules.story import FreedStory, shared_frames
