@@ -143,13 +143,22 @@ def _first(incident: Incident, others: Iterable[Incident]) -> Span | None:
 
 
 def _followed(machine: Interpreter) -> frozenset[Definition]:
-    """What was called of other modules, and run a backward pass; nothing if any path was left, as that may have failed."""
-    if machine.exhausted or machine.pruned:
+    """What was called of other modules, and run a backward pass; nothing if the steps ran out, and where paths were left only
+    what came to its backward passes on others: more is known there of what it is given than where it runs for itself."""
+    if machine.exhausted:
         return frozenset()
     codes, own = machine.leading & machine.entered, machine.program.source
+    if machine.pruned:
+        codes = {code for code in codes if not code.backward_passes or _backpropagates(machine, code)}
     named = [(code, code.qualname) for code in codes]
     named += [(cls, f"{cls.qualname}.{code.name}") for code, cls in machine.inheriting if code in codes]
     return frozenset((code.span.source.name, name) for code, name in named if code.span.source is not own)
+
+
+def _backpropagates(machine: Interpreter, code: ir.Code) -> bool:
+    """Whether a path came to a backward pass that stands in a function."""
+    start, end = code.extent
+    return any(start <= span.start < end for span in machine.backpropagated if span.source is code.span.source)
 
 
 def _owned(machine: Interpreter, report: Report) -> Report:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.ir import Code, Live
+from retainlint.startup.records import replace
 from retainlint.symbolic.merging.dead_registers import spent
 from retainlint.symbolic.merging.equivalence import Hint, equivalent
 from retainlint.symbolic.solver import finite_domains, trials
@@ -20,7 +21,7 @@ from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.path_condition import Truths, begun_equivalent
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import MIXED, Choice, State, Unbound, Unbounds, replaced
-from retainlint.symbolic.state.values import Const, Instance, Term, UnknownObj, Value, symbols
+from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Term, UnknownObj, Value, symbols
 
 
 def merged(winner: State, other: State, its: dict[Value, bool]) -> Unbounds:
@@ -221,6 +222,7 @@ def _merged(a: State, b: State) -> State:
     winner = b if second > first or (second == first and (ours or theirs) and _is_cut_short(a, b)) else a
     other = b if winner is a else a
     winner.unless = merged(winner, other, theirs if winner is a else ours)
+    _perhaps_empty(winner, other)
     winner.imprecise = a.imprecise | b.imprecise
     if ours or theirs:
         unlike = _unlike(winner.frame.names, other.frame.names)
@@ -232,6 +234,15 @@ def _merged(a: State, b: State) -> State:
     winner.retained = tuple(dict.fromkeys(a.retained + b.retained)) if a.retained != b.retained else a.retained
     winner.gradient_events = gradient_events.merged(a.gradient_events, b.gradient_events)
     return winner
+
+
+def _perhaps_empty(winner: State, other: State) -> None:
+    """Note which lists hold something on one of two paths that go on as one, and nothing on the other."""
+    for id in sorted(replaced(winner, other)):
+        here, there = winner.heap.get(id), other.heap.get(id)
+        if isinstance(here, ListObj) and isinstance(there, ListObj) and here.items and not here.perhaps:
+            if there.perhaps or not (there.items or there.open):
+                winner.set(Ref(id), replace(here, perhaps=True))
 
 
 def _is_cut_short(a: State, b: State) -> bool:

@@ -337,7 +337,8 @@ CUT = "cut"
 class ListObj(Held):
     """A list, set or deque. `open`: it may hold more than `items` knows, before them. `sampled`: a loop of which only
     some turns were run has filled it, so that it holds more. `size`: how many an open one holds, where that has a name.
-    `places`: under which numbers items of an open one were put, each with its item."""
+    `places`: under which numbers items of an open one were put, each with its item. `perhaps`: on one of the paths that
+    go on as one it holds nothing."""
 
     items: tuple[Value, ...]
     open: bool = False
@@ -346,6 +347,7 @@ class ListObj(Held):
     sampled: bool = False
     size: Value | None = None
     places: tuple[tuple[Value, Value], ...] = ()
+    perhaps: bool = False
 
 
 @record

@@ -184,9 +184,9 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
     if held.places and (name in _MOVING or (name == "pop" and args.pos)):
         held = replace(held, places=_ELSEWHERE)
         state.set(ref, held)
-    if (held.open or held.sampled) and conventions.CHANGES.takes(name):
+    if (held.open or held.sampled or held.perhaps) and conventions.CHANGES.takes(name):
         decisions.forget(state, ref)  # how long it was, it isn't any more
-        held = replace(held, size=None)
+        held = replace(held, size=None, perhaps=False)
         state.set(ref, held)
     match name:
         case "append" | "add":

@@ -462,7 +462,7 @@ def length(machine: Machine, state: State, value: Value, span: Span) -> Value:
     if isinstance(held, IteratorObj):  # a loader: none else has a length
         number = source_of(machine, state, value, span).length
         return Const(number) if number is not None else Term("len", (value,))
-    if isinstance(held, ListObj) and held.sampled:
+    if isinstance(held, ListObj) and (held.sampled or held.perhaps):
         return _size(held, value)
     known = known_items(machine, state, value, span)
     if known is None and isinstance(held, ListObj) and held.size is not None:
