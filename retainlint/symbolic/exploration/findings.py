@@ -389,8 +389,12 @@ def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
         zip(reports, asked), key=lambda pair: (len(_needed(pair[1], clauses)), len(pair[0].incident.conditions))
     )
     needed = _telling(_needed(chosen, clauses), [frozenset(each) for each in asked], _survivors(machine, best.incident))
-    told = {each.span for each in needed}
-    conditions = tuple(c for c in dict.fromkeys(chosen) if c in needed and c.implied not in told)
+    told, odd = {each.span for each in needed}, {each for each in chosen if each.by_default is False}
+    conditions = tuple(
+        replace(each, by_default=False) if each in odd else each  # asked again, it came out as by default
+        for each in dict.fromkeys(chosen)
+        if each in needed and each.implied not in told
+    )
     proof = best.proof() if best.proof is not None else None
     witness = None if proof is None else replace(proof, choices=conditions)
     starts = {report.incident.alone for report in reports}

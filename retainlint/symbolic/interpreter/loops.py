@@ -138,7 +138,7 @@ class _Iterations:
 
 def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
     iterations = _Iterations(machine, instr, state, iterable)
-    plan, enough = iterations.plan, _enough(machine, iterations.outer)
+    plan, enough = iterations.plan, _enough(machine, iterations.outer, state.frame.code.is_generator)
     seen, live = iterations.known(), [state]
     entry = carried(state, instr.carried)
     exhausted: list[State] = []
@@ -252,9 +252,10 @@ def _left_by_handler(body: ir.Block) -> bool:
     return any(isinstance(each, ir.Break | ir.Return) for handler in handlers for each in ir.walk(handler.body))
 
 
-def _enough(machine: Machine, outer: tuple[Iteration, ...]) -> float:
-    """How many iterations are run of a loop that stands within others: for all ways through them, unless they are few."""
-    nested = sum(not iteration.is_call for iteration in outer)
+def _enough(machine: Machine, outer: tuple[Iteration, ...], is_generator: bool = False) -> float:
+    """How many iterations are run of a loop that stands within others: for all ways through them, unless they are few. That of
+    a generator is one with the loop that takes what it yields."""
+    nested = sum(not iteration.is_call for iteration in outer) - is_generator
     if nested >= limits.SINGLE_LOOPS_NESTED:
         return 1
     return limits.WHILE_ITERATIONS_NESTED if nested >= machine.chooser.breadth.nested else math.inf

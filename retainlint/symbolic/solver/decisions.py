@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from retainlint.ir import facts
@@ -190,9 +190,21 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             left, right = right, left
         if held and op == "==" and any(asked in state.truths for asked in key_comparisons(state, left, right)):
             return Const(False)
+    if op == "==" and isinstance(left, Tuple) and isinstance(right, Tuple):
+        return _are_equal(state, left.items, right.items)
     if op == "in":
         return _contains(state, left, right)
     return _spelled(state, op, left, right)
+
+
+def _are_equal(state: State, left: Sequence[Value], right: Sequence[Value]) -> Value:
+    """Whether two tuples are equal, item by item."""
+    asked = [compare(state, "==", one, other) for one, other in zip(left, right)] if len(left) == len(right) else [FALSE]
+    answers = [decide(state, each) for each in asked]
+    if False in answers:
+        return FALSE
+    unknown = tuple(each for each, answer in zip(asked, answers) if answer is None)
+    return Term("all", unknown) if len(unknown) > 1 else next(iter(unknown), TRUE)
 
 
 def _spelled(state: State, op: str, left: Value, right: Value) -> Value:

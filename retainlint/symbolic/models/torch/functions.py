@@ -130,7 +130,8 @@ def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Spa
     if name in FACTORIES:
         return [(state, make(machine, state, name, args, span))]
     if name in names.CUTS or name in names.NUMBERS:
-        return [(state, state.new(TensorObj(None, ticket(), cut=(name, span))))]
+        ndim = names.DIMENSIONS.get(name) if len(args.all) == 1 else None
+        return [(state, state.new(TensorObj(None, ticket(), cut=(name, span), ndim=ndim)))]
     if name == "native_dropout":
         mask = objects.fresh(state, span, plain=True)
         return [(state, Tuple((operate(machine, state, name, args.pos[:1], span, spans=args.spans), mask)))]

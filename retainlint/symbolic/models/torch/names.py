@@ -20,6 +20,10 @@ CUTS = {
 }  # fmt: skip
 
 
+DIMENSIONS = {"unique": 1, "unique_consecutive": 1, "bincount": 1, "argmax": 0, "argmin": 0, "count_nonzero": 0}
+"""How many dimensions the result of some of them has, where nothing more is asked for."""
+
+
 NUMBERS = {
     "item", "size", "dim", "numel", "nelement", "ndimension", "element_size", "stride", "data_ptr", "is_floating_point",
     "is_cuda", "type", "__len__", "storage_offset", "is_contiguous", "__format__", "__float__", "__int__",

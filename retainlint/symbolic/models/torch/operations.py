@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 
@@ -16,7 +17,7 @@ from retainlint.symbolic.models.torch.names import OVERWRITES
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
-from retainlint.symbolic.state import events, limits
+from retainlint.symbolic.state import events, known_libraries, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Change, Flow, State, ticket
@@ -158,7 +159,11 @@ def _sizes(state: State, operands: Sequence[Value]) -> tuple[int, ...]:
 
 def row_of(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
     """What iterating over a tensor gives."""
-    return operate(machine, state, "unbind", (tensor,), span)
+    made, whole = operate(machine, state, "unbind", (tensor,), span), state.get(tensor)
+    held = state.get(made)
+    if isinstance(held, TensorObj) and isinstance(whole, TensorObj) and whole.ndim:
+        state.set(made, replace(held, ndim=whole.ndim - 1))
+    return made
 
 
 def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span) -> Value:
@@ -171,9 +176,13 @@ def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span)
 
 
 def _is_basic(state: State, key: Value) -> bool:
-    """Whether an index is made of integers and slices alone."""
+    """Whether an index is made of integers and slices alone; a tensor without dimensions is an integer, too."""
     parts = key.items if isinstance(key, Tuple) else (key,)
-    return all(isinstance(part, Slice) or terms.is_count(state, part) for part in parts)
+    held = [state.get(part) for part in parts]
+    return all(
+        isinstance(part, Slice) or terms.is_count(state, part) or (isinstance(each, TensorObj) and each.ndim == 0)
+        for part, each in zip(parts, held)
+    )
 
 
 def _filled(text: str, given: Value) -> Value:
@@ -190,7 +199,7 @@ def _filled(text: str, given: Value) -> Value:
 
 def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     """`left op right`, or the augmented assignment."""
-    left, right, span = state.read(instr.left), state.read(instr.right), instr.span
+    left, right, span = _number(state.read(instr.left)), _number(state.read(instr.right)), instr.span
     if isinstance(left, Const) and isinstance(left.value, str) and instr.op == "%":
         return [(state, _filled(left.value, right))]
     lheld, rheld = state.get(left), state.get(right)
@@ -268,7 +277,18 @@ def _numeric(
     return made
 
 
+def _number(value: Value) -> Value:
+    """A library's constant as the number that it is: `math.pi`, `np.inf`."""
+    if not isinstance(value, External):
+        return value
+    root, _, name = value.path.rpartition(".")
+    number = getattr(math, name, None)
+    is_known = root == "torch" or known_libraries.known_for("plain", value.path)
+    return Const(number) if is_known and isinstance(number, float) else value
+
+
 def unary(machine: Machine, state: State, op: str, value: Value, span: Span) -> Value:
+    value = _number(value)
     if op == "not":
         truth = decisions.decide(state, value)
         return Const(not truth) if truth is not None else decisions.negate(value)
