@@ -89,6 +89,9 @@ _CHANGES_WEIGHTS = pattern(
     rb"\.(?:%s)(?:\[[^\]\n]*\])?(?:\.(?!(?:requires_grad|detach|share_memory|retain_grad)_\()[a-z]\w*[a-z\d]_\(|(?<=\])[ \t]*[-+*/]?=[^=])"
     % guesses.OF_LAYER.names.encode()
 )
+_CHANGES_ITSELF = pattern(
+    rb"(?<!\binit)(?<!\bgrad)\.(?!(?:requires_grad|detach|share_memory|retain_grad)_\()[a-z]\w*[a-z\d]_\("
+)
 _STARTING = pattern(rb"^(?:sys\.exit\(|exit\(|asyncio\.run\()?([A-Za-z_]\w*)\(", re.MULTILINE)
 """A statement outside of functions that calls something by its name."""
 _LAUNCHED, _TRAINS = (
@@ -125,9 +128,13 @@ def may_change_leaves(data: bytes) -> bool:
     """Whether a file that backpropagates nothing may change a leaf in place, which fails where it stands."""
     if b"torch" not in data:
         return False
-    return _CHANGES_WEIGHTS.search(data) is not None or (
+    if _CHANGES_WEIGHTS.search(data) is not None or (
         _LEAF.search(data) is not None and _CHANGES.search(data) is not None
-    )
+    ):
+        return True
+    if b"parameters(" not in data or b"no_grad" in data or b".data" in data:
+        return False
+    return _CHANGES_ITSELF.search(data) is not None
 
 
 def may_hold_backward(name: str, data: bytes) -> bool:

@@ -152,7 +152,8 @@ def _without_grad(state: State, wanted: Sequence[Value]) -> Value | None:
 
 
 def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[Value]) -> list[Value]:
-    """The inputs that surely aren't in the graph of the roots: all of it is seen, and nothing has changed them since."""
+    """The inputs that surely aren't in the graph of the roots: all of it is seen, and nothing has changed them since; a leaf
+    is the same one behind a step."""
     graphs = machine.graphs
     roots = (edge for root in request.roots if (edge := graphs.edge(state, root)))
     reach = graphs.reach(roots)
@@ -165,7 +166,7 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
         held = state.get(value)
         if isinstance(held, TensorObj) and held.edge is not None and not (held.unsure or held.moved):
             node = held.edge.node
-            is_seen = graphs.births[node].exists == PROVEN and held.storage not in changed
+            is_seen = graphs.births[node].exists == PROVEN and (node.is_leaf or held.storage not in changed)
             if is_seen and node not in reach and not (node.is_leaf and node.variable in leaves):
                 found.append(value)
     return found
