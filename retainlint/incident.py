@@ -203,6 +203,7 @@ class NoGraph(AtBackward):
     reason: str
     switched: Span | None = None
     learns: bool = False
+    rarely: bool = False  # only where a called function finds something in what it is given; else there is a graph
 
 
 @record

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Uncut
+from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Severity, Uncut
 from retainlint.incident import Moment, NoGraph
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import unrecorded_in, wrapped_above
@@ -79,6 +79,7 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
             (*_labels(incident), Label(backward_pass, "no graph to backpropagate through", primary=True)),
             *_helps(incident),
             notes=(core_note(incident.witness, "", SENTENCE, "backward", ""), warning),
+            severity=Severity.WARNING if incident.rarely else None,
         )
 
     fails = {

@@ -109,7 +109,7 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     machine.reports[:] = [_owned(machine, one) for one in machine.reports if _is_shown(machine, one)]
     likely = [one for one in _likely(machine) if not _is_unlikely(machine, one)]
     judged = [one for one in likely if not _takes_too_much(machine, one)]
-    incidents = tuple(replace(one, first=_first(one, judged)) for one in judged)
+    incidents = tuple(replace(_weighed(machine, one), first=_first(one, judged)) for one in judged)
     project = machine.imports.project
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
     wasted = _distinct(machine, (Report(incident, _proof(incident) if proves else None) for incident in found))
@@ -308,6 +308,16 @@ def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
         any(each.depth > calls and not _is_measured(each) for each in asked)
         and _is_backpropagated(machine, incident.primary)
     )
+
+
+def _weighed(machine: Interpreter, incident: Incident) -> Incident:
+    """Whether there is no graph only where a function that was called finds something in what it was given, as no item at
+    all: it may be that nobody gives it such."""
+    if not isinstance(incident, NoGraph):
+        return incident
+    calls = len(incident.backward_pass.moment.frames)
+    asked = any(each.depth > calls and _is_measured(each) for each in incident.conditions)
+    return replace(incident, rarely=asked and _is_backpropagated(machine, incident.primary))
 
 
 def _is_measured(condition: Condition) -> bool:
