@@ -17,6 +17,7 @@ from retainlint.symbolic.state.classes import ancestry, class_of, find, is_modul
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State
 from retainlint.symbolic.state.values import (
+    NONE,
     Bound,
     ClassObj,
     Closure,
@@ -62,6 +63,9 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         return [(state, dispatch.member(obj.path, name))]
     if _lacks(state, obj, name):
         machine.missing_reads.add(span)
+        if obj == NONE and state.choices:
+            state.flow = Flow("raise", Failure("AttributeError"))
+            return [(state, NONE)]
     if isinstance(obj, Module):
         return [(state, module_bodies.member(machine, state, obj, name, span))]
     if isinstance(obj, Super):

@@ -51,6 +51,9 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         if iteration.may_tell(index, obj.items):
             return iteration.index_choices(state, index, iteration.numbered(obj.items))
         return [(state, _from_sequence(state, obj.items, index, span, tuple_=True))]
+    if obj == NONE and state.choices:
+        state.flow = Flow("raise", Failure("TypeError"))
+        return [(state, NONE)]
     if isinstance(obj, Const) and isinstance(obj.value, str | bytes):
         return [(state, _letter(obj, obj.value, index))]
     if isinstance(obj, Term) and obj.op == "shape" and terms.is_scalar(index):
