@@ -21,10 +21,10 @@ def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
     for each in code.below(code.tree):
         if not isinstance(each, ast.Assign) or not _is_kept(each, name):
             continue
-        scope = code.scope(each)
-        old = {name} | _made_of(code, scope, {name})
-        for part in _put_in(each.value, old):
-            if reads(part) & old or not _is_statistic(code, scope, part):
+        scope, put_in = code.scope(each), [*_put_in(each.value)]
+        old = {name} | _made_of(code, scope, {name}) if put_in else set()
+        for held, part in put_in:
+            if held not in old or reads(part) & old or not _is_statistic(code, scope, part):
                 continue
             same = [part]
             for other in code.below(scope):
@@ -70,16 +70,16 @@ def _made_of(code: EditableCode, scope: ast.AST, names: set[str]) -> set[str]:
     return found - names
 
 
-def _put_in(value: ast.expr, old: set[str]) -> Iterator[ast.expr]:
-    """Of a mean of what was held before and of something new, by weights that add up to one, the new."""
+def _put_in(value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Of a mean of two things, by weights that add up to one, what the one is called, and the other."""
     for way in _ways(value):
         if not isinstance(way, ast.BinOp) or not isinstance(way.op, ast.Add):
             continue
         for one, other in ((way.left, way.right), (way.right, way.left)):
             for weight, held in _factors(one):
                 for rest, new in _factors(other):
-                    if _are_shares(weight, rest) and ast.unparse(_whole(held)) in old:
-                        yield new
+                    if _are_shares(weight, rest):
+                        yield ast.unparse(_whole(held)), new
 
 
 def _whole(node: ast.expr) -> ast.expr:

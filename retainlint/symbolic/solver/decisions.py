@@ -199,7 +199,9 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
 
 def _are_equal(state: State, left: Sequence[Value], right: Sequence[Value]) -> Value:
     """Whether two tuples are equal, item by item."""
-    asked = [compare(state, "==", one, other) for one, other in zip(left, right)] if len(left) == len(right) else [FALSE]
+    asked = (
+        [compare(state, "==", one, other) for one, other in zip(left, right)] if len(left) == len(right) else [FALSE]
+    )
     answers = [decide(state, each) for each in asked]
     if False in answers:
         return FALSE

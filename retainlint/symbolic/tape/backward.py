@@ -194,8 +194,10 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
 def _rounds(machine: Machine, moment: Moment, reach: Collection[Node]) -> frozenset[Iteration]:
     """The iterations of loops within the one of a backward pass that have made what it came to."""
     depth = len(moment.iterations)
-    made = {machine.graphs.births[node].moment.iterations for node in reach}
-    return frozenset(each for one in made if one[:depth] == moment.iterations for each in one[depth:])
+    made = {
+        id(at): at for at in (machine.graphs.births[node].moment.iterations for node in reach)
+    }  # most are one object
+    return frozenset(each for one in made.values() if one[:depth] == moment.iterations for each in one[depth:])
 
 
 def _span(machine: Machine, moment: Moment, reach: Collection[Node]) -> int:
