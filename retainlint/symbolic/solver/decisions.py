@@ -381,7 +381,7 @@ def _decide_object(state: State, value: Ref) -> bool | None:
         value = content
     obj = state.get(value)
     if isinstance(obj, ListObj):
-        return None if obj.open and not obj.items or obj.perhaps else bool(obj.items)
+        return None if (obj.open and not obj.items) or obj.perhaps else bool(obj.items)
     if isinstance(obj, DictObj):
         return True if obj.items else None if obj.open or obj.rest else False
     if isinstance(obj, LayerObj | OptimizerObj | ClassObj):
