@@ -8,12 +8,14 @@ from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import library
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state.protocol import Args, Machine
-from retainlint.symbolic.state.state import EXPECTED, State
+from retainlint.symbolic.state.state import EXPECTED, Flow, State
 from retainlint.symbolic.state.values import (
     ClassObj,
+    Closure,
     Const,
     DictObj,
     External,
+    Failure,
     GeneratorObj,
     GradMode,
     Instance,
@@ -23,6 +25,9 @@ from retainlint.symbolic.state.values import (
     UnknownObj,
     Value,
 )
+
+_NOT_CALLED = frozenset(External(f"torch.{name}") for name in ("no_grad", "enable_grad", "inference_mode"))
+"""What makes a context once it is called, and is none itself; nor is a function."""
 
 CACHED = External("torch.nn.utils.parametrize.cached")
 
@@ -34,6 +39,9 @@ def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
         return _with_mode(machine, instr, state, context)
     if isinstance(context, Partial) and context.func == CACHED:
         return _with_cache(machine, instr, state)
+    if context in _NOT_CALLED or isinstance(context, Closure):
+        state.flow = Flow("raise", Failure("TypeError"))  # `with torch.no_grad:`
+        return [state]
     if isinstance(obj, GeneratorObj):
         return with_generator(machine, instr, state, obj)
     if isinstance(obj, Instance) and _defines(state, obj, "__enter__"):
