@@ -18,6 +18,7 @@ from torch.overrides import TorchFunctionMode
 from retainlint.live import graphs
 from retainlint.live.places import Stack, stack_of, users_frames
 from retainlint.live.story import Change, Failure, Pass, Story, name_in, versions_in
+from retainlint.text.name_guesses import UNCHANGING
 
 MOST_CHANGES, MOST_STORAGES = 8, 20_000
 """So many changes are remembered of a storage, the last, and so many storages."""
@@ -116,7 +117,7 @@ class Recording(TorchFunctionMode):  # type: ignore[misc]  # torch isn't known t
                 stack = stack or stack_of(frame)
                 noted[_NOTE] = _Built(stack, self.backward_passes)
         changed: Any = ()
-        if (name.endswith("_") and not name.endswith("__") and name not in _UNCHANGING) or name in _IN_PLACE:
+        if (name.endswith("_") and not name.endswith("__") and not UNCHANGING.takes(name)) or name in _IN_PLACE:
             changed = args[:1]
         elif kwargs and kwargs.get("out") is not None:
             changed = kwargs["out"]
@@ -255,10 +256,6 @@ _IN_PLACE = frozenset({
     "__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__iand__",
     "__ior__", "__ixor__", "__ilshift__", "__irshift__",
 })  # fmt: skip
-
-
-_UNCHANGING = frozenset({"requires_grad_", "detach_", "share_memory_", "rename_"})
-"""In spite of their names, these change no numbers."""
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:

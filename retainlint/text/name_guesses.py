@@ -52,6 +52,12 @@ OF_LAYER = Guess(
     ("weight", "bias"),
     ("weight_decay", "data"),
 )
+UNCHANGING = Guess(
+    r"(?:requires_grad|detach|share_memory|rename)_",
+    "a method that changes no values, in spite of its name",
+    ("requires_grad_", "detach_"),
+    ("add_", "detach"),
+)
 STARTED = Guess(
     r"main|cli|worker|objective",
     "a function that is started from elsewhere: by a console script, a launcher of processes, a search for parameters",

@@ -81,17 +81,12 @@ _KEEPS = pattern(
     re.MULTILINE,
 )
 _LEAF = pattern(rb"requires_grad[ \t]*=[ \t]*True|requires_grad_\(|\bParameter\(")
-_CHANGES = pattern(
-    rb"\.(?!(?:requires_grad|detach|share_memory|retain_grad)_\()[a-z]\w*[a-z\d]_\(|[\w\])][ \t]*[-+*/]=[^=]",
-    re.MULTILINE,
-)
+_IN_PLACE = rb"\.(?!%s\()[a-z]\w*[a-z\d]_\(" % guesses.UNCHANGING.names.encode()
+_CHANGES = pattern(_IN_PLACE + rb"|[\w\])][ \t]*[-+*/]=[^=]", re.MULTILINE)
 _CHANGES_WEIGHTS = pattern(
-    rb"\.(?:%s)(?:\[[^\]\n]*\])?(?:\.(?!(?:requires_grad|detach|share_memory|retain_grad)_\()[a-z]\w*[a-z\d]_\(|(?<=\])[ \t]*[-+*/]?=[^=])"
-    % guesses.OF_LAYER.names.encode()
+    rb"\.(?:%s)(?:\[[^\]\n]*\])?(?:%s|(?<=\])[ \t]*[-+*/]?=[^=])" % (guesses.OF_LAYER.names.encode(), _IN_PLACE)
 )
-_CHANGES_ITSELF = pattern(
-    rb"(?<!\binit)(?<!\bgrad)\.(?!(?:requires_grad|detach|share_memory|retain_grad)_\()[a-z]\w*[a-z\d]_\("
-)
+_CHANGES_ITSELF = pattern(rb"(?<!\binit)(?<!\bgrad)" + _IN_PLACE)
 _STARTING = pattern(rb"^(?:sys\.exit\(|exit\(|asyncio\.run\()?([A-Za-z_]\w*)\(", re.MULTILINE)
 """A statement outside of functions that calls something by its name."""
 _LAUNCHED, _TRAINS = (

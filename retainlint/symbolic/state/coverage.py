@@ -9,6 +9,7 @@ from retainlint import ir, program
 from retainlint.ir import facts
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state import known_libraries
+from retainlint.text.name_guesses import UNCHANGING
 from retainlint.text.source import Span
 
 BACKWARD_NAMES = frozenset({"backward", "manual_backward", "autograd"})
@@ -152,8 +153,6 @@ _IN_PLACE = pattern(r"[a-z]\w*[a-z\d]_")
 _BESIDE_GRAPHS = frozenset(("", "data", "grad", "init", "utils"))
 """What is changed in place through these is no leaf that requires a gradient, or is changed under `no_grad`."""
 
-_OF_LEAVES = frozenset(("requires_grad_", "detach_", "share_memory_"))
-
 
 def is_change(call: facts.Call) -> bool:
     """Whether a call may change a leaf in place while gradients are recorded."""
@@ -162,7 +161,7 @@ def is_change(call: facts.Call) -> bool:
 
 def changes(name: str) -> bool:
     """Whether a method is named like one that changes tensors in place, or is known to."""
-    return name == "load_state_dict" or (_IN_PLACE.fullmatch(name) is not None and name not in _OF_LEAVES)
+    return name == "load_state_dict" or (_IN_PLACE.fullmatch(name) is not None and not UNCHANGING.takes(name))
 
 
 def _changes(block: ir.Block) -> Iterator[Span]:
