@@ -193,7 +193,7 @@ class Uncache:
 
 @record
 class Uncut:
-    """Take away what cuts the graph at `span`: "detach", "data", "no_grad", a "switch" of gradients; or, for the backward pass
+    """Take away what cuts the graph at `span`: "detach", "data", "copied", "no_grad", a "switch" of gradients; or, for the backward pass
     there, let a "leaf" require a gradient that requires none; or let what is made later not be "frozen" there."""
 
     span: Span

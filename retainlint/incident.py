@@ -193,7 +193,7 @@ class Modified(AtBackward):
 @record
 class NoGraph(AtBackward):
     """A walk starts at a tensor without a graph. `cut` is where the graph was lost, `reason` how: "detach", "no_grad",
-    "data", "item", "wrapped" where numbers were taken of a list of tensors, "create_graph" where a gradient was computed
+    "data", "copied", "item", "wrapped" where numbers were taken of a list of tensors, "create_graph" where a gradient was computed
     without it, "constant" where a gradient is a function of nothing that requires grad, "checkpoint" where what one is given
     requires none, "plain" where a custom function says that its result has none, or "leaf" where nothing that went in does.
     `switched` is the call that had turned gradients off, if that was no block's. `learns`: an optimiser has weights that

@@ -24,6 +24,10 @@ CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "no_grad": ("computed without a graph, under `no_grad`", ("compute it outside of `torch.no_grad()`",)),
     "data": ("cut off here: `.data` has no graph", ("use the tensor itself, not its `.data`",)),
+    "copied": (
+        "a copy of its numbers, without a graph",
+        ("use the tensor itself: `torch.tensor` makes a new one of its numbers",),
+    ),
     "item": (
         "a number from here on, without a graph",
         ("keep the tensor for backward, and take `.item()` for the log",),
@@ -95,6 +99,12 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
             - loss = (w * w).sum().detach()
             + loss = (w * w).sum()
               print(loss.item())
+              loss.backward()  #~ backward RTL112
+        """,
+        "a tensor made anew of the numbers of another": """
+              w = torch.ones(3, requires_grad=True)
+            - loss = torch.tensor((w * w).sum())
+            + loss = (w * w).sum()
               loss.backward()  #~ backward RTL112
         """,
         "a backward of one's own, which torch runs with gradients off": """
@@ -208,7 +218,7 @@ def _is_cut_by_itself(incident: NoGraph) -> bool:
 def _cures(cut: Moment, reason: str) -> tuple[Cure, ...]:
     if reason == "create_graph":
         return (CreateGraph(cut.span),)
-    if reason in ("detach", "data", "wrapped"):
+    if reason in ("detach", "data", "copied", "wrapped"):
         return (Uncut(cut.span, reason),)
     if reason == "no_grad":  # the block stands in any of the functions that are being called
         return tuple(Uncut(span, reason) for span in (cut.span, *reversed(cut.frames)))

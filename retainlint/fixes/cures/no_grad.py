@@ -33,6 +33,12 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
         yield from leaf
         for node in ast.walk(statement) if not leaf else ():
             yield from _suffix(code, node)
+    if cure.reason == "copied":
+        call = code.call_at(cure.span)
+        if len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred):
+            given, is_one = code.of(call.args[0]), isinstance(call.args[0], ast.Name | ast.Attribute | ast.Call)
+            edit = Edit(code.start(call), code.end(call), given if is_one else f"({given})")
+            yield unsafe(f"Use `{short(given)}` itself, with its graph", edit)
     if cure.reason == "leaf":
         yield from _asked_for(code, statement)
     if cure.reason == "frozen":

@@ -114,7 +114,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     """Report that `second` needs what `first` freed at `node`."""
     births = machine.graphs.births
     birth = births[node]
-    if _is_called_once(machine.graphs, birth, first.backward_pass.moment, second):
+    if _is_called_once(machine, node, first.backward_pass.moment, second):
         return
     level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in second.roots if (w := machine.graphs.way(root, node, level))), (node,))
@@ -173,7 +173,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
     graphs = machine.graphs
     change = change_of(state, node, saved)
     assert change is not None
-    if _is_called_once(graphs, graphs.births[node], change.moment, backward_pass):
+    if _is_called_once(machine, node, change.moment, backward_pass):
         return
     earlier = next((r for r in reversed(state.backward_passes) if node in r.reach), None)
     level = max(backward_pass.reach.get(node, CONVENTIONAL), CONVENTIONAL)
@@ -310,14 +310,23 @@ def _given(freed: Moment, reused: Moment) -> tuple[Condition, ...]:
     return (Condition(further.loop, True, iterations=reused.iterations, iteration=further.number, by_default=False),)
 
 
-def _is_called_once(graphs: Graphs, birth: Birth, spoilt: Moment, second: BackwardRecord) -> bool:
+def _is_called_once(machine: Machine, node: Node, spoilt: Moment, second: BackwardRecord) -> bool:
     """Whether the failure is one of a second call that nobody was seen to make, on an object that may be made for one: its
     graph is older than both calls, and nothing goes into the walk that only the later one was given."""
+    births = machine.graphs.births
     further = later(spoilt, second.backward_pass.moment)
-    if further is None or not further.supposed or any(each.loop == further.loop for each in birth.moment.iterations):
+    if further is None or not further.supposed:
         return False
-    nodes = (graphs.births[node].moment for node in second.reach if not node.next and not node.is_leaf)
-    return not any(further in moment.iterations for moment in nodes)
+    if any(each.loop == further.loop for each in births[node].moment.iterations) and not _is_given(machine, node):
+        return False
+    moments = (births[each].moment for each in second.reach if not each.next and not each.is_leaf and each is not node)
+    return not any(further in moment.iterations for moment in moments)
+
+
+def _is_given(machine: Machine, node: Node) -> bool:
+    """Whether it stands for what the object of a method was given when it was made, of which the method asked first."""
+    span, (start, end) = machine.graphs.births[node].moment.span, machine.running.extent
+    return not node.next and not (span.source is machine.running.span.source and start <= span.start < end)
 
 
 def _in_closure(built: Moment, reused: Moment) -> bool:

@@ -140,6 +140,12 @@ def _enough(body: ir.Block) -> int:
     return limits.COUNTED_ITERATIONS if _is_periodic(body) else limits.EXACT_ITERATIONS
 
 
+def _makes_leaves(body: ir.Block) -> bool:
+    """Whether an iteration decides which tensor is to require a gradient: each may be asked for its own."""
+    sets = any(isinstance(each, ir.SetAttr) and each.name == "requires_grad" for each in ir.walk(body))
+    return sets or any(name == "requires_grad_" for _, name in ir.calls(body))
+
+
 def _is_periodic(body: ir.Block) -> bool:
     """Whether a remainder decides whether an iteration runs a backward pass."""
     tests = (each for each in body if isinstance(each, ir.If) and facts.of_span(each.span).has_remainder)
@@ -181,7 +187,7 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
     if length is not None and (
         length <= limits.EXACT_ITERATIONS
         or length <= _enough(body)
-        or (source.parts and length * len(body) <= limits.EXACT_LOOP_STEPS)
+        or ((source.parts or _makes_leaves(body)) and length * len(body) <= limits.EXACT_LOOP_STEPS)
     ):
         whole = None if source.whole is None else decisions.compare(state, "==", source.whole, Const(length))
         few = source.whole is None and not _is_option(state, iterable, span)

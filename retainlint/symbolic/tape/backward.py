@@ -30,6 +30,10 @@ class Mark:
     hidden: bool = False
 
 
+HIDDEN = "hidden"
+"""The operation of a gradient that may be a function of more than is seen: of what an unseen function was given, too."""
+
+
 class Gradients:
     """The engine's arithmetic over marks; with `create` the gradients of the walk at `span` get graphs."""
 
@@ -51,7 +55,9 @@ class Gradients:
         marks: list[Mark | None] = []
         for place in range(len(node.next)):
             edges = above + [inner for saved in _serving(node, birth, place) if (inner := _within(node, saved))]
-            made = self._combine(tuple(dict.fromkeys(edges)), f"{node.op}Backward", saves=bool(node.saved))
+            made = self._combine(
+                tuple(dict.fromkeys(edges)), f"{node.op}Backward", saves=bool(node.saved), hidden=hidden
+            )
             marks.append(Mark(made, hidden))
         return marks
 
@@ -60,9 +66,9 @@ class Gradients:
         hidden = left.hidden or right.hidden
         if len(edges) < 2:
             return Mark(edges[0] if edges else None, hidden)
-        return Mark(self._combine(edges, "AddBackward0", saves=False), hidden)
+        return Mark(self._combine(edges, "AddBackward0", saves=False, hidden=hidden), hidden)
 
-    def _combine(self, edges: tuple[Edge, ...], op: str, *, saves: bool = True) -> Edge | None:
+    def _combine(self, edges: tuple[Edge, ...], op: str, *, saves: bool, hidden: bool) -> Edge | None:
         if not edges:
             return None
         saved = (SavedTensor("self"),) if saves else ()
@@ -70,7 +76,7 @@ class Gradients:
         passes = tuple(self.graphs.exists(edge) for edge in edges)
         moment = self.state.moment(self.span)
         slots = (max(CONVENTIONAL, min(passes)),) * len(saved)
-        self.graphs.births[node] = Birth(moment, min(passes), passes, slots, operation="double")
+        self.graphs.births[node] = Birth(moment, min(passes), passes, slots, operation=HIDDEN if hidden else "double")
         return Edge(node)
 
     def accumulate(self, variable: Hashable, grad: Mark) -> None:
@@ -91,7 +97,19 @@ def _within(node: Node, saved: SavedTensor) -> Edge | None:
 
 
 _CUTS = frozenset(
-    ("detach", "no_grad", "data", "item", "wrapped", "leaf", "create_graph", "constant", "checkpoint", "plain")
+    (
+        "detach",
+        "no_grad",
+        "data",
+        "copied",
+        "item",
+        "wrapped",
+        "leaf",
+        "create_graph",
+        "constant",
+        "checkpoint",
+        "plain",
+    )
 )
 """Ways to lose a graph that are told apart."""
 

@@ -25,7 +25,7 @@ from retainlint.symbolic.state.values import (
     UnknownObj,
     Value,
 )
-from retainlint.symbolic.tape.backward import Mark, cut_of, execute
+from retainlint.symbolic.tape.backward import HIDDEN, Mark, cut_of, execute
 from retainlint.symbolic.tape.observer import Request
 from retainlint.text.source import Span
 
@@ -157,7 +157,7 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
     graphs = machine.graphs
     roots = (edge for root in request.roots if (edge := graphs.edge(state, root)))
     reach = graphs.reach(roots)
-    if not reach or any(level > PROVEN for level in reach.values()):
+    if not reach or any(level > PROVEN or graphs.births[node].operation == HIDDEN for node, level in reach.items()):
         return []
     leaves = {node.variable for node in reach if node.is_leaf}
     changed = {change.storage for change in state.changes}

@@ -182,7 +182,7 @@ def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> V
     cut, given = None, state.get(args.pos[0]) if len(args.pos) == 1 else None
     may_alias = name in _LEGACY and isinstance(given, UnknownObj) and not given.plain
     if name == "tensor" and args.pos and machine.graphs.edge(state, args.pos[0]) is not None:
-        cut = ("data", span)
+        cut = ("copied", span)
     elif name == "tensor" and edge is None and _are_computed(machine, state, args.get(0, "data")):
         cut = ("wrapped", span)
     return state.new(
