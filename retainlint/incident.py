@@ -158,6 +158,9 @@ class Freed(IncidentBase):
         str, ...
     ] = ()  # of a graph that is carried on: what detaches each of its holders, as the loop sees them
     gathered: tuple[str, ...] = ()  # of these holders, the lists to which each iteration adds its own
+    in_turn: bool = (
+        False  # one optimiser stepped with the first one's gradients, and another zeroed its own behind that
+    )
     apart: bool = False  # gradients were read, or zeroed, between the two, and no step used them
 
     @property

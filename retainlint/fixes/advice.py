@@ -12,6 +12,7 @@ from retainlint.diagnostic import (
     Clear,
     ComputeAnew,
     ComputeInEach,
+    CreateGraph,
     Cure,
     Detach,
     Diagnostic,
@@ -25,7 +26,7 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_before, told_from
-from retainlint.fixes.proof import Look, Seen, cures, is_behind, revives
+from retainlint.fixes.proof import Look, Seen, arrives_more, cures, is_behind, revives
 from retainlint.fixes.scope import beyond_reach
 from retainlint.incident import Definition
 from retainlint.startup.records import replace
@@ -73,7 +74,7 @@ class Advisor:
         """
         if not diagnostic.cures:
             return (diagnostic,)
-        proven = self._proven(diagnostic, diagnostic.helps)
+        proven = _as_meant(self._proven(diagnostic, diagnostic.helps))
         if any(isinstance(cure, ComputeInEach | Clear | MakeLeaf) for help, _ in proven[:1] for cure in help.cures):
             # what trains as is meant is to be had
             proven = [(help, trial) for help, trial in proven if not _only(help, Detach)]
@@ -113,8 +114,8 @@ class Advisor:
     def fix(self, diagnostic: Diagnostic) -> Trial | None:
         """The fix that `advised` would give, with what is seen in the text that it makes."""
         kept = [each for each in diagnostic.helps if not _only(each, KeepGraph) or each is diagnostic.helps[0]]
-        if _errors(self._seen) > 1:
-            return next((trial for _, trial in self._proven(diagnostic, kept, whole=True)), None)
+        if _errors(self._seen) > 1 or any(_only(each, CreateGraph) for each in kept[1:]):
+            return next((trial for _, trial in _as_meant(self._proven(diagnostic, kept, whole=True))), None)
         return next(filter(None, (self._try(diagnostic, each, whole=True) for each in kept)), None)
 
     def _proven(
@@ -250,6 +251,17 @@ def _told(help: Help, fix: Fix) -> Help:
     )
     words = f"{fix.message[:1].lower()}{fix.message[1:]}"
     return replace(help, words=words) if is_chosen or fix.tells else help
+
+
+def _as_meant(proven: list[tuple[Help, Trial]]) -> list[tuple[Help, Trial]]:
+    """Of a gradient for which the graph may be kept, or one of its own be built, what its use asks for: it is part of a loss if a
+    later backward pass comes to what it trains by more ways with that graph, and by all other helps it would be a constant."""
+    kept = next((trial for help, trial in proven if _only(help, KeepGraph)), None)
+    created = next((trial for help, trial in proven if _only(help, CreateGraph)), None)
+    if kept is None or created is None:
+        return proven
+    is_trained_through = arrives_more(kept.after, created.after)
+    return [(help, trial) for help, trial in proven if _only(help, CreateGraph) == is_trained_through]
 
 
 def _errors(seen: Seen) -> int:

@@ -84,6 +84,13 @@ def revives(before: Seen, after: Seen) -> bool:
     return any(now[place] > 2 * count for place, count in was.items())
 
 
+def arrives_more(one: Seen, other: Seen) -> bool:
+    """Whether a backward pass that stands in both texts comes to a leaf by more ways in the other."""
+    was = _ways(one.arrivals, _leaves(one), _by_order(one))
+    now = _ways(other.arrivals, _leaves(other), _by_order(other))
+    return any(count > was[pair] for pair, count in now.items() if pair in was)
+
+
 def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
     """Whether a leaf isn't trained any more, or not by a backward pass that is still there. What only a backward pass that
     failed came to, and by what others had made, was never trained."""

@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
-from retainlint.diagnostic import ComputeAnew, Cure, Detach, Diagnostic, Help, KeepGraph, Label, MakeLeaf, NotRecorded
+from retainlint.diagnostic import (
+    ComputeAnew,
+    CreateGraph,
+    Cure,
+    Detach,
+    Diagnostic,
+    Help,
+    KeepGraph,
+    Label,
+    MakeLeaf,
+    NotRecorded,
+)
 from retainlint.incident import Freed, Moment
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
@@ -68,6 +79,13 @@ def keep_graph(story: FreedStory, why: str) -> Help:
     """`retain_graph=True` in the first backward pass, with its price."""
     where = "" if story.is_one_place else f" on {story.at(story.first)}"
     return Help(f"`retain_graph=True`{where}, {why} (it costs memory)", (KeepGraph(story.first),))
+
+
+def create_graph(story: FreedStory) -> Help:
+    """`create_graph=True` in the call that asks for a gradient, of which a loss may be made."""
+    where = "" if story.is_one_place else f" on {story.at(story.first)}"
+    words = f"`create_graph=True`{where}, if a later backward is to go through the gradient itself"
+    return Help(words, (CreateGraph(story.first),), needs_proof=True)
 
 
 _HIDDEN_LEAF = re.compile(r"\brequires_grad=True|\brequires_grad_\(|\bParameter\(")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Detach, Help, MoveInto, SumLosses
-from retainlint.rules.freed_rules import FreedRule, keep_graph, not_recorded, reason
+from retainlint.rules.freed_rules import FreedRule, create_graph, keep_graph, not_recorded, reason
 from retainlint.rules.source_hints import uses_gradients
 from retainlint.rules.story import FreedStory
 from retainlint.text.source import Span
@@ -35,7 +35,7 @@ class BackwardInLoop(FreedRule):
         built, loop, incident = story.maker, story.again.loop, story.incident
         anew = Help(f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),))
         if story.first_is_grad:
-            return keep_graph(story, "since each iteration wants this graph"), anew
+            return keep_graph(story, "since each iteration wants this graph"), create_graph(story), anew
         if incident.same_root:
             once = Help(f"call backward on `{story.roots[1]}` once, outside the loop")
             return anew, once, keep_graph(story, "if the same gradient is really wanted again in each iteration")
@@ -66,6 +66,9 @@ class BackwardInLoop(FreedRule):
         total = Help(f"add the losses up and call backward on the sum once{written}", (SumLosses((story.first,)),))
         if story.incident.apart:
             return (keep_graph(story, "since each iteration's gradients are wanted by themselves"),)
+        if story.incident.in_turn:
+            words = f"compute `{story.fresh}` again for each of them, behind the step of the one before: each trains its own part"
+            return (Help(words),)
         keep = keep_graph(story, "if each iteration's gradients are wanted by themselves")
         if story.incident.stepped:
             return Help(f"compute `{story.fresh}` again for each of them"), total

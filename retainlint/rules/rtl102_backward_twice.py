@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import DropBackward, Help
-from retainlint.rules.freed_rules import FreedRule, compute_anew, keep_graph
+from retainlint.rules.freed_rules import FreedRule, compute_anew, create_graph, keep_graph
 from retainlint.rules.story import FreedStory, outer_call
 
 
@@ -30,7 +30,7 @@ class BackwardTwice(FreedRule):
         anew = Help(f"compute `{story.roots[1]}` again before the second backward", compute_anew(story))
         if story.first_is_grad:
             keep = keep_graph(story, "since both backward passes want this graph")
-            return keep, Help("ask for all the gradients in one call"), anew
+            return keep, create_graph(story), Help("ask for all the gradients in one call"), anew
         if story.second_is_grad:
             read = Help(f"read `.grad` after {story.first_backward}, where the gradients of parameters are asked for")
             return read, keep_graph(story, "if both backward passes are wanted"), anew

@@ -150,6 +150,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         foreign=_foreign(machine.graphs, state, node, first, second),
         stepped=_stepped(state, first),
         apart=_is_apart(state, first),
+        in_turn=_is_in_turn(state, first),
         aside=_is_aside(machine.graphs, state, node, first, second),
         joint=_is_joint(state, first, second),
         trained=_trained(machine.graphs, state, node, first, second, way),
@@ -386,6 +387,17 @@ def _is_apart(state: State, first: BackwardRecord) -> bool:
     since = _since(state, first)[1:]
     looked = any(each.kind == "zero" or re.search(r"\.grad$|zero_grad\(", each.moment.span.text) for each in since)
     return looked and not any(each.kind == "step" for each in since)
+
+
+def _is_in_turn(state: State, first: BackwardRecord) -> bool:
+    """Whether the gradients of a backward pass were stepped with, and another optimiser then zeroed its own: each of the losses
+    has an optimiser of its own."""
+    since = _since(state, first)
+    steps = [at for at, each in enumerate(since) if each.kind == "step"]
+    owners = {since[at].owner for at in steps}
+    return any(
+        each.kind == "zero" and each.owner not in {None, *owners} for each in since[steps[0] if steps else len(since) :]
+    )
 
 
 def _zeroed(state: State, change: Change) -> str:
