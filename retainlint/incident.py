@@ -158,6 +158,7 @@ class Freed(IncidentBase):
         str, ...
     ] = ()  # of a graph that is carried on: what detaches each of its holders, as the loop sees them
     gathered: tuple[str, ...] = ()  # of these holders, the lists to which each iteration adds its own
+    weight: str = ""  # "first" or "second": the one in which it does nothing but to weigh a log-probability
     in_turn: bool = (
         False  # one optimiser stepped with the first one's gradients, and another zeroed its own behind that
     )

@@ -62,6 +62,11 @@ class SharedGraphLosses(FreedRule):
                 f"remove {story.first_backward}: the second goes through what it starts at",
                 (DropBackward(story.first, story.second),),
             ), keep_graph(story, "if the two must stay apart")
+        if incident.weight:
+            taker, span = (first, story.first) if incident.weight == "first" else (second, story.second)
+            held = incident.name or story.what
+            words = f"use `{held}.detach()` for `{taker}`: it weighs a log-probability there, and has a loss of its own"
+            return (Help(words, (Detach(span, held, meant=True),)),)
         if is_constant:
             return (cut,)
         if incident.stepped:

@@ -16,7 +16,15 @@ from retainlint.diagnostic import (
     Uncache,
 )
 from retainlint.rules.freed_rules import FreedRule, not_recorded
-from retainlint.rules.source_hints import fills_cache, is_added_to, is_bounded, is_cached, is_list, is_now_and_then
+from retainlint.rules.source_hints import (
+    fills_cache,
+    is_added_to,
+    is_bounded,
+    is_cached,
+    is_item_of,
+    is_list,
+    is_now_and_then,
+)
 from retainlint.rules.story import FreedStory, shared_frames
 from retainlint.rules.wording import listed
 from retainlint.text.quoting import code, short
@@ -190,7 +198,9 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
     detached = Help(f"keep detached values in {named}", cut, needs_proof=bounded or story.root_is_named)
     if not any(is_list(what, moment.span.source) for moment in (incident.built, *incident.via)):
         return (detached,)  # it has places, which stay
-    is_used_up = incident.name.rpartition(".")[2] in ("", what.rpartition(".")[2]) and not story.root_is_named
+    is_item = any(is_item_of(incident.name, what, moment.span.source) for moment in incident.via)
+    is_used_up = is_item or incident.name.rpartition(".")[2] in ("", what.rpartition(".")[2])
+    is_used_up = is_used_up and not story.root_is_named
     if incident.stepped:
         return (clear, detached) if is_used_up or incident.term else (detached, clear)
     once = f"after the {'last call' if story.again.is_call else 'loop'}"

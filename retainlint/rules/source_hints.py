@@ -68,9 +68,32 @@ def carried_name(span: Span) -> str:
     return next((name for name in found.names if name in used), "")
 
 
+def is_named(name: str, text: str) -> bool:
+    """Whether a variable stands in a text."""
+    return name != "" and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) is not None
+
+
+def flows_into(name: str, first: Span, last: Span) -> set[str]:
+    """A variable, and those that the rows between two places of one text make of it."""
+    names = {name}
+    for row in range(first.end_place[0] + 1, last.row) if first.source is last.source else ():
+        found = _assignment(_row(first.source, row))
+        if found is not None and any(is_named(each, found.value) for each in names):
+            names |= {*found.names}
+    return names
+
+
 def is_list(name: str, source: Source) -> bool:
     """Whether the program appends to what has this name."""
     return re.search(rf"{spelt(name)}\.(?:append|appendleft|extend)\(", source.text) is not None
+
+
+def is_item_of(name: str, listed: str, source: Source) -> bool:
+    """Whether a loop, or a comprehension, runs over a list by this name for each item."""
+    if not name.isidentifier():
+        return False
+    own = rf"(?:\w+\.)*{re.escape(listed.rpartition('.')[2])}"
+    return re.search(rf"\bfor {name} in {own}(?![\w.(\[])", source.text) is not None
 
 
 def list_taken_from(span: Span) -> str:

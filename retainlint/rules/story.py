@@ -6,7 +6,16 @@ import re
 from functools import cached_property
 
 from retainlint.incident import Freed, Moment
-from retainlint.rules.source_hints import carried_name, enclosing_function, indent, kept_in, list_taken_from, sole_name
+from retainlint.rules.source_hints import (
+    carried_name,
+    enclosing_function,
+    flows_into,
+    indent,
+    is_named,
+    kept_in,
+    list_taken_from,
+    sole_name,
+)
 from retainlint.rules.wording import place
 from retainlint.startup.records import record
 from retainlint.text.quoting import code, short
@@ -131,7 +140,18 @@ class FreedStory:
         is_container = any(
             root.startswith(f"{here}[") for root in (self.incident.freed.root, self.incident.reused.root)
         )
+        if recorded and not self._is_handed_on(here):
+            return recorded
         return recorded if is_container else here or recorded
+
+    def _is_handed_on(self, name: str) -> bool:
+        """Whether the call in which the way to the graph ends, or its root, is given what a name holds."""
+        reused = self.incident.reused
+        call = outer_call(self.incident.via[-1], reused.moment) if self.incident.via else None
+        if call is None or call.source is not self.maker.source:
+            return True
+        names = flows_into(name, self.maker, self.second)
+        return any(is_named(each, text) for each in names for text in (call.text, reused.root))
 
     @property
     def is_part(self) -> bool:

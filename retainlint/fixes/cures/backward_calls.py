@@ -116,6 +116,7 @@ def _head(code: EditableCode, statement: ast.stmt) -> str:
 def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[Fix]:
     """A list of tensors emptied after the walk that used them, with the other lists that grow beside it; or where it is read."""
     yield from _emptied_beside(code, cure.held or (cure.name,))
+    yield from _emptied_together(code, cure)
     yield from _emptied_behind(code, cure)
     if cure.backward_pass.source is not code.source:
         return
@@ -131,11 +132,8 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
         if cure.held and all(code.holds(name.partition(".")[0].partition("[")[0]) for name in cure.held):
             yield _cleared(code, backward_pass, cure.held)
         return
-    appended = [each.func.value for each in calls([code.tree], _APPEND) if isinstance(each.func, ast.Attribute)]
-    appended += [each.target for each in code.below(code.tree) if isinstance(each, ast.AugAssign)]
-    growing = {code.of(each).rpartition(".")[2] for each in appended}
     owner, _, own = cure.name.rpartition(".")
-    beside = sorted(f"{owner}.{name}" for name in growing - {own}) if owner else []
+    beside = sorted(f"{owner}.{name}" for name in _growing(code) - {own}) if owner else []
     read = reads(code.scope(backward_pass))
     paired = [code.of(arg) for call in calls([code.tree], re.compile("^zip$")) for arg in call.args]
     beside += [each for each in paired if cure.name in paired and owner and each.rpartition(".")[0] == owner]
@@ -149,6 +147,33 @@ def _cleared(code: EditableCode, backward_pass: ast.stmt, names: Sequence[str]) 
     said = " and ".join(f"`{name}`" for name in names)
     rows = "\n".join(f"{name}.clear()" for name in names)
     return unsafe(f"Clear {said} after backward", after(code, backward_pass, rows))
+
+
+def _emptied_together(code: EditableCode, cure: Clear) -> Iterator[Fix]:
+    """Lists of one object, of which another holds things without a graph, emptied after the walk: they are read together, and
+    would differ in length."""
+    if cure.read is None or (read := code.statement_of(cure.read)) is None or not cure.held:
+        return
+    owners = {name.rpartition(".")[0] for name in cure.held}
+    within = [each for each in code.below(code.tree) if isinstance(each, ast.FunctionDef)]
+    called_there = {called(call) for call in calls([code.scope(read)], re.compile("."))}
+    scopes = [code.scope(read), *(each for each in within if each.name in called_there)]
+    known = {name.rpartition(".")[2] for name in cure.held}
+    beside = [
+        name
+        for name in sorted(_growing(code) - known)
+        if any(code.reads(each, f"self.{name}") for each in scopes) and not is_emptied(code, f"self.{name}")
+    ]
+    backward_pass = code.statement_of(cure.backward_pass)
+    if beside and backward_pass is not None and len(owners) == 1 and code.holds(owner := owners.pop()):
+        yield _cleared(code, backward_pass, (*cure.held, *(f"{owner}.{name}" for name in beside)))
+
+
+def _growing(code: EditableCode) -> set[str]:
+    """The lists that something is added to, each by the last part of its name."""
+    appended = [each.func.value for each in calls([code.tree], _APPEND) if isinstance(each.func, ast.Attribute)]
+    appended += [each.target for each in code.below(code.tree) if isinstance(each, ast.AugAssign)]
+    return {code.of(each).rpartition(".")[2] for each in appended}
 
 
 def _emptied_behind(code: EditableCode, cure: Clear) -> Iterator[Fix]:

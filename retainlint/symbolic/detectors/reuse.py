@@ -151,6 +151,9 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         stepped=_stepped(state, first),
         apart=_is_apart(state, first),
         in_turn=_is_in_turn(state, first),
+        weight=next(
+            (word for word, each in (("first", first), ("second", second)) if _weighs(machine.graphs, each, node)), ""
+        ),
         aside=_is_aside(machine.graphs, state, node, first, second),
         joint=_is_joint(state, first, second),
         trained=_trained(machine.graphs, state, node, first, second, way),
@@ -496,6 +499,30 @@ def _is_paired(graphs: Graphs, node: Node) -> bool:
 
 
 _SHARES = frozenset(("MulBackward0", "DivBackward0"))
+
+
+_LOG_PROBABILITY = re.compile(r"\.log_prob\(")
+
+
+def _weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
+    """Whether a backward pass comes to a node only through what weighs the log-probability of something drawn: a reward, less
+    what was expected."""
+    drawn = {each for each in record.reach if _LOG_PROBABILITY.search(graphs.births[each].moment.span.text)}
+    found, waiting, is_weight = set[Node](), [edge.node for edge in record.roots] if drawn else [], False
+    while waiting:
+        each = waiting.pop()
+        if each is node:
+            return False
+        if each in found:
+            continue
+        found.add(each)
+        below = [edge.node for edge in each.next if edge is not None]
+        sides = [graphs.reach([Edge(one)]) for one in below] if each.op == "MulBackward0" else []
+        weights = [not drawn & set(side) and node in side for side in sides]
+        if len(below) == 2 and any(weights) and any(drawn & set(side) for side in sides):
+            below, is_weight = [one for one, weighs in zip(below, weights, strict=True) if not weighs], True
+        waiting += below
+    return is_weight
 
 
 def _is_total(way: list[Node]) -> bool:
