@@ -170,6 +170,7 @@ def seen(found: Found, settings: Settings) -> Seen | None:
         found.entries,
         conduct.fresh,
         conduct.fading,
+        frozenset(each.span for each in found.unjudged),
     )
 
 

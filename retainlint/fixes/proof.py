@@ -21,7 +21,8 @@ class Seen:
     program behaves when it is run.
 
     `backward_passes`, `leaves`, `trained`, `missing_reads`, `arrivals`, `fresh` and `fading` are a run's conduct;
-    `gaps` are what couldn't be followed, `steps` what it took, `entries` what was run for itself.
+    `gaps` are what couldn't be followed, `unjudged` the backward passes of which nothing is known, `steps` what it took,
+    `entries` what was run for itself.
     """
 
     source: Source
@@ -36,6 +37,7 @@ class Seen:
     entries: tuple[Entry, ...] = ()
     fresh: tuple[tuple[Leaf, Span, int], ...] = ()
     fading: frozenset[tuple[Leaf, Span]] = frozenset()
+    unjudged: frozenset[Span] = frozenset()
 
     @cached_property
     def places(self) -> frozenset[Identity]:
@@ -59,6 +61,8 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly
         return False
     if _texts(after.gaps) - _texts(before.gaps) or _texts(after.missing_reads) - _texts(before.missing_reads):
         return False
+    if _texts(after.unjudged) - _texts(before.unjudged):
+        return False  # what isn't seen to fail any more isn't seen at all
     if _untrained(before, after, cuts=fix.cuts):
         return False
     if not (fix.merges or fix.parts) and _is_thinner(before, after, cuts=fix.cuts):
@@ -75,7 +79,7 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly
     left = [
         each for each in left if not (fix.cuts and CATALOGUE[each.code][2] == WASTED)
     ]  # the graph is built for nothing now
-    return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left)
+    return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left, merges=fix.merges > 0)
 
 
 def revives(before: Seen, after: Seen) -> bool:
@@ -182,21 +186,34 @@ def _pairs(places: Iterable[tuple[Leaf, Span]]) -> set[tuple[str, str]]:
 NEEDLESS = "RTL201"
 
 
-def _new(edits: Edits, others: Iterable[Diagnostic], before: Seen, found: Iterable[Diagnostic]) -> bool:
+def _new(
+    edits: Edits, others: Sequence[Diagnostic], before: Seen, found: Iterable[Diagnostic], *, merges: bool
+) -> bool:
     """Whether something is found besides the others that were there.
 
-    A finding is known again by its code and place, or by its code and text. A walk that had kept its graph against the failure may now keep it for nothing: that is no new harm.
+    A finding is known again by its code and place, or by its code and text; that of a backward pass which was dropped, at the
+    one that is written in its place. A walk that had kept its graph against the failure may now keep it for nothing: that is
+    no new harm.
     """
     places = {(each.code, _moved(edits, each.primary.span)) for each in others}
     texts = Counter((each.code, each.primary.span.text) for each in others)
     backward_passes = _texts(before.backward_passes)
+    dropped = Counter(each.code for each in others if merges and _is_taken_out(edits, each.primary.span))
     for each in found:
+        written = edits.get(each.primary.span.source.name, ())
+        if dropped[each.code] > 0 and is_written(written, each.primary.span.start):
+            dropped[each.code] -= 1
+            continue
         if each.code == NEEDLESS and backward_passes[" ".join(each.primary.span.text.split())]:
             continue
         if (each.code, _place(each.primary.span)) not in places and texts[each.code, each.primary.span.text] <= 0:
             return True
         texts[each.code, each.primary.span.text] -= 1
     return False
+
+
+def _is_taken_out(edits: Edits, span: Span) -> bool:
+    return any(edit.start <= span.start < edit.end for edit in edits.get(span.source.name, ()))
 
 
 def _is_there(edits: Edits, diagnostic: Diagnostic, found: Iterable[Diagnostic]) -> bool:

@@ -34,11 +34,9 @@ class BackwardTwice(FreedRule):
         if story.second_is_grad:
             read = Help(f"read `.grad` after {story.first_backward}, where the gradients of parameters are asked for")
             return read, keep_graph(story, "if both backward passes are wanted"), anew
-        freed = story.incident.freed.moment
-        remove = Help(
-            "remove one of the two: the second only adds the same gradients again",
-            (DropBackward(story.second, outer_call(freed, story.incident.reused.moment) or freed.span),),
-        )
+        freed, reused = story.incident.freed.moment, story.incident.reused.moment
+        drop = DropBackward(story.second, outer_call(freed, reused) or freed.span)
+        remove = Help("remove one of the two: the second only adds the same gradients again", (drop,))
         return (anew,) if story.incident.stepped else (remove,)
 
     fails = {

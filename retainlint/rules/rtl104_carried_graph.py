@@ -25,7 +25,7 @@ from retainlint.rules.source_hints import (
     is_list,
     is_now_and_then,
 )
-from retainlint.rules.story import FreedStory, shared_frames
+from retainlint.rules.story import FreedStory, outer_call, shared_frames
 from retainlint.rules.wording import listed
 from retainlint.text.quoting import code, short
 from retainlint.text.source import Span
@@ -191,6 +191,11 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
     read = next((moment.span for moment in reversed(incident.via) if moment.span.text == what), None)
     clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read),))
     bounded = is_bounded(what, incident.built.span.source) or any(" = type(" in row for row in incident.cuts)
+    if bounded and incident.total:  # a moving mean
+        entered = (outer_call(moment, incident.reused.moment) for moment in incident.via)
+        added = tuple(dict.fromkeys(span for span in entered if span is not None))
+        words = f"call backward on the loss of this {noun} alone, and add detached values to `{what}`"
+        return (Help(words, (BackwardAlone(story.second, added), *cut)),)
     if bounded:
         made = short(story.maker.text)
         clear = Help(f"keep in `{what}` what `{made}` is made of, and make it again in each {noun}")

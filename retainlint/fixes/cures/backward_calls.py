@@ -298,8 +298,14 @@ def _term(code: EditableCode, statement: ast.stmt, total: str) -> ast.expr | Non
 
 
 def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic) -> Iterator[Fix]:
-    """Nothing if gradients are used between the two walks, since then both may be meant."""
-    one, two = code.statement_at(cure.first), code.statement_at(cure.backward_pass)
+    """Nothing if gradients are used between the two walks, since then both may be meant. Of two in different functions the one
+    stays behind which its function takes a step."""
+    one, two = code.statement_of(cure.first), code.statement_of(cure.backward_pass)
+    if one is None or two is None or code.scope(one) is not code.scope(two):
+        for each in (two, one):
+            if each is not None and backpropagated(each) is not None and not _is_stepped_with(code, each):
+                yield unsafe(f"Remove `{code.of(each)}`", removed(code, each), merges=1)
+        return
     if one is two or backpropagated(two) is None:
         return
     block = code.block(two)
@@ -307,6 +313,12 @@ def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic
     if before is None or before is two or calls(block.upto(before, two), TUNES):
         return
     yield unsafe(f"Remove `{code.of(two)}`", removed(code, two), merges=1)
+
+
+def _is_stepped_with(code: EditableCode, backward_pass: ast.stmt) -> bool:
+    """Whether its function takes a step behind a backward pass."""
+    steps = calls([code.scope(backward_pass)], _STEP)
+    return any(code.start(each) > code.start(backward_pass) for each in steps)
 
 
 def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> Iterator[Fix]:

@@ -143,6 +143,8 @@ class Carried:
         if is_container(self.code, name):
             is_list = re.search(rf"{spelt(name)} = \[", self.code.text) is not None
             last = f"{name}[-1] = {name}[-1].detach()"
+            if _is_used_up(self.code, name):
+                last = f"if {name}:\n    {last}"
             return (f"{name} = [t.detach() for t in {name}]", last) if is_list else (last,)
         return (f"{name} = {name}.detach()",)
 

@@ -39,6 +39,7 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
         yield from _augmented(code, statement)
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
         yield from gathered(code, statement)
+        yield from _read_as_copy(code, statement)
         yield from _cloned(code, statement, statement.targets[0])
     call = code.call(cure.span)
     if call is not None:
@@ -157,6 +158,19 @@ def _cloned(code: EditableCode, statement: ast.stmt, changed: ast.expr) -> Itera
         name = code.of(changed)
         edit = before(code, statement, f"{name} = {name}.clone()")
         yield unsafe(f"Change a clone of `{name}`", edit)
+
+
+def _read_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
+    """`x[t + 1] = f(x[t])` to `x[t + 1] = f(x[t].clone())`: what is saved is no view of what is written."""
+    target = statement.targets[0]
+    if not isinstance(target, ast.Subscript):
+        return
+    name = ast.unparse(target.value)
+    below = [each for each in code.below(statement.value) if isinstance(each, ast.Subscript)]
+    rows = [each for each in below if ast.unparse(each.value) == name and isinstance(each.ctx, ast.Load)]
+    if rows:
+        words = f"Read a copy of what other rows are computed of: `{short(code.of(rows[0]))}.clone()`"
+        yield unsafe(words, *(ended(code, each, ".clone()") for each in rows), tells=True)
 
 
 def _flagged(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
