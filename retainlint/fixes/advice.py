@@ -20,6 +20,7 @@ from retainlint.diagnostic import (
     Help,
     KeepGraph,
     MakeLeaf,
+    MoveInto,
     NotRecorded,
     Severity,
     StartAgain,
@@ -148,8 +149,8 @@ class Advisor:
                 trial = self._checked(fix, diagnostic, outcome, self._seen, frozenset())
             if trial is not None and _only(help, StartAgain) and not revives(before, trial.after):
                 trial = None  # a state that begins with zeros is to be carried on
-            if trial is not None and not trial.partly:
-                return trial
+            if trial is not None and not trial.partly and not (_only(help, MoveInto) and _is_left(trial, diagnostic)):
+                return trial  # of what is moved, all that a graph is made of
             part = part or trial
         if known and part is None:
             self._refused.add(help)
@@ -262,6 +263,11 @@ def _as_meant(proven: list[tuple[Help, Trial]]) -> list[tuple[Help, Trial]]:
         return proven
     is_trained_through = arrives_more(kept.after, created.after)
     return [(help, trial) for help, trial in proven if _only(help, CreateGraph) == is_trained_through]
+
+
+def _is_left(trial: Trial, diagnostic: Diagnostic) -> bool:
+    """Whether another graph fails at the place of a finding once that is cured."""
+    return any(is_behind(trial.fix, diagnostic, each, partly=False) for each in trial.after.diagnostics)
 
 
 def _errors(seen: Seen) -> int:

@@ -183,7 +183,7 @@ def _pairs(places: Iterable[tuple[Leaf, Span]]) -> set[tuple[str, str]]:
     return {(_text(leaf), _text(place)) for leaf, place in places}
 
 
-NEEDLESS = "RTL201"
+NEEDLESS, WITHOUT_GRAPH, LEAF_CHANGED = "RTL201", "RTL112", "RTL113"
 
 
 def _new(
@@ -227,6 +227,8 @@ def is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic, *, partly: bo
     written for those there: its cause stood behind that of the finding. Or, `partly`, the same graph, to which something
     else leads."""
     edits, one, two = _edits(fix, diagnostic), diagnostic.labels[0], other.labels[0]
+    if partly and (diagnostic.code, other.code) == (WITHOUT_GRAPH, LEAF_CHANGED):
+        return is_written(edits.get(two.span.source.name, ()), two.span.start)  # a leaf since then
     is_there = _place(other.primary.span) == _moved(edits, diagnostic.primary.span)
     is_there = is_there or (
         fix.merges > 0 and is_written(edits.get(other.primary.span.source.name, ()), other.primary.span.start)

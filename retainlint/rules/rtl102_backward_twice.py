@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import DropBackward, Help
+from retainlint.diagnostic import DropBackward, Help, MoveInto
 from retainlint.rules.freed_rules import FreedRule, compute_anew, create_graph, keep_graph
 from retainlint.rules.story import FreedStory, outer_call
 
@@ -37,7 +37,11 @@ class BackwardTwice(FreedRule):
         freed, reused = story.incident.freed.moment, story.incident.reused.moment
         drop = DropBackward(story.second, outer_call(freed, reused) or freed.span)
         remove = Help("remove one of the two: the second only adds the same gradients again", (drop,))
-        return (anew,) if story.incident.stepped else (remove,)
+        if not story.incident.stepped:
+            return (remove,)
+        words = f"compute `{story.roots[1]}` inside the closure: each call has new weights and needs a new graph"
+        inside = Help(words, (MoveInto(story.maker, story.second),), needs_proof=True)
+        return (inside, anew) if story.is_one_place else (anew,)
 
     fails = {
         "a second backward left over": """

@@ -223,8 +223,24 @@ def move_into(code: EditableCode, cure: MoveInto, diagnostic: Diagnostic) -> Ite
     spans = (cure.span, *(label.span for label in diagnostic.labels if not label.primary))
     for span in dict.fromkeys(spans):
         built = code.statement_of(span)
-        if loop is not None and built is not None and (fix := _of(code, built, loop)) is not None:
-            yield fix
+        for each in (built, *_makers(code, built)) if loop is not None and built is not None else ():
+            if (fix := _of(code, each, loop)) is not None:
+                yield fix
+
+
+MOST_MAKERS = 3
+"""Statements above that which builds a graph from which it is tried to compute again."""
+
+
+def _makers(code: EditableCode, built: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements of a body of which one is made, the nearest first: what they make may have a graph, too."""
+    block, needed = code.block(built).statements, reads(built)
+    found = 0
+    for each in reversed(block[: block.index(built)]):
+        if meets(writes(each), needed) and found < MOST_MAKERS:
+            needed |= reads(each)
+            found += 1
+            yield each
 
 
 def start_again(code: EditableCode, cure: StartAgain, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -253,6 +269,8 @@ def _of(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> F
         return None
     if any(_MAKES_LEAVES.search(code.of(each)) for each in moved):
         return None
+    if not isinstance(loop, LoopNode) and not set().union(*map(bound, moved)).isdisjoint(parameters(loop.args)):
+        return None  # the function is given it
     return _moved(code, loop, moved, between)
 
 
