@@ -194,7 +194,8 @@ class Uncache:
 @record
 class Uncut:
     """Take away what cuts the graph at `span`: "detach", "data", "copied", "no_grad", a "switch" of gradients; or, for the backward pass
-    there, let a "leaf" require a gradient that requires none; or let what is made later not be "frozen" there."""
+    there, let a "leaf" require a gradient that requires none; or let what is made later not be "frozen" there, or what is
+    "shared" be frozen as a copy."""
 
     span: Span
     reason: str

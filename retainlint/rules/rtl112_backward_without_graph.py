@@ -200,7 +200,8 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
     first, *others = CUTS[incident.reason][1]
     asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
     if asked and cut is not None:
-        asked += tuple(Uncut(span, "frozen") for span in (cut.span, *reversed(cut.frames)))
+        places = (cut.span, *reversed(cut.frames))
+        asked = (*(Uncut(span, "shared") for span in places), *asked, *(Uncut(span, "frozen") for span in places))
     yield Help(first, _cures(cut, incident.reason) if cut is not None and not asked else asked)
     yield from map(Help, others)
 

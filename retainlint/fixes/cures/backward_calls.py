@@ -170,10 +170,13 @@ def _emptied_together(code: EditableCode, cure: Clear) -> Iterator[Fix]:
 
 
 def _growing(code: EditableCode) -> set[str]:
-    """The lists that something is added to, each by the last part of its name."""
+    """The lists that something is added to, each by the last part of its name; of what `+=` adds to those that begin as one."""
     appended = [each.func.value for each in calls([code.tree], _APPEND) if isinstance(each.func, ast.Attribute)]
-    appended += [each.target for each in code.below(code.tree) if isinstance(each, ast.AugAssign)]
-    return {code.of(each).rpartition(".")[2] for each in appended}
+    added = {
+        code.of(each.target).rpartition(".")[2] for each in code.below(code.tree) if isinstance(each, ast.AugAssign)
+    }
+    begun = (name for name in added if re.search(rf"\b{re.escape(name)}\b[^\n=]*=[^\n=]*\[\]", code.text))
+    return {code.of(each).rpartition(".")[2] for each in appended} | {*begun}
 
 
 def _emptied_behind(code: EditableCode, cure: Clear) -> Iterator[Fix]:

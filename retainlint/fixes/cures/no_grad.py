@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, Uncache, Uncut, UnderNoGrad
-from retainlint.fixes.code import EditableCode, Uneditable
+from retainlint.fixes.code import EditableCode, Uneditable, parameters
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     before,
@@ -17,9 +17,11 @@ from retainlint.fixes.statements import (
     copied_before,
     detached,
     first,
+    meets,
     reads,
     removed,
     torch_name,
+    writes,
 )
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
@@ -41,6 +43,8 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
             yield unsafe(f"Use `{short(given)}` itself, with its graph", edit)
     if cure.reason == "leaf":
         yield from _asked_for(code, statement)
+    if cure.reason == "shared":
+        yield from _frozen_as_copy(code, statement)
     if cure.reason == "frozen":
         yield from _frozen_before(code, statement)
     if cure.reason == "switch":
@@ -189,6 +193,30 @@ def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:
             said = "`, `".join(names)
             words = f"Let `{said}`, which the optimiser is to train, require a gradient"
             yield unsafe(words, before(code, made, rows), tells=True)
+
+
+def _frozen_as_copy(code: EditableCode, frozen: ast.stmt) -> Iterator[Fix]:
+    """`self.net = net`, and its weights frozen: a copy is, where what was handed over is to be trained."""
+    scope = code.scope(frozen)
+    if not isinstance(scope, ast.FunctionDef):
+        return
+    around = next((up for up in (frozen, *code.above(frozen)) if code.parents[up] is scope), frozen)
+    for kept in code.below(scope):
+        if not isinstance(kept, ast.Assign) or not isinstance(kept.value, ast.Name) or kept.value.id == "self":
+            continue
+        name = kept.value.id
+        if name not in parameters(scope.args) or not meets(writes(kept), reads(around) | reads(frozen)):
+            continue
+        imported = () if re.search(r"^import copy\b", code.text, re.MULTILINE) else (_imported(code, "copy"),)
+        edit = Edit(code.start(kept.value), code.end(kept.value), f"copy.deepcopy({name})")
+        words = (
+            f"Freeze a copy: `{code.of(kept.targets[0])} = copy.deepcopy({name})`, as `{name}` itself is to be trained"
+        )
+        yield unsafe(words, *imported, edit, tells=True)
+
+
+def _imported(code: EditableCode, module: str) -> Edit:
+    return before(code, _first_import(code), f"import {module}")
 
 
 def _frozen_before(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
