@@ -76,9 +76,6 @@ class Advisor:
         if not diagnostic.cures:
             return (diagnostic,)
         proven = _as_meant(self._proven(diagnostic, diagnostic.helps))
-        if any(isinstance(cure, ComputeInEach | Clear | MakeLeaf) for help, _ in proven[:1] for cure in help.cures):
-            # what trains as is meant is to be had
-            proven = [(help, trial) for help, trial in proven if not _only(help, Detach)]
         if any(isinstance(cure, Detach) and cure.meant for help, _ in proven[:1] for cure in help.cures):
             # computed again beside that, what the first loss has left in the gradients would be stepped with
             proven = [(help, trial) for help, trial in proven if not _only(help, ComputeAnew)]
@@ -125,6 +122,9 @@ class Advisor:
         """The helps that cure it; where one of them cures other errors, too, those that do."""
         trials = [(each, self._try(diagnostic, each, whole=whole)) for each in helps]
         proven = [(help, trial) for help, trial in trials if trial is not None]
+        if any(isinstance(cure, ComputeInEach | Clear | MakeLeaf) for help, _ in proven[:1] for cure in help.cures):
+            # what trains as is meant is to be had
+            proven = [(help, trial) for help, trial in proven if not _only(help, Detach)]
         most = max((trial.cured for _, trial in proven), default=0)
         return [(help, trial) for help, trial in proven if trial.cured == most]
 

@@ -134,7 +134,7 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
         return
     owner, _, own = cure.name.rpartition(".")
     beside = sorted(f"{owner}.{name}" for name in _growing(code) - {own}) if owner else []
-    read = reads(code.scope(backward_pass))
+    read = _read_for_themselves(code, code.scope(backward_pass))
     paired = [code.of(arg) for call in calls([code.tree], re.compile("^zip$")) for arg in call.args]
     beside += [each for each in paired if cure.name in paired and owner and each.rpartition(".")[0] == owner]
     grown = [name for name in dict.fromkeys(beside) if name in read and not is_emptied(code, name)]
@@ -177,6 +177,15 @@ def _growing(code: EditableCode) -> set[str]:
     }
     begun = (name for name in added if re.search(rf"\b{re.escape(name)}\b[^\n=]*=[^\n=]*\[\]", code.text))
     return {code.of(each).rpartition(".")[2] for each in appended} | {*begun}
+
+
+def _read_for_themselves(code: EditableCode, scope: ast.AST) -> set[str]:
+    """What is read in a function, but for lists of which it only says that something is added to them."""
+    owners = {id(each.func.value) for each in calls([scope], _APPEND) if isinstance(each.func, ast.Attribute)}
+    named = (
+        each for each in code.below(scope) if isinstance(each, ast.Name | ast.Attribute) and id(each) not in owners
+    )
+    return {ast.unparse(each) for each in named if isinstance(each.ctx, ast.Load)}
 
 
 def _emptied_behind(code: EditableCode, cure: Clear) -> Iterator[Fix]:

@@ -187,7 +187,20 @@ class Carried:
         """Whether not each iteration comes to the backward pass."""
         backward_pass = self.code.statement_of(self.backward_pass)
         above = list(self.code.above(backward_pass)) if backward_pass is not None else []
-        return self.body in above and any(isinstance(each, ast.If) for each in above[: above.index(self.body)])
+        if self.body not in above:
+            return self._is_of_its_object(backward_pass) and any(
+                isinstance(up, ast.If) and up in self.code.below(self.body)
+                for call in calls([self.body], re.compile(f"^{getattr(self.code.scope(backward_pass), 'name', '')}$"))
+                for up in self.code.above(call)
+            )
+        return any(isinstance(each, ast.If) for each in above[: above.index(self.body)])
+
+    def _is_of_its_object(self, backward_pass: ast.stmt | None) -> TypeGuard[ast.stmt]:
+        """Whether a backward pass stands in a method beside that which carries an attribute."""
+        if backward_pass is None or not self.name.startswith("self.") or not is_function(self.body):
+            return False
+        scope = self.code.scope(backward_pass)
+        return is_function(scope) and self.code.parents[scope] is self.code.parents[self.body]
 
     def _at_start(self, row: str) -> Edit:
         return before(self.code, first(self.body.body), row)
@@ -200,6 +213,8 @@ class Carried:
 
     def _after_backward(self, row: str) -> Edit:
         backward_pass = self.code.statement_of(self.backward_pass)
+        if self._is_of_its_object(backward_pass):
+            return after(self.code, backward_pass, row)
         if backward_pass is None or self.body not in self.code.above(backward_pass):
             raise Uneditable("the walk is elsewhere")
         return after(self.code, backward_pass, row)
@@ -251,11 +266,10 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
         for name in dict.fromkeys((*held, *(f"self.{each.rpartition('.')[2]}" for each in held))):
             yield from averaged(code, name)
     lasting = [row for row in cure.rows if not _is_used_up(code, row.partition(" = ")[0])]
-    holding = [*_seen(code, replace(cure, rows=tuple(lasting)), diagnostic)] if lasting != [*cure.rows] else []
-    holding += _seen(code, cure, diagnostic)
-    holding.sort(key=lambda each: not any(stored(code, each.body, each.name)))
-    for each in holding:
-        yield from _all(each.fixes())
+    for rows in dict.fromkeys((tuple(lasting), cure.rows)):
+        holding = [*_seen(code, replace(cure, rows=rows), diagnostic)] if rows else []
+        for each in sorted(holding, key=lambda each: not any(stored(code, each.body, each.name))):
+            yield from _all(each.fixes())
     if cure.iteration is not None:
         for name, body in _over_iterations(code, cure, diagnostic, names):
             there = _seen_from(code, body, name)

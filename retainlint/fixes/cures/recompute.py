@@ -223,7 +223,9 @@ def move_into(code: EditableCode, cure: MoveInto, diagnostic: Diagnostic) -> Ite
     spans = (cure.span, *(label.span for label in diagnostic.labels if not label.primary))
     for span in dict.fromkeys(spans):
         built = code.statement_of(span)
-        for each in (built, *_makers(code, built)) if loop is not None and built is not None else ():
+        if loop is None or built is None:
+            continue
+        for each in (built, *_makers(code, built)):
             if (fix := _of(code, each, loop)) is not None:
                 yield fix
 

@@ -470,5 +470,10 @@ def presume(state: State, value: Value) -> set[Value]:
 def forget(state: State, value: Value) -> None:
     """Forget what a path has chosen of something that holds others now."""
     size = Term("len", (value,))
-    for term in [term for term in state.truths if term == value or (isinstance(term, Term) and size in term.args)]:
+    for term in [term for term in state.truths if term == value or _is_made_of(term, size)]:
         del state.truths[term]
+
+
+def _is_made_of(term: Value, part: Value) -> bool:
+    """Whether a condition, or a number in it, is computed of another: `len(a) % n == 0` of `len(a)`."""
+    return isinstance(term, Term) and any(each == part or _is_made_of(each, part) for each in term.args)
