@@ -224,6 +224,113 @@ PROGRAMS = {
           +         total.backward()
                     opt.step()
     """,
+    "gradients of which a loss is made, asked for in a loop": """
+            import torch
+            def rows(z, x):
+                for k in range(z.shape[1]):
+          -         yield torch.autograd.grad(z[:, k].sum(), x)[0]
+          +         yield torch.autograd.grad(z[:, k].sum(), x, create_graph=True)[0]
+            net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for batch in torch.ones(3, 2, 3):
+                x = batch.requires_grad_()
+                z = net(x)
+                loss = z.square().mean() + sum(row.square().mean() for row in rows(z, x))
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "a walk beside that of the function which steps": """
+            import torch
+            def step(opt, loss):
+                loss.backward()
+                opt.step()
+                opt.zero_grad()
+            net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.ones(3, 2, 3):
+                loss = net(x).square().mean()
+          -     loss.backward()
+                step(opt, loss)
+    """,
+    "a baseline that weighs a log-probability": """
+            import torch
+            policy, worth = torch.nn.Linear(3, 2), torch.nn.Linear(3, 1)
+            opt = torch.optim.SGD([*policy.parameters(), *worth.parameters()], lr=0.1)
+            for x in torch.ones(3, 4, 3):
+                dist = torch.distributions.Categorical(logits=policy(x))
+                value = worth(x).square().squeeze(1)
+          -     gain = torch.rand(4) - value
+          +     gain = torch.rand(4) - value.detach()
+                actor = -(dist.log_prob(dist.sample()) * gain).mean()
+                critic = (value - 1).square().mean()
+                opt.zero_grad()
+                actor.backward()
+                critic.backward()
+                opt.step()
+    """,
+    "a slow target that is the network itself": """
+          + import copy
+            import torch
+            class Slow:
+                def __init__(self, net):
+          -         self.net = net
+          +         self.net = copy.deepcopy(net)
+                    for p in self.net.parameters():
+                        p.requires_grad_(False)
+            net = torch.nn.Linear(3, 3)
+            slow = Slow(net)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.ones(3, 2, 3):
+                loss = (net(x) - slow.net(x)).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "rewards without a graph, beside a list of what has one": """
+            import torch
+            class Agent(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.net, self.kept, self.rewards = torch.nn.Linear(3, 3), [], []
+                def act(self, x):
+                    self.kept.append(self.net(x).tanh().square().sum())
+                def loss(self):
+                    return (torch.stack(self.kept) * torch.tensor(self.rewards)).mean()
+            agent = Agent()
+            opt = torch.optim.SGD(agent.parameters(), lr=0.1)
+            for x in torch.ones(3, 2, 3):
+                agent.act(x)
+                agent.rewards.append(1.0)
+                loss = agent.loss()
+                opt.zero_grad()
+                loss.backward()
+          +     agent.kept.clear()
+          +     agent.rewards.clear()
+                opt.step()
+    """,
+    "a list that another method walks every so often, and a state": """
+            import torch
+            class Learner:
+                def __init__(self, every=5):
+                    self.cell, self.every, self.errors, self.state = torch.nn.RNNCell(3, 3), every, [], None
+                    self.opt = torch.optim.SGD(self.cell.parameters(), lr=0.1)
+                def read(self, x):
+                    self.state = self.cell(x, self.state)
+                    self.errors.append(self.state.square().mean())
+                    if len(self.errors) % self.every == 0:
+                        self.update()
+                def update(self):
+                    loss = torch.stack(self.errors).mean()
+                    self.opt.zero_grad()
+                    loss.backward()
+          +         self.state = self.state.detach()
+          +         self.errors.clear()
+                    self.opt.step()
+            learner = Learner()
+            for x in torch.ones(40, 2, 3):
+                learner.read(x)
+    """,
 }
 
 

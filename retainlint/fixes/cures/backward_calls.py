@@ -328,9 +328,10 @@ def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic
 
 
 def _is_stepped_with(code: EditableCode, backward_pass: ast.stmt) -> bool:
-    """Whether its function takes a step behind a backward pass."""
-    steps = calls([code.scope(backward_pass)], _STEP)
-    return any(code.start(each) > code.start(backward_pass) for each in steps)
+    """Whether its function takes a step behind a backward pass, but for calls that are given the loss."""
+    scope, walked = code.scope(backward_pass), reads(backward_pass)
+    steps = [each for each in calls([scope], _STEP) if code.start(each) > code.start(backward_pass)]
+    return any(code.scope(each) is scope and not any(reads(arg) & walked for arg in each.args) for each in steps)
 
 
 def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
