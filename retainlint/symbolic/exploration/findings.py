@@ -338,19 +338,30 @@ def _is_shown(machine: Interpreter, report: Report) -> bool:
 
 def _is_never_otherwise(machine: Interpreter, report: Report) -> bool:
     """Whether a backward pass fails on a path that answered a test of a loop's own variable alike in each iteration, and goes
-    on where that came out otherwise: what stands under such a test is meant for some iterations, and not for others."""
-    incident = report.incident
-    if (moment := _moment(incident)) is None:
-        return False
-    survived = claims_of(machine).survived.get(incident.primary, {}).values()
-    went_on = [{choice.condition for choice in path} for paths in survived for path in paths]
+    on, in the same iteration, where that came out otherwise: what stands under such a test is meant for some iterations, and
+    not for others."""
+    went_on = _survivors(machine, report.incident)
     answers: dict[tuple[Span, int], set[bool]] = {}
-    for each in incident.conditions if went_on else ():
-        left = _left(each.iterations, moment.iterations)
-        if left and not all(each in path for path in went_on):
-            if not facts.of_span(each.span).names.isdisjoint(facts.bound_by(left[-1].loop.text)):
-                answers.setdefault((each.span, each.depth), set()).add(each.taken)
+    for each in _of_items(report.incident) if went_on else ():
+        if not all(each in path for path in went_on):
+            answers.setdefault((each.span, each.depth), set()).add(each.taken)
     return any(len(found) == 1 for found in answers.values())
+
+
+def _of_items(incident: Incident) -> Iterator[Condition]:
+    """The conditions that ask something of a loop's own variable, in a loop that has ended before the failure."""
+    moment = _moment(incident)
+    for each in incident.conditions if moment is not None else ():
+        left = _left(each.iterations, moment.iterations) if moment is not None else ()
+        if left and not facts.of_span(each.span).names.isdisjoint(facts.bound_by(left[-1].loop.text)):
+            yield each
+
+
+def _idle(machine: Interpreter, incident: Incident) -> frozenset[Condition]:
+    """Of these the ones without which a path came to the backward pass in any iteration: it takes no item that is so."""
+    places = claims_of(machine).survived.get(incident.primary, {}).values()
+    came = [{choice.condition for choice in path} for paths in places for path in paths]
+    return frozenset(each for each in _of_items(incident) if not all(each in path for path in came))
 
 
 def _left(asked: Sequence[Iteration], failed: Sequence[Iteration]) -> Sequence[Iteration]:
@@ -398,7 +409,9 @@ def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
     best, chosen = min(
         zip(reports, asked), key=lambda pair: (len(_needed(pair[1], clauses)), len(pair[0].incident.conditions))
     )
-    needed = _telling(_needed(chosen, clauses), [frozenset(each) for each in asked], _survivors(machine, best.incident))
+    failed = [frozenset(each) for each in asked]
+    needed = _telling(_needed(chosen, clauses), failed, _survivors(machine, best.incident))
+    needed -= _idle(machine, best.incident)
     told, odd = {each.span for each in needed}, {each for each in chosen if each.by_default is False}
     conditions = tuple(
         replace(each, by_default=False) if each in odd else each  # asked again, it came out as by default
