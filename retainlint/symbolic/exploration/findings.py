@@ -21,6 +21,7 @@ from retainlint.incident import (
     Incident,
     Iteration,
     Leaf,
+    Modified,
     Moment,
     NoGraph,
     Refused,
@@ -338,11 +339,13 @@ def _is_shown(machine: Interpreter, report: Report) -> bool:
 
 def _is_never_otherwise(machine: Interpreter, report: Report) -> bool:
     """Whether a backward pass fails on a path that answered a test of a loop's own variable alike in each iteration, and goes
-    on, in the same iteration, where that came out otherwise: what stands under such a test is meant for some iterations, and
-    not for others."""
-    went_on = _survivors(machine, report.incident)
+    on where that came out otherwise: what stands under such a test is meant for some iterations, and not for others. One that
+    fails for an earlier one goes on in the first iteration in any case."""
+    incident = report.incident
+    again = isinstance(incident, Freed | Modified)
+    went_on = _survivors(machine, incident) if again else [*_came(machine, incident)]
     answers: dict[tuple[Span, int], set[bool]] = {}
-    for each in _of_items(report.incident) if went_on else ():
+    for each in _of_items(incident) if went_on else ():
         if not all(each in path for path in went_on):
             answers.setdefault((each.span, each.depth), set()).add(each.taken)
     return any(len(found) == 1 for found in answers.values())
@@ -359,9 +362,14 @@ def _of_items(incident: Incident) -> Iterator[Condition]:
 
 def _idle(machine: Interpreter, incident: Incident) -> frozenset[Condition]:
     """Of these the ones without which a path came to the backward pass in any iteration: it takes no item that is so."""
-    places = claims_of(machine).survived.get(incident.primary, {}).values()
-    came = [{choice.condition for choice in path} for paths in places for path in paths]
+    came = [*_came(machine, incident)]
     return frozenset(each for each in _of_items(incident) if not all(each in path for path in came))
+
+
+def _came(machine: Interpreter, incident: Incident) -> Iterator[frozenset[Condition]]:
+    """What the paths had answered that came to the same backward pass in any iteration, and went on."""
+    for paths in claims_of(machine).survived.get(incident.primary, {}).values():
+        yield from (frozenset(choice.condition for choice in path) for path in paths)
 
 
 def _left(asked: Sequence[Iteration], failed: Sequence[Iteration]) -> Sequence[Iteration]:
