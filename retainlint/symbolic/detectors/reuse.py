@@ -263,9 +263,25 @@ def _via(
 
 
 def _conditions(state: State) -> tuple[Condition, ...]:
-    """What a path has chosen: `mode == "train"` says as well that it isn't "test"."""
+    """What a path has chosen: `mode == "train"` says as well that it isn't "test"; and of two options that are alike by
+    default one has to be other than that, if they were answered otherwise."""
     said = {each.term.args[0]: each for each in state.choices if each.answer and _is_equality(each.term)}
-    return tuple(_condition(state, each, said) for each in state.choices)
+    found = [_condition(state, each, said) for each in state.choices]
+    asked: dict[Value, bool] = {}
+    for at, each in enumerate(state.choices):
+        term = _by_default(state, each.term)
+        if not isinstance(term, Const) and asked.setdefault(term, each.answer) is not each.answer:
+            found[at] = replace(found[at], by_default=False)
+    return tuple(found)
+
+
+def _by_default(state: State, value: Value) -> Value:
+    """What is asked where nobody gives an option."""
+    if (known := options.default(state, value)) is not None:
+        return known
+    if isinstance(value, Term) and value.op in ("==", "<", "<=", "%", "not", "+", "-", "//"):
+        return Term(value.op, tuple(_by_default(state, each) for each in value.args))
+    return value
 
 
 def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Condition:

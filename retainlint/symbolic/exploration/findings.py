@@ -426,11 +426,18 @@ def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
         for each in dict.fromkeys(chosen)
         if each in needed and each.implied not in told
     )
+    others = [_not_by_default(report.incident) for report in reports]
+    if all(others) and odd.isdisjoint(conditions):  # whichever it is, some option has to be other than by default
+        conditions += _not_by_default(best.incident)[:1]
     proof = best.proof() if best.proof is not None else None
     witness = None if proof is None else replace(proof, choices=conditions)
     starts = {report.incident.alone for report in reports}
     alone = best.incident.alone if len(starts) == 1 else ""
     return replace(best.incident, conditions=conditions, witness=witness, alone=alone)
+
+
+def _not_by_default(incident: Incident) -> tuple[Condition, ...]:
+    return tuple(each for each in incident.conditions if each.by_default is False)
 
 
 def _clauses(asked: list[frozenset[Condition]]) -> list[frozenset[Condition]]:

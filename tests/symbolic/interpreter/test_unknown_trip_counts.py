@@ -143,3 +143,29 @@ def test_an_iteration_that_an_option_adds_is_not_by_default(machine: Machine, de
     (found,) = machine(EPOCHS.format(default)).diagnostics
     assert found.severity.value == severity
     assert any("not by default" in note for note in found.notes) == (severity == "warning")
+
+
+PERIODS = """
+import argparse
+import torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--update", type=int, default=2)
+parser.add_argument("--report", type=int, default={})
+args = parser.parse_args([])
+w, total = torch.ones(3, requires_grad=True), 0.0
+for {}:
+    total = total + w.exp().sum()
+    if step % args.update == 0:
+        total.backward()
+    if step % args.report == 0:
+        total = 0.0
+"""
+
+
+@pytest.mark.parametrize("steps", ["step in range(1, 12)", "step, _ in enumerate(open('rows'), 1)"])
+@pytest.mark.parametrize(("default", "severity"), [(2, "warning"), (5, "error")])
+def test_two_options_that_are_alike_by_default(machine: Machine, steps: str, default: int, severity: str) -> None:
+    """One of them has to be given for the total to outlive a backward pass."""
+    (found,) = machine(PERIODS.format(default, steps)).diagnostics
+    assert found.severity.value == severity
+    assert any("not by default" in note for note in found.notes) == (severity == "warning")

@@ -23,6 +23,9 @@ CUTS = {
 DIMENSIONS = {"unique": 1, "unique_consecutive": 1, "bincount": 1, "argmax": 0, "argmin": 0, "count_nonzero": 0}
 """How many dimensions the result of some of them has, where nothing more is asked for."""
 
+WHOLE = ("tolist", "numpy", "long", "int", "short")
+"""Those whose result has as many dimensions as what they are asked of."""
+
 
 NUMBERS = {
     "item", "size", "dim", "numel", "nelement", "ndimension", "element_size", "stride", "data_ptr", "is_floating_point",

@@ -7,7 +7,7 @@ from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import backward_calls, hooks, operations
-from retainlint.symbolic.models.torch.names import CUTS, DIMENSIONS, KEEPS, NUMBERS, in_place, is_foreign
+from retainlint.symbolic.models.torch.names import CUTS, DIMENSIONS, KEEPS, NUMBERS, WHOLE, in_place, is_foreign
 from retainlint.symbolic.models.torch.operations import operate, operation, uncertain
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import events, gradient_events, known_libraries
@@ -85,7 +85,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name in NUMBERS:
         return [(state, Term(name, (obj, *args.pos)))]
     if name in CUTS:
-        ndim = None if args.all else DIMENSIONS.get(name)
+        ndim = None if args.all else held.ndim if name in WHOLE else DIMENSIONS.get(name)
         return [(state, state.new(TensorObj(None, ticket(), cut=(name, span), ndim=ndim)))]
     if in_place(name):
         operations.changed_by(machine, state, name, everything, span)
