@@ -241,9 +241,25 @@ def _without(tensor: Any, letters: str, wanted: set[str]) -> tuple[Any, str]:
     return (tensor.sum(extra), "".join(c for c in letters if c in wanted)) if extra else (tensor, letters)
 
 
+def _distances(x1: Any, x2: Any, p: float) -> Any:
+    return np.linalg.norm(x1[..., :, None, :] - x2[..., None, :, :], p, -1)
+
+
+def _pulled(g: Any, s: Any) -> Any:
+    """What each pair of rows gives to their difference; nothing, where there is none."""
+    apart = unsqueeze(s.x1, -2) - unsqueeze(s.x2, -3)
+    share = unsqueeze((g / s.result ** (s.p - 1)).masked_fill(s.result == 0, 0), -1)
+    return share * (apart if s.p == 2 else apart.sign() * apart.abs() ** (s.p - 1))
+
+
+cdist_: Operation = define(
+    "cdist", _distances, x1=lambda g, s: _pulled(g, s).sum(-2), x2=lambda g, s: -_pulled(g, s).sum(-3)
+)
+
+
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Any:
     """The distance of every row of one from every row of the other."""
-    return (unsqueeze(x1, -2) - unsqueeze(x2, -3)).norm(p, -1)
+    return cdist_(x1, x2, p)
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Any:
