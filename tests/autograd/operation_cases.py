@@ -90,6 +90,7 @@ CASES = [
     Case("mv", "x @ y", ("m", "v")),
     Case("dot", "x @ y", ("v", "u")),
     Case("bmm", "torch.bmm(x, y)", ("k", "l")),
+    Case("cdist", "torch.cdist(x, y)", ("m", "n")),
     Case("addmm", "torch.addmm(x, y, z, beta=2, alpha=3)", ("b", "m", "w")),
     Case("linear", "F.linear(x, y.t(), z)", ("m", "w", "b")),
     Case("cholesky", "torch.linalg.cholesky(x)", ("s",), smooth=False),
