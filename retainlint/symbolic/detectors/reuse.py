@@ -19,6 +19,7 @@ from retainlint.incident import (
     NoGraph,
     Refused,
 )
+from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import holders, witness
 from retainlint.symbolic.detectors.holders import later
@@ -517,13 +518,14 @@ def _is_paired(graphs: Graphs, node: Node) -> bool:
 _SHARES = frozenset(("MulBackward0", "DivBackward0"))
 
 
-_LOG_PROBABILITY = re.compile(r"\.log_prob\(")
+def _is_log_probability(made: Span) -> bool:
+    return any(each.name == "log_prob" for each in facts.of_span(made).calls)
 
 
 def _weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
     """Whether a backward pass comes to a node only through what weighs the log-probability of something drawn: a reward, less
     what was expected."""
-    drawn = {each for each in record.reach if _LOG_PROBABILITY.search(graphs.births[each].moment.span.text)}
+    drawn = {each for each in record.reach if _is_log_probability(graphs.births[each].moment.span)}
     found, waiting, is_weight = set[Node](), [edge.node for edge in record.roots] if drawn else [], False
     while waiting:
         each = waiting.pop()

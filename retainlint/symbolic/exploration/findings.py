@@ -33,7 +33,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, witness
 from retainlint.symbolic.interpreter.machine import Interpreter, Report
 from retainlint.symbolic.models.unknown import conventions
-from retainlint.symbolic.state import limits
+from retainlint.symbolic.state import coverage, limits
 from retainlint.text.source import Source, Span
 
 Occasion: TypeAlias = "tuple[Span, tuple[tuple[Span, int], ...]]"
@@ -150,16 +150,10 @@ def _followed(machine: Interpreter) -> frozenset[Definition]:
         return frozenset()
     codes, own = machine.leading & machine.entered, machine.program.source
     if machine.pruned:
-        codes = {code for code in codes if not code.backward_passes or _backpropagates(machine, code)}
+        codes = {code for code in codes if not coverage.has_backward(code, machine.backpropagated)}
     named = [(code, code.qualname) for code in codes]
     named += [(cls, f"{cls.qualname}.{code.name}") for code, cls in machine.inheriting if code in codes]
     return frozenset((code.span.source.name, name) for code, name in named if code.span.source is not own)
-
-
-def _backpropagates(machine: Interpreter, code: ir.Code) -> bool:
-    """Whether a path came to a backward pass that stands in a function."""
-    start, end = code.extent
-    return any(start <= span.start < end for span in machine.backpropagated if span.source is code.span.source)
 
 
 def _owned(machine: Interpreter, report: Report) -> Report:
@@ -353,9 +347,10 @@ def _is_never_otherwise(machine: Interpreter, report: Report) -> bool:
 
 def _of_items(incident: Incident) -> Iterator[Condition]:
     """The conditions that ask something of a loop's own variable, in a loop that has ended before the failure."""
-    moment = _moment(incident)
-    for each in incident.conditions if moment is not None else ():
-        left = _left(each.iterations, moment.iterations) if moment is not None else ()
+    if (moment := _moment(incident)) is None:
+        return
+    for each in incident.conditions:
+        left = _left(each.iterations, moment.iterations)
         if left and not facts.of_span(each.span).names.isdisjoint(facts.bound_by(left[-1].loop.text)):
             yield each
 

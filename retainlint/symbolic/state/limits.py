@@ -166,8 +166,8 @@ LOOP_ITERATIONS = 4
 """Iterations that are run of a longer loop: the first two, one in the middle, and the last."""
 
 EXACT_LOOP_STEPS = 2_000
-"""A loop over layers, objects or weights, or one that makes leaves, is run as it is while its iterations take no more steps than this, without those
-of its calls: each may change another of them."""
+"""A loop over layers, objects or weights, or one that makes leaves, is run as it is while its iterations take no more steps
+than this, without those of its calls: each may change another of them."""
 
 WHILE_ITERATIONS_KNOWN = 12
 """Iterations of a `while` whose condition is known; the path is taken to leave the loop behind them."""

@@ -96,21 +96,7 @@ def _within(node: Node, saved: SavedTensor) -> Edge | None:
     return Edge(node) if saved.is_result else saved.edge
 
 
-_CUTS = frozenset(
-    (
-        "detach",
-        "no_grad",
-        "data",
-        "copied",
-        "item",
-        "wrapped",
-        "leaf",
-        "create_graph",
-        "constant",
-        "checkpoint",
-        "plain",
-    )
-)
+_CUTS = frozenset("detach no_grad data copied item wrapped leaf create_graph constant checkpoint plain".split())
 """Ways to lose a graph that are told apart."""
 
 

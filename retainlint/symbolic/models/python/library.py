@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from retainlint import ir
@@ -147,7 +148,7 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         case "argparse.ArgumentParser":
             return [(state, options.parser(state, span))]
         case "json.loads" if len(args.all) == 1 and isinstance(args.all[0], Const):
-            return [(state, _read(state, args.all[0].value, span))]
+            return [(state, _read(machine, state, args.all[0].value, span))]
         case "collections.OrderedDict":
             return [(state, make_dict(machine, state, args, span))]
         case "collections.defaultdict":
@@ -195,13 +196,13 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
     return [(state, objects.called(machine, state, External(path), args, span))]
 
 
-def _read(state: State, text: ir.Literal, span: Span) -> Value:
+def _read(machine: Machine, state: State, text: ir.Literal, span: Span) -> Value:
     """What a text of JSON says that stands in the program."""
-    try:
-        short = isinstance(text, str) and len(text) <= limits.JSON_LENGTH
-        return _of_json(state, worked_out(json.loads, text), span) if short else objects.fresh(state, span, plain=True)
-    except NotWorkedOut:
-        return objects.fresh(state, span, plain=True)
+    if isinstance(text, str) and len(text) <= limits.JSON_LENGTH:
+        machine.graphs.effort.add(len(text))
+        with suppress(NotWorkedOut):
+            return _of_json(state, worked_out(json.loads, text), span)
+    return objects.fresh(state, span, plain=True)
 
 
 def _of_json(state: State, value: Any, span: Span, depth: int = 0) -> Value:
