@@ -519,7 +519,8 @@ _SHARES = frozenset(("MulBackward0", "DivBackward0"))
 
 
 def _is_log_probability(made: Span) -> bool:
-    return any(each.name == "log_prob" for each in facts.of_span(made).calls)
+    word = "log_prob"  # looked for first: of a sum of a thousand terms each part has a text of its own
+    return word in made.text and any(each.name == word for each in facts.of_span(made).calls)
 
 
 def _weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:

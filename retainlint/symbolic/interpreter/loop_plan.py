@@ -130,14 +130,22 @@ class Plan:
         return not self.indexed and self.loop not in state.base.deciding
 
 
-def _enough(body: ir.Block) -> int:
-    """Up to how many turns a loop is run as it is: more where a remainder decides whether one walks, where a turn is only
-    an item of a comprehension, or where it only looks for where to end."""
+def _enough(state: State, body: ir.Block) -> int:
+    """Up to how many turns a loop is run as it is: more where a remainder decides whether one walks, where items are gathered
+    into groups, where a turn is only an item of a comprehension, or where it only looks for where to end."""
     if isinstance(body[-1] if body else None, ir.Append) and not any(isinstance(each, ir.If) for each in body):
         return limits.COUNTED_ITERATIONS
     if _searches(body):
         return limits.COUNTED_ITERATIONS
-    return limits.COUNTED_ITERATIONS if _is_periodic(body) else limits.EXACT_ITERATIONS
+    return limits.COUNTED_ITERATIONS if _is_periodic(body) or _gathers(state, body) else limits.EXACT_ITERATIONS
+
+
+def _gathers(state: State, body: ir.Block) -> bool:
+    """Whether an iteration yields at times, as one does that gathers items into groups, or yields to the loop of another
+    generator that does."""
+    loop = None if state.frame.consumer is None else state.frame.consumer.loop
+    tests = (each for each in (*body, *(() if loop is None else loop.body)) if isinstance(each, ir.If))
+    return any(isinstance(each, ir.Yield) for test in tests for each in ir.walk(test.then))
 
 
 def _makes_leaves(body: ir.Block) -> bool:
@@ -186,7 +194,7 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
     loop = ticket()
     if length is not None and (
         length <= limits.EXACT_ITERATIONS
-        or length <= _enough(body)
+        or length <= _enough(state, body)
         or ((source.parts or _makes_leaves(body)) and length * len(body) <= limits.EXACT_LOOP_STEPS)
     ):
         whole = None if source.whole is None else decisions.compare(state, "==", source.whole, Const(length))

@@ -85,11 +85,7 @@ def is_wide(text: str | bytes, *values: object) -> bool:
 
 def _term(op: str, *args: Value) -> Value:
     term = Term(op, args)
-    return term if _depth(term) <= limits.TERM_DEPTH else Term("opaque", (Const(hash(term)),))
-
-
-def _depth(value: Value) -> int:
-    return 1 + max(map(_depth, value.args), default=0) if isinstance(value, Term) else 0
+    return term if term.depth <= limits.TERM_DEPTH else Term("opaque", (Const(hash(term)),))
 
 
 def is_scalar(value: Value) -> bool:

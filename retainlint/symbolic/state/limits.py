@@ -316,6 +316,10 @@ TERM_PARTS = 4
 TERM_DEPTH = 6
 """A number that is computed from others in more steps is one of its own."""
 
+TERM_DEPTH_MOST = 12
+"""The same of whatever else is computed from unknown values, as a text or a condition: it may be made of another twice, that of
+a third twice, and so on."""
+
 RESIDUES = 2_000
 """Numbers that are tried for one unknown (or pairs for two) to see what a remainder can be; beyond, it can be any."""
 

@@ -63,7 +63,12 @@ class Term(Noted):
     args: tuple[Value, ...]
 
     def __post_init__(self) -> None:
-        self._hash = hash((self.op, self.args))
+        self._hash, self.depth = hash((self.op, self.args)), 1
+        for each in self.args:
+            if type(each) is Term and each.depth >= self.depth:
+                self.depth = each.depth + 1
+        if self.depth > limits.TERM_DEPTH_MOST:  # one that is made of another twice, and so on, has no end
+            self.op, self.args, self.depth = "opaque", (Const(self._hash),), 1
 
     def __hash__(self) -> int:
         return self._hash  # terms grow deep, and every fork and join asks for it

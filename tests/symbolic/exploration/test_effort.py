@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import pytest
 from machine import Machine
 
 from retainlint.autograd.graph import Edge, Node, leaf
 from retainlint.incident import Moment
+from retainlint.ir import facts
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.effort import Effort, OutOfSteps
 from retainlint.symbolic.state.graphs import Birth, Graphs
+from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import PROVEN, Const, Tuple
 from retainlint.text.source import Source, Span
 
@@ -60,6 +63,8 @@ GROWING = {
     "a number that is squared": doubled("x = 3", "x = x * x"),
     "a text that is formatted into itself": doubled("x = 'ab'", "x = '{0}{0}'.format(x)"),
     "the same with a sign": doubled("x = 'ab'", "x = '%s%s' % (x, x)"),
+    "the same by its method, of which no number is known": doubled("x = b'a'", "x = x.__add__(x)")
+    + "loss = loss + len(x)\n",
     "the same joined": doubled("x = 'ab'", "x = x.join([x, x])"),
     "the same in an f-string": doubled("x = 'ab'", "x = f'{x}{x}'"),
     "columns too wide": f"{HEAD}x = '%1000000000d' % 3\ny = f'{{3:1000000000}}'\nz = 'x'.ljust(10**9)\n{TWICE}",
@@ -169,6 +174,37 @@ def test_pairs_of_answers_count_up_to_a_number(machine: Machine, monkeypatch: py
     machine(arms(150))
     bound = len([*combinations(range(limits.PAIRED_ANSWERS), 2)])
     assert max(pairs) < (limits.PATHS + 2) ** 2 * bound / 4 + (limits.PATHS + 2) * 400
+
+
+def test_views_of_one_tensor_share_what_stands_for_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+    build = Graphs.build
+
+    def noted(graphs: Graphs, state: State, operation: str, *args: Any, **options: Any) -> Edge | None:
+        built.append(operation)
+        return build(graphs, state, operation, *args, **options)
+
+    monkeypatch.setattr(Graphs, "build", noted)
+    views = "".join(f"v{n} = x[{n}]\n" for n in range(20))
+    changes = "".join(f"x.mul_({n})\n" for n in range(2, 7))
+    exploration = machine(f"{HEAD}x = w * 1\n{views}{changes}loss = (v3 * v4).sum()\n{TWICE}")
+    assert exploration.lines
+    assert built.count("alias") == 5
+
+
+def test_each_part_of_a_long_sum_is_not_read_for_itself(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    of_text = facts.of_text
+
+    def noted(text: str) -> facts.Facts:
+        read.append(text)
+        return of_text(text)
+
+    monkeypatch.setattr(facts, "of_text", noted)
+    rows = " + ".join(["(w * w).sum()"] * 200)
+    exploration = machine(f"{HEAD}while w:\n    loss = {rows}\n    total = loss * 2\n{TWICE}")
+    assert exploration.lines
+    assert sum(map(len, read)) < 20 * len(rows)
 
 
 def test_a_tuple_holds_no_more_tuples_than_its_limit() -> None:

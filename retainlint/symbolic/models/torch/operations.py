@@ -424,11 +424,12 @@ def _go_on(machine: Machine, state: State, tensor: Ref, edge: Edge | None, span:
     assert isinstance(whole, TensorObj)
     state.set(tensor, replace(whole, edge=edge, cut=None))
     machine.graphs.effort.add(len(state.heap) // 8)
-    for id, held in list(state.heap.items()):
-        if isinstance(held, TensorObj) and held.base is not None and held.base == tensor:
-            assert isinstance(held.storage, int)
-            view = machine.graphs.build(state, "alias", (tensor,), span, storage=held.storage)
-            state.set(Ref(id), replace(held, edge=view, cut=None))
+    views = [(id, held) for id, held in state.heap.items() if isinstance(held, TensorObj) and held.base == tensor]
+    if views:
+        assert isinstance(whole.storage, int)
+        alias = machine.graphs.build(state, "alias", (tensor,), span, storage=whole.storage)
+        for id, held in views:
+            state.set(Ref(id), replace(held, edge=alias, cut=None))
 
 
 def bump(
