@@ -31,6 +31,7 @@ from retainlint.incident import (
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, witness
+from retainlint.symbolic.exploration.control_dependence import controlling
 from retainlint.symbolic.interpreter.machine import Interpreter, Report
 from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.state import coverage, limits
@@ -415,6 +416,8 @@ def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
     failed = [frozenset(each) for each in asked]
     needed = _telling(_needed(chosen, clauses), failed, _survivors(machine, best.incident))
     needed -= _idle(machine, best.incident)
+    given = controlling(best.incident, [machine.program.module, *machine.entered])
+    needed = frozenset(each for each in needed if (each.span, each.taken) not in given or each.by_default is False)
     told, odd = {each.span for each in needed}, {each for each in chosen if each.by_default is False}
     conditions = tuple(
         replace(each, by_default=False) if each in odd else each  # asked again, it came out as by default

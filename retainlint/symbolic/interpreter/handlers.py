@@ -51,6 +51,16 @@ def goes_on(tries: Sequence[ir.Try], raised: str, message: str | None = None) ->
     return False
 
 
+def leaves(block: ir.Block) -> bool:
+    """Whether a block never comes to what stands behind it."""
+    return _NEXT not in _Run("", None, ()).block(block)
+
+
+def gives_up(block: ir.Block) -> bool:
+    """Whether a block does nothing but raise, or end the program."""
+    return _Run("", None, ()).block(block) == {_GIVEN_UP}
+
+
 def raised_by(block: ir.Block) -> str:
     """The name of the class that a block raises at its end; "" if nobody knows."""
     last = block[-1] if block else None

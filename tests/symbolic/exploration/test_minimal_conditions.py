@@ -186,14 +186,60 @@ def test_what_differs_on_failing_paths_alone_is_not_told(machine: Machine) -> No
     assert (asked.span.text, asked.taken) == ("options.more", True)
 
 
+REACHED = """import torch
+w = torch.ones(3, requires_grad=True)
+def checked(x):
+    if x.dim() != 2:
+        raise ValueError(x)
+    return x * w
+def learn(buffer, options):
+    if len(buffer) < options.size:
+        return
+    if options.kind == "a":
+        return
+    elif buffer.done or buffer.closed:
+        return
+    elif options.more and options.last:
+        loss = checked(buffer.x).exp().sum()
+        {first}
+        if options.again:
+            loss.backward()
+def train(buffer, options):
+    for epoch in range(3):
+        if epoch % options.every:
+            continue
+        if buffer.ready:
+            learn(buffer, options)
+"""
+
+
+def test_what_only_leads_to_a_failure_is_not_told(machine: Machine) -> None:
+    """Who comes to the failing row has come by all tests around it, and by none that raises."""
+    (asked,) = machine(REACHED.format(first="loss.backward()")).incident.conditions
+    assert (asked.span.text, asked.taken) == ("options.again", True)
+    told = machine(REACHED.format(first="loss.backward(retain_graph=options.keep)")).incident.conditions
+    assert [(each.span.text, each.taken) for each in told] == [("options.keep", False), ("options.again", True)]
+
+
+def test_an_option_that_only_leads_to_a_failure_is_told_if_it_must_be_given(machine: Machine) -> None:
+    head = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--again', action='store_true')\n"
+    text = head + "options = parser.parse_args()\nif options.again:\n    loss = (w * w).sum()\n    loss.backward()\n"
+    (asked,) = machine(
+        f"import torch\nw = torch.ones(3, requires_grad=True)\n{text}    loss.backward()\n"
+    ).incident.conditions
+    assert (asked.span.text, asked.by_default) == ("options.again", False)
+
+
 def test_that_it_is_something_says_what_it_is_not(machine: Machine) -> None:
-    kinds = {"a": "return", "b": "return", "c": "x = x * w"}
+    kept, freed = "keep = True", "keep = False"
+    kinds = {"a": kept, "b": kept, "c": freed}
     arms = "".join(
         f"    {'el' * (n > 0)}if options.kind == {kind!r}:\n        {done}\n"
         for n, (kind, done) in enumerate(kinds.items())
     )
     more = ("options.more", True)
     others = [("options.kind == 'a'", False), ("options.kind == 'b'", False)]
-    for last, expected in (("    else:\n        return\n", [("options.kind == 'c'", True)]), ("", others)):
-        asked = machine(OPTIONS.format(arms=arms + last)).incident.conditions
+    text = OPTIONS.replace("loss.backward()", "loss.backward(retain_graph=keep)", 1)
+    for last, expected in ((kept, [("options.kind == 'c'", True)]), (freed, others)):
+        asked = machine(text.format(arms=f"{arms}    else:\n        {last}\n")).incident.conditions
         assert sorted((each.span.text, each.taken) for each in asked) == sorted([*expected, more])
