@@ -218,7 +218,9 @@ def _optim() -> Contents:
     return {
         "torch.optim": _classes(optimizers) | _of(lbfgs, "LBFGS"),
         "torch.optim.lr_scheduler": _classes(lr_scheduler) | _of(lr_scheduler, "_LRScheduler"),
-        "torch.optim.optimizer": _of(optimizers, "Optimizer"),
+        "torch.optim.optimizer": _of(
+            optimizers, "Optimizer register_optimizer_step_pre_hook register_optimizer_step_post_hook"
+        ),
         **one_each,
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from itertools import chain
 from typing import Any
 
@@ -15,6 +16,37 @@ from retainlint.numeric.creation import zeros_like
 from retainlint.numeric.grad_mode import enable_grad, no_grad
 from retainlint.numeric.hooks import Handle, registered
 from retainlint.numeric.tensor import Tensor
+
+_BEFORE_ALL: dict[int, Any] = OrderedDict()
+_AFTER_ALL: dict[int, Any] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> Handle:
+    """Call `hook(optimizer, args, kwargs)` before each step of any optimiser."""
+    return registered(_BEFORE_ALL, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> Handle:
+    """Call `hook(optimizer, args, kwargs)` after each step of any optimiser."""
+    return registered(_AFTER_ALL, hook)
+
+
+def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A class's own `step` with the hooks around it; as in torch, one that it inherits is wrapped for it, too."""
+
+    @wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        given: tuple[Any, ...] = (self, *args)
+        for hook in [*_BEFORE_ALL.values(), *self._before.values()]:
+            replaced = hook(self, given, kwargs)
+            given, kwargs = (given, kwargs) if replaced is None else replaced
+        loss = step(*given, **kwargs)
+        for hook in [*self._after.values(), *_AFTER_ALL.values()]:
+            hook(self, given, kwargs)
+        return loss
+
+    hooked.hooked = True  # type: ignore[attr-defined]
+    return hooked
 
 
 class Optimizer:
@@ -36,6 +68,8 @@ class Optimizer:
         self.param_groups: list[dict[str, Any]] = []
         self._before: dict[int, Any] = OrderedDict()
         self._after: dict[int, Any] = OrderedDict()
+        if not getattr(type(self).step, "hooked", False):
+            type(self).step = _hooked(type(self).step)  # type: ignore[method-assign]
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -62,8 +96,6 @@ class Optimizer:
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = None
-        for hook in list(self._before.values()):
-            hook(self, (), {})
         if closure is not None:
             with enable_grad():
                 loss = closure()
@@ -73,8 +105,6 @@ class Optimizer:
                     if param.grad_ is not None:
                         moved = param.data if group.get("fused") else param  # a fused kernel raises no version
                         self.update(moved, param.grad_.detach(), group, self.state[param])
-        for hook in list(self._after.values()):
-            hook(self, (), {})
         return loss
 
     def update(self, param: Tensor, grad: Any, group: dict[str, Any], state: dict[str, Any]) -> None:

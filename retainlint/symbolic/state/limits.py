@@ -381,8 +381,8 @@ SPLIT_PARTS = 8
 STACKED_LAYERS = 6
 """Layers of an `nn.TransformerEncoder` or its like; a larger stack is one layer."""
 
-TENSOR_HOOKS = 16
-"""Hooks of tensors that are remembered at a time; older ones are forgotten."""
+STATE_HOOKS = 16
+"""Hooks of tensors, and of all optimisers, that are remembered at a time; older ones are forgotten."""
 
 PARAMETER_LIST_DEPTH = 6
 """Lists in lists in which an optimiser's parameters are looked for; deeper ones are unknown."""

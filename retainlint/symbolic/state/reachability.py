@@ -51,7 +51,7 @@ _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
     ClassObj: lambda v: chain(v.bases, v.attrs.values()),
     Instance: lambda v: chain((v.cls,), v.attrs.values(), v.notes.named.values()),
     LayerObj: lambda v: chain(v.attrs.values(), v.children, v.notes.named.values()),
-    OptimizerObj: lambda v: v.params or (),
+    OptimizerObj: lambda v: chain(v.params or (), v.notes.named.values()),
     DistributionObj: lambda v: v.params,
     GeneratorObj: lambda v: chain((v.func, v.waits and v.waits.frame), v.pos, (value for _, value in v.named)),
     IteratorObj: lambda v: (*v.parts, v.start),

@@ -261,7 +261,9 @@ class State:
         self.choices: tuple[Choice, ...] = ()
         self.unless = ALL_BOUND
         self.flow: Flow | None = None
-        self.hooks = Tuple(())  # of tensors: each with what it is given, and what is called when a walk comes to it
+        self.hooks = Tuple(
+            ()
+        )  # of tensors: each with what it is given, and what is called when a walk comes to it; of all optimisers
         self.cache: Ref | None = None  # inside `parametrize.cached()`: the weights computed so far
         self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended

@@ -256,7 +256,7 @@ class Notes:
     given: Value | None = None  # what an `__init__` was given that nobody followed
     content: Value | None = None  # the dict or list that an object is
     layer: Value | None = None  # the layer that an object is, in a tuple: it is no part of it
-    before: Value | None = None  # hooks that run before each call of a module
+    before: Value | None = None  # hooks that run before each call of a module, or each step of an optimiser
     behind: Value | None = None  # and behind it
     total: Value | None = None  # of the sum of an unknown and a number: both, as a term, should the unknown be a number
     zeroes: Value | None = None  # whether it zeroes gradients, and is no network
@@ -405,6 +405,7 @@ class OptimizerObj(Held):
     evaluations: int = 1  # how often its step calls a closure, at most 2
     open: bool = False
     silent: bool = False  # perhaps its steps bump no version: fused ones don't
+    notes: Notes = NO_NOTES
 
 
 @record

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.torch import backward_calls, optimizers
+from retainlint.symbolic.models.torch import backward_calls, hooks, optimizers
 from retainlint.symbolic.models.torch.operations import operate
 from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
-from retainlint.symbolic.state import gradient_events
+from retainlint.symbolic.state import classes, gradient_events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -48,10 +48,18 @@ def called(machine: Machine, state: State, held: UnknownObj, args: Args, span: S
     results = backward_calls.backward_for(machine, state, args.pos[0], rest, span)
     optimizer = args.get(1, "optimizer")
     steps = {value for key, value in args.named if key in ("need_update", "update_grad")} <= {TRUE}
-    for each, _ in results:
-        if steps and isinstance(optimizer, Ref) and isinstance(each.get(optimizer), OptimizerObj):
-            optimizers.method(machine, each, optimizer, "step", Args(span=span), span)
-    return results
+    if not steps:
+        return results
+    return [done for each, value in results for done in _stepped(machine, each, optimizer, span) or [(each, value)]]
+
+
+def _stepped(machine: Machine, state: State, optimizer: Value, span: Span) -> Results:
+    """The step of an optimiser that is known, or of an object whose class derives from one; nothing of any other."""
+    known = isinstance(state.get(optimizer), OptimizerObj) or classes.optimizer_of(state, optimizer) is not None
+    if not known or state.flow is not None:
+        return []
+    asked = machine.attribute(state, optimizer, "step", span)
+    return [done for each, step in asked for done in machine.call(each, step, Args(span=span), span)]
 
 
 def unknown_method(
@@ -76,14 +84,31 @@ def unknown_method(
             weights.clear(machine, state, [obj] if held.notes.weights is not None else None)
         return [(state, NONE)]
     moved = args.get(0, "optimizer", obj)
-    if name == "step" and named and isinstance(moved, Ref) and isinstance(state.get(moved), OptimizerObj):
-        return optimizers.method(machine, state, moved, "step", Args(span=span), span)  # `scaler.step(optimizer)`
+    if name == "step" and named and (stepped := _stepped(machine, state, moved, span)):
+        return stepped  # `scaler.step(optimizer)`
+    if name in hooks.OF_STEPS:
+        return [(state, hooks.register(state, obj, name, args, span))]
     if name == "step" and (not args.pos or named):
-        gradient_events.stepped(machine, state, moved, span)
-        optimizers.stepped(machine, state, moved, span)
+        if hooks.has_steps_hooked(state, moved):
+            return _hooked(machine, state, moved, span)
+        _unseen_step(machine, state, moved, span)
     if name in ("step", "unscale_", "update") and (named or held.hint == "optimizer"):
         return [(state, NONE)]
     return None
+
+
+def _unseen_step(machine: Machine, state: State, optimizer: Value, span: Span) -> Results:
+    gradient_events.stepped(machine, state, optimizer, span)
+    optimizers.stepped(machine, state, optimizer, span)
+    return [(state, NONE)]
+
+
+def _hooked(machine: Machine, state: State, optimizer: Value, span: Span) -> Results:
+    """The step of an unseen optimiser that has hooks."""
+    assert isinstance(optimizer, Ref)
+    return hooks.around_step(
+        machine, state, optimizer, optimizer, Args(), span, lambda each: _unseen_step(machine, each, optimizer, span)
+    )
 
 
 def _scaled(machine: Machine, state: State, args: Args, span: Span) -> Value:

@@ -1,9 +1,9 @@
-"""What runs around a module's call, before its forward or behind it, and when a walk comes to a tensor: their hooks."""
+"""Hooks: what runs around a module's call, around an optimiser's step, and when a walk comes to a tensor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import submodules
@@ -15,9 +15,11 @@ from retainlint.symbolic.state.values import (
     NONE,
     TRUE,
     Const,
+    DictObj,
     External,
     Instance,
     LayerObj,
+    OptimizerObj,
     Partial,
     Ref,
     Tuple,
@@ -27,11 +29,18 @@ from retainlint.symbolic.state.values import (
 from retainlint.text.source import Span
 
 V = TypeVar("V", bound=Value)
+Hooked: TypeAlias = Instance | LayerObj | OptimizerObj | UnknownObj
+"""A module, or an optimiser, an unseen one too."""
 
 BEFORE, BEHIND = "before", "behind"
-"""The fields of a module's notes that hold its hooks."""
+"""The fields of a module's notes, or an optimiser's, that hold its hooks."""
 METHODS = {"register_forward_pre_hook": BEFORE, "register_forward_hook": BEHIND}
+OF_STEPS = {"register_step_pre_hook": BEFORE, "register_step_post_hook": BEHIND}
+OF_ALL_STEPS = {"register_optimizer_step_pre_hook": BEFORE, "register_optimizer_step_post_hook": BEHIND}
+"""Functions by which the step of each optimiser has something called."""
 REMOVE = "torch.nn.(remove a hook)"
+_ALL = External("torch.optim.Optimizer")
+"""Whose the hooks of all optimisers are, among what a state's hooks are on."""
 OF_TENSORS = ("register_hook", "register_post_accumulate_grad_hook")
 """Methods by which a tensor has something called when a walk comes to it: given the gradient, or the tensor."""
 
@@ -40,28 +49,32 @@ def register(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value
     """`module.register_forward_hook(hook)` and its twin; what it returns takes the hook away again."""
     if args.get(-1, "with_kwargs") == TRUE:
         return NONE
-    hook = args.get(0, "hook")
-    add(state, obj, METHODS[name], hook)
-    remove = Partial(External(REMOVE), (Const(METHODS[name]), obj, hook), ())
-    return state.new(UnknownObj(span, attrs={"remove": remove}, plain=True))
+    where, hook = (METHODS | OF_STEPS)[name], args.get(0, "hook")
+    add(state, obj, where, hook)
+    return _handle(state, span, Const(where), obj, hook)
+
+
+def _handle(state: State, span: Span, *registered: Value) -> Value:
+    """What takes a hook away again."""
+    return state.new(UnknownObj(span, attrs={"remove": Partial(External(REMOVE), registered, ())}, plain=True))
 
 
 def add(state: State, obj: Ref, where: str, hook: Value) -> None:
-    """Have a hook run around each call of a module."""
+    """Have a hook run around each call of a module, or each step of an optimiser."""
     held = state.heap[obj.id]
-    if isinstance(held, Instance | LayerObj):
+    if isinstance(held, Hooked):
         state.set(obj, _with(held, where, (*registered(state, obj, where), hook)))
 
 
 def drop(state: State, obj: Value, where: str, hook: Value) -> None:
     """Take a hook away."""
     held = state.get(obj)
-    if isinstance(held, Instance | LayerObj) and isinstance(obj, Ref):
+    if isinstance(held, Hooked) and isinstance(obj, Ref):
         kept = tuple(each for each in registered(state, obj, where) if each != hook)
         state.set(obj, _with(held, where, kept))
 
 
-def _with(held: Instance | LayerObj, where: str, hooks: tuple[Value, ...]) -> Instance | LayerObj:
+def _with(held: Hooked, where: str, hooks: tuple[Value, ...]) -> Hooked:
     return replace(held, notes=replace(held.notes, **{where: Tuple(hooks)}))
 
 
@@ -118,17 +131,60 @@ def _guessed(machine: Machine, state: State, part: Value, where: str, hook: Valu
 
 def watch(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:
     """`tensor.register_hook(hook)` and its twin; what it returns takes the hook away again."""
-    hook = Tuple((obj, NONE if name == OF_TENSORS[0] else obj, args.get(0, "hook")))
+    return _kept(state, Tuple((obj, NONE if name == OF_TENSORS[0] else obj, args.get(0, "hook"))), span)
+
+
+def watch_steps(state: State, name: str, args: Args, span: Span) -> Value:
+    """`torch.optim.optimizer.register_optimizer_step_post_hook(hook)` and its twin."""
+    return _kept(state, Tuple((_ALL, Const(OF_ALL_STEPS[name]), args.get(0, "hook"))), span)
+
+
+def _kept(state: State, hook: Tuple, span: Span) -> Value:
     others = tuple(each for each in state.hooks.items if each != hook)
-    state.hooks = Tuple((*others[1 - limits.TENSOR_HOOKS :], hook))
-    remove = Partial(External(REMOVE), (NONE, NONE, hook), ())
-    return state.new(UnknownObj(span, attrs={"remove": remove}, plain=True))
+    state.hooks = Tuple((*others[1 - limits.STATE_HOOKS :], hook))
+    return _handle(state, span, NONE, NONE, hook)
+
+
+def around_step(
+    machine: Machine, state: State, obj: Ref, named: Value, args: Args, span: Span, inner: Callable[[State], Results]
+) -> Results:
+    """Run an optimiser's step with its hooks, and those of all optimisers; `named` is what they are given as the optimiser."""
+    if not has_steps_hooked(state, obj):
+        return inner(state)
+    given = Args((named, Tuple((named, *args.pos)), state.new(DictObj({Const(k): v for k, v in args.named}))))
+    states = _of_step(machine, [state], obj, BEFORE, given, span)
+    found = [done for each in states for done in ([(each, NONE)] if each.flow is not None else inner(each))]
+    return [(after, value) for each, value in found for after in _of_step(machine, [each], obj, BEHIND, given, span)]
+
+
+def _of_step(machine: Machine, states: list[State], obj: Ref, where: str, given: Args, span: Span) -> list[State]:
+    """Run the hooks before a step, or behind it, on the ways that came there."""
+    for hook in of_step(states[0], obj, where):
+        states = [after for each in states for after in _told(machine, each, hook, given, span)]
+    return states
+
+
+def _told(machine: Machine, state: State, hook: Value, given: Args, span: Span) -> list[State]:
+    return [state] if state.flow is not None else [after for after, _ in machine.call(state, hook, given, span)]
+
+
+def has_steps_hooked(state: State, obj: Value) -> bool:
+    """Whether anything runs around an optimiser's steps."""
+    return bool(of_step(state, obj, BEFORE) or of_step(state, obj, BEHIND))
+
+
+def of_step(state: State, obj: Value, where: str) -> tuple[Value, ...]:
+    """The hooks of an optimiser, and those of all, in their order."""
+    hooks = (each.items for each in state.hooks.items if isinstance(each, Tuple))
+    for_all = [hook for whose, when, hook in hooks if (whose, when) == (_ALL, Const(where))]
+    own = registered(state, obj, where)
+    return (*for_all, *own) if where == BEFORE else (*own, *for_all)
 
 
 def registered(state: State, obj: Value, where: str) -> tuple[Value, ...]:
-    """The hooks of a module."""
+    """The hooks of a module, or an optimiser."""
     held = state.get(obj)
-    hooks = getattr(held.notes, where) if isinstance(held, LayerObj | Instance) else None
+    hooks = getattr(held.notes, where) if isinstance(held, Hooked) else None
     return hooks.items if isinstance(hooks, Tuple) else ()
 
 

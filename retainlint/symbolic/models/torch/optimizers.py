@@ -11,7 +11,7 @@ from retainlint.incident import Iteration, Moment, Refused
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
-from retainlint.symbolic.models.torch import modules
+from retainlint.symbolic.models.torch import hooks, modules
 from retainlint.symbolic.models.torch.operations import bump
 from retainlint.symbolic.models.unknown import conventions, objects, weights
 from retainlint.symbolic.state import classes, events, gradient_events, limits
@@ -23,6 +23,7 @@ from retainlint.symbolic.state.values import (
     NONE,
     PROVEN,
     TRUE,
+    Bound,
     Const,
     DictObj,
     External,
@@ -32,6 +33,7 @@ from retainlint.symbolic.state.values import (
     ListObj,
     Method,
     OptimizerObj,
+    Partial,
     Ref,
     TensorObj,
     Tuple,
@@ -49,6 +51,10 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if not path.startswith("torch.optim."):
         return None
     kind = path.removeprefix("torch.optim.")
+    if kind in hooks.OF_ALL_STEPS:
+        return [(state, hooks.watch_steps(state, kind, args, span))]
+    if path == _OVERRIDDEN:
+        return _overridden(machine, state, args, span)
     if kind.startswith(("lr_scheduler", "swa_utils")):
         return [(state, objects.fresh(state, span, hint="scheduler", plain=True))]
     params, open_ = gathered(machine, state, args.get(0, "params"), span)
@@ -128,7 +134,7 @@ def method(machine: Machine, state: State, obj: Ref, name: str, args: Args, span
     assert isinstance(held, OptimizerObj)
     match name:
         case "step":
-            return _step(machine, state, obj, held, args, span)
+            return _hooked(machine, state, obj, obj, args, span)
         case "zero_grad":
             networks = [n for value in held.params or () if (n := weights.network_of(state, value)) is not None]
             modules.clear(machine, state, held.params or (), args, 0, networks)
@@ -139,13 +145,19 @@ def method(machine: Machine, state: State, obj: Ref, name: str, args: Args, span
             more, open_ = gathered(machine, state, state.new(ListObj((group,))), span)
             both = None if more is held.params is None else (held.params or ()) + (more or ())
             state.set(obj, replace(held, params=both, open=held.open or open_))
+        case _ if name in hooks.OF_STEPS:
+            return [(state, hooks.register(state, obj, name, args, span))]
         case _:
             return [(state, objects.fresh(state, span, plain=True))]
     return [(state, NONE)]
 
 
-OF_HEIRS = frozenset(("__init__", "step", "zero_grad", "add_param_group", "state_dict", "load_state_dict"))
+OF_HEIRS = frozenset(
+    ("__init__", "step", "zero_grad", "add_param_group", "state_dict", "load_state_dict", *hooks.OF_STEPS)
+)
 """What a class of the program that derives from an optimiser has from it."""
+_OVERRIDDEN = "torch.optim.(step of the program's with its hooks)"
+"""What the `step` of such a class is read as on an object that has hooks."""
 
 
 def heir_method(machine: Machine, state: State, obj: Ref, held: Instance, name: str, args: Args, span: Span) -> Results:
@@ -153,9 +165,14 @@ def heir_method(machine: Machine, state: State, obj: Ref, held: Instance, name: 
     if name == "__init__":
         return _heir(machine, state, obj, held, args, span)
     own = held.notes.content
-    if isinstance(own, Ref) and isinstance(state.get(own), OptimizerObj):
-        return method(machine, state, own, name, args, span)
-    return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+    if not isinstance(own, Ref) or not isinstance(state.get(own), OptimizerObj):
+        return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+    overrides = classes.find(state, obj, "step") is not None
+    if name == "step":
+        return _step(machine, state, own, args, span) if overrides else _hooked(machine, state, own, obj, args, span)
+    if name in hooks.OF_STEPS and overrides:
+        state.set(obj, replace(held, attrs={**held.attrs, "step": Partial(External(_OVERRIDDEN), (obj,), ())}))
+    return method(machine, state, own, name, args, span)
 
 
 def _heir(machine: Machine, state: State, obj: Ref, held: Instance, args: Args, span: Span) -> Results:
@@ -199,8 +216,25 @@ def _groups_given(
     return state.new(ListObj(tuple(made)))
 
 
-def _step(machine: Machine, state: State, obj: Ref, held: OptimizerObj, args: Args, span: Span) -> Results:
-    closure = args.get(0, "closure")
+def _hooked(machine: Machine, state: State, own: Ref, named: Value, args: Args, span: Span) -> Results:
+    """A step with its hooks, to which the optimiser is `named`."""
+    return hooks.around_step(machine, state, own, named, args, span, lambda each: _step(machine, each, own, args, span))
+
+
+def _overridden(machine: Machine, state: State, args: Args, span: Span) -> Results:
+    """The same of a step that the program's own class defines."""
+    obj, rest = args.pos[0], replace(args, pos=args.pos[1:], spans=args.spans[1:])
+    held, step = state.get(obj), classes.find(state, obj, "step")
+    own = held.notes.content if isinstance(held, Instance) else None
+    assert isinstance(own, Ref) and step is not None
+    return hooks.around_step(
+        machine, state, own, obj, rest, span, lambda each: machine.call(each, Bound(step, obj), rest, span)
+    )
+
+
+def _step(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> Results:
+    held, closure = state.heap[obj.id], args.get(0, "closure")
+    assert isinstance(held, OptimizerObj)
     results: Results = [(state, NONE)]
     if closure == NONE:
         gradient_events.stepped(machine, state, obj, span)
