@@ -9,7 +9,7 @@ from typing import Any
 
 from retainlint import ir
 from retainlint.ir import facts
-from retainlint.symbolic.models.python import containers, dataclasses, iteration, reflection, sequences
+from retainlint.symbolic.models.python import containers, dataclasses, iteration, reflection, sequences, sets
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
@@ -335,7 +335,8 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
     held = state.get(given)
     if isinstance(held, ListObj):
         whole = name == "tuple" and not (held.open or held.sampled)
-        return Tuple(held.items) if whole else state.new(ListObj(held.items, held.open, kind))
+        items = sets.distinct(held.items) if kind == "set" else held.items
+        return Tuple(items) if whole else state.new(ListObj(items, held.open, kind))
     known = iteration.known_items(machine, state, given, span)
     if known is None:
         if isinstance(held, UnknownObj) and held.hint in ("", "iterator"):
@@ -343,7 +344,8 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
             return state.new(UnknownObj(span, name=held.name, notes=notes))
         item = iteration.any_item(machine, state, given, span)
         return state.new(ListObj((item,), True, kind))
-    return Tuple(tuple(known)) if name == "tuple" else state.new(ListObj(tuple(known), kind=kind))
+    items = sets.distinct(known) if kind == "set" else tuple(known)
+    return Tuple(items) if name == "tuple" else state.new(ListObj(items, kind=kind))
 
 
 def make_dict(machine: Machine, state: State, args: Args, span: Span) -> Value:

@@ -7,7 +7,7 @@ from types import NoneType
 
 from retainlint import ir
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import iteration, options
+from retainlint.symbolic.models.python import iteration, options, sets
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions
@@ -53,7 +53,8 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
             items.append(value)
     if instr.kind is ir.Kind.TUPLE and not open_ and len(items) <= limits.HELD_ITEMS:
         return Tuple(tuple(items))
-    return state.new(ListObj(tuple(items), open_, instr.kind.value))
+    held_items = sets.distinct(items) if instr.kind is ir.Kind.SET else tuple(items)
+    return state.new(ListObj(held_items, open_, instr.kind.value))
 
 
 _MOVING = frozenset(("appendleft", "insert", "extendleft", "popleft", "clear", "remove", "reverse", "sort"))
@@ -98,7 +99,7 @@ def append(state: State, container: Value, value: Value, key: Value | None = Non
     held = state.get(container)
     if not isinstance(container, Ref):
         return
-    if isinstance(held, ListObj):
+    if isinstance(held, ListObj) and not (held.kind == "set" and value in held.items):
         items = (*held.items, value)
         if held.limit is not None and len(items) > held.limit:
             items = items[len(items) - held.limit :]
@@ -188,6 +189,8 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         decisions.forget(state, ref)  # how long it was, it isn't any more
         held = replace(held, size=None, perhaps=False)
         state.set(ref, held)
+    if (combined := sets.method(machine, state, ref, held, name, args, span)) is not None:
+        return [(state, combined)]
     match name:
         case "append" | "add":
             _stored(machine, state, ref, args, 0, span)
@@ -204,7 +207,7 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             _stored(machine, state, ref, args, 0, span)
             more = iteration.known_items(machine, state, args.get(0, "iterable"), span)
             some = more if more is not None else [iteration.any_item(machine, state, args.get(0, "iterable"), span)]
-            items = held.items + tuple(some)
+            items = (*held.items, *some) if held.kind != "set" else sets.distinct((*held.items, *some))
             given = state.get(args.get(0, "iterable"))
             sampled = held.sampled or (isinstance(given, ListObj) and given.sampled)
             state.set(ref, replace(held, items=items, open=held.open or more is None, sampled=sampled))

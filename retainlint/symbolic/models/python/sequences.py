@@ -1,10 +1,11 @@
-"""Sequences that are joined by `+`, and repeated by `*`."""
+"""Sequences that are joined by `+`, and repeated by `*`; sets by their operators."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from retainlint import ir
+from retainlint.symbolic.models.python import sets
 from retainlint.symbolic.state import events, limits
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State
@@ -12,7 +13,7 @@ from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Tens
 
 
 def joined(machine: Machine, state: State, instr: ir.Binary, left: Value, right: Value) -> Value | None:
-    """`+` of sequences and `*` of a sequence with a number."""
+    """`+` of sequences, `*` of a sequence with a number, `|`, `&` and their like of sets."""
     if isinstance(left, Tuple) and isinstance(right, Tuple) and instr.op == "+":
         items = left.items + right.items
         return Tuple(items) if len(items) <= limits.HELD_ITEMS else state.new(ListObj(items, kind="tuple"))
@@ -22,12 +23,18 @@ def joined(machine: Machine, state: State, instr: ir.Binary, left: Value, right:
     if isinstance(lheld, ListObj) and instr.op in ("+", "|"):
         more, open_ = _items(right, rheld)
         sampled = lheld.sampled or (isinstance(rheld, ListObj) and rheld.sampled)
-        whole = ListObj(lheld.items + more, lheld.open or open_, lheld.kind, lheld.limit, sampled)
+        items = sets.distinct(lheld.items + more) if instr.op == "|" else lheld.items + more
+        whole = ListObj(items, lheld.open or open_, lheld.kind, lheld.limit, sampled)
         made = left if instr.in_place and isinstance(left, Ref) and lheld.kind != "tuple" else state.new(whole)
         places = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
         machine.events.emit(events.Joined(state, left, right, made, places, instr.span))
         state.set(made, whole)
         return made
+    if instr.op in sets.OPERATORS and (combined := sets.operated(state, instr.op, left, right)) is not None:
+        if not instr.in_place or not isinstance(left, Ref):
+            return state.new(combined)
+        state.set(left, combined)
+        return left
     if instr.op == "*":
         return _repeated(state, left, right) or _repeated(state, right, left)
     return None
