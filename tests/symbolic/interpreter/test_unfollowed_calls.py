@@ -194,3 +194,31 @@ def test_parts_of_a_network_that_is_not_followed_note_anew(
     monkeypatch.setattr(limits, "IMPORTED_STEPS_OF_ENTRY", share)
     monkeypatch.setattr(Imports, "is_cheap", lambda *given: False)
     assert machine(NOTED, net=NOTING).incidents == ()
+
+
+FROZEN = """import torch
+from torch import nn
+from somewhere import prepare
+net = {net}
+for weight in net.parameters():
+    weight.requires_grad = False
+{then}net(torch.ones(1, 2)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("net", ["nn.Linear(2, 1)", "nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))"])
+@pytest.mark.parametrize(
+    ("then", "fails"),
+    [
+        ("", True),
+        ("prepare(net)\n", False),
+        ("prepare(net)\nnet.requires_grad_(False)\n", True),
+        ("prepare(net)\nfor weight in net.parameters():\n    weight.requires_grad = False\n", True),
+        ("print(net)\n", True),
+    ],
+)
+def test_a_frozen_network_may_be_thawed_by_whom_it_is_given_to(
+    machine: Machine, net: str, then: str, *, fails: bool
+) -> None:
+    found = machine(FROZEN.format(net=net, then=then)).diagnostics
+    assert [each.code for each in found] == ["RTL112"] * fails

@@ -309,7 +309,7 @@ def _require(machine: Machine, state: State, obj: Value, args: Args, span: Span)
             if not isinstance(held, TensorObj) or not isinstance(value, Ref):
                 continue
             if not wanted:
-                each.set(value, replace(held, edge=None, cut=("leaf", span)))
+                each.set(value, replace(held, edge=None, cut=("leaf", span), unsure=False))
             elif held.edge is None:
                 each.set(value, replace(held, edge=machine.graphs.leaf(each.moment(span))))
     return [(each, obj) for each, _ in ways]

@@ -131,7 +131,7 @@ def require_grad(machine: Machine, state: State, ref: Ref, wanted: Value, span: 
     if wanted == Const(False):
         if held.edge is None or held.edge.node.is_leaf:
             machine.graphs.unrecorded.setdefault(span, state.calls)
-            state.set(ref, replace(held, edge=None, cut=("leaf", span)))
+            state.set(ref, replace(held, edge=None, cut=("leaf", span), unsure=False))
     elif machine.graphs.exists(held.edge) == GUESS:
         sure = PROVEN if wanted == TRUE else GUESS
         state.set(ref, replace(held, edge=machine.graphs.leaf(state.moment(span), sure), cut=None))
@@ -160,7 +160,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
         case "real" | "imag":
             return operate(machine, state, "alias", (obj,), span, spans=(_receiver(span),))
         case "requires_grad":
-            known = held.edge is None or machine.graphs.exists(held.edge) == PROVEN
+            known = not held.unsure if held.edge is None else machine.graphs.exists(held.edge) == PROVEN
             return Const(held.edge is not None) if known else Term(name, (obj,))
         case "is_leaf":
             return Const(held.edge is None or held.edge.node.is_leaf)

@@ -32,6 +32,7 @@ from retainlint.symbolic.state.values import (
     DictObj,
     External,
     Instance,
+    LayerObj,
     ListObj,
     Method,
     Notes,
@@ -456,8 +457,8 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
     held = state.get(value)
     if isinstance(held, DictObj) and held.of is not None and level == GUESS:
         submodules.forget(state, held.of, state.frame.code.span)
-    if isinstance(held, Instance) and isinstance(value, Ref):
-        if level == GUESS:
+    if isinstance(held, Instance | LayerObj) and isinstance(value, Ref):
+        if level == GUESS and isinstance(held, Instance):
             forget(machine, state, value)
         if not unseen_calls.keeps_nothing(state, func):
             _doubt(state, value, limits.HANDED_DEPTH)
@@ -477,8 +478,8 @@ def _doubt(state: State, value: Value, depth: int) -> None:
     held = state.get(value)
     if isinstance(held, TensorObj) and isinstance(value, Ref) and held.edge is None and not held.unsure:
         state.set(value, replace(held, unsure=True))
-    elif isinstance(held, Instance | ListObj | DictObj) and depth:
-        parts = held.attrs.values() if isinstance(held, Instance) else held.items
+    elif isinstance(held, Instance | LayerObj | ListObj | DictObj) and depth:
+        parts = held.items if isinstance(held, ListObj | DictObj) else held.attrs.values()
         for part in parts.values() if isinstance(parts, Mapping) else parts:
             _doubt(state, part, depth - 1)
 
