@@ -476,7 +476,12 @@ def _edit(edit: Edit, source: Source) -> dict[str, Json]:
 
 def _witness(witness: Witness) -> dict[str, Json]:
     choices: list[Json] = [
-        {**place_fields(choice.span), "condition": choice.span.text, "taken": choice.taken}
+        {
+            **place_fields(choice.span),
+            "condition": choice.span.text,
+            "taken": choice.taken,
+            **({"item": choice.item} if choice.item else {}),
+        }
         for choice in witness.choices
     ]
     return {"choices": choices, "script": witness.script, "error": witness.error, "node": witness.node}

@@ -54,10 +54,12 @@ class Condition:
     """A branch that the failing path took and that we could not decide: the text, and which way; and within how many
     calls it stands, in which turns. A `fleeting` one asks anew in each turn of the loop that fails, of what nobody sees;
     `turn` is the only one that matters, 0 where that isn't told. `by_default` tells whether it
-    holds where nobody gives an option; None where nobody knows."""
+    holds where nobody gives an option; None where nobody knows. `item` is of a choice among the items of a dict: under
+    which key the one stands that is asked for."""
 
     span: Span
     taken: bool
+    item: str = ""
     depth: int = field(default=0, compare=False)
     fleeting: bool = field(default=False, compare=False)
     iterations: tuple[Iteration, ...] = field(default=(), compare=False)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from retainlint.diagnostic import Severity
 from retainlint.incident import Condition, Witness
+from retainlint.startup.records import replace
 from retainlint.text.quoting import code, short
 from retainlint.text.source import Source, Span
 
@@ -92,16 +93,25 @@ def core_note(witness: Witness | None, op: str, sentence: str, when: str, at: st
 
 
 def _outcomes(conditions: tuple[Condition, ...]) -> list[dict[bool, Condition]]:
-    """Each condition once, with the ways that it went; in a loop it may have gone both."""
+    """Each condition once, with the ways that it went; in a loop it may have gone both. Which item was chosen says as well
+    which were not."""
+    chosen = {each.span for each in conditions if each.item and each.taken}
     outcomes: dict[Span, dict[bool, Condition]] = {}
     for condition in conditions:
-        outcomes.setdefault(condition.span, {}).setdefault(condition.taken, condition)
+        if condition.item and condition.span in chosen and not condition.taken:
+            continue
+        ways = outcomes.setdefault(condition.span, {})
+        other = ways.setdefault(condition.taken, condition)
+        if condition.item not in other.item.split(", "):
+            ways[condition.taken] = replace(other, item=f"{other.item}, {condition.item}")
     return list(outcomes.values())
 
 
 def _condition_text(outcomes: dict[bool, Condition], home: Source) -> str:
     span = next(iter(outcomes.values())).span
+    item = next(iter(outcomes.values())).item
     words = _BRANCHES.get(next(iter(span.text.split()), ""), ("is true", "is false"))
+    words = (f"is that of {code(item)}", f"is not that of {code(item)}") if item else words
     ways = [
         f"{words[not taken]} in iteration {outcomes[taken].iteration}"
         if outcomes[taken].iteration

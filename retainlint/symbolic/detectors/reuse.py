@@ -290,7 +290,11 @@ def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Co
     known, found = options.default(state, choice.term), choice.condition
     if known is not None:
         found = replace(found, by_default=bool(known.value) == choice.answer)
-    if not choice.answer and _is_equality(choice.term) and (other := said.get(choice.term.args[0])) is not None:
+    if (
+        not (choice.answer or found.item)
+        and _is_equality(choice.term)
+        and (other := said.get(choice.term.args[0])) is not None
+    ):
         found = replace(found, implied=other.condition.span)
     return found
 

@@ -394,7 +394,7 @@ def _answers_twice(incident: Incident) -> bool:
     failed = _moment(incident)
     calls = len(failed.frames) if failed is not None else 0
     known: dict[tuple[Source, int, tuple[Iteration, ...], str], str] = {}
-    for each in incident.conditions:
+    for each in (one for one in incident.conditions if not one.item):
         for question, answer in facts.answers(each.span.text, each.taken) if each.depth <= calls else ():
             if known.setdefault((each.span.source, each.depth, each.iterations, question), answer) != answer:
                 return True
@@ -485,10 +485,10 @@ def _telling(
     return frozenset(found)
 
 
-def _place(condition: Condition) -> tuple[str, int, int, bool]:
+def _place(condition: Condition) -> tuple[str, int, int, str, bool]:
     span = condition.span
-    return span.source.name, span.start, span.end, condition.taken
+    return span.source.name, span.start, span.end, condition.item, condition.taken
 
 
 def _opposite(condition: Condition) -> Condition:
-    return Condition(condition.span, not condition.taken)
+    return Condition(condition.span, not condition.taken, condition.item)

@@ -37,6 +37,7 @@ from retainlint.symbolic.state.values import (
     LayerObj,
     ListObj,
     Method,
+    Notes,
     Partial,
     Ref,
     Symbol,
@@ -594,10 +595,10 @@ def _bind(state: State, frame: Frame, func: Closure, args: Args, span: Span) -> 
         elif param.name in defaults and (not args.open or _is_optimiser(defaults[param.name])):
             names[param.name] = defaults[param.name]
         else:
-            is_number = _is_number(defaults.get(param.name))
-            names[param.name] = objects.fresh(
-                state, param.span or span, name=param.name, plain=is_number, hint=COUNT if is_number else ""
-            )
+            default = defaults.get(param.name)
+            is_number, is_text = _is_number(default), isinstance(default, Const) and isinstance(default.value, str)
+            made = UnknownObj(param.span or span, hint=COUNT if is_number else "", name=param.name, plain=is_number)
+            names[param.name] = state.new(replace(made, notes=Notes(default=default)) if is_text else made)
     first = next(iter(func.code.params), None)
     frame.receiver = names[first.name] if first is not None else None
 

@@ -21,7 +21,7 @@ from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.path_condition import Truths, begun_equivalent
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import MIXED, Choice, State, Unbound, Unbounds, replaced
-from retainlint.symbolic.state.values import Const, Instance, ListObj, Ref, Term, UnknownObj, Value, symbols
+from retainlint.symbolic.state.values import Const, DictObj, Instance, ListObj, Ref, Term, UnknownObj, Value, symbols
 
 
 def merged(winner: State, other: State, its: dict[Value, bool]) -> Unbounds:
@@ -237,12 +237,17 @@ def _merged(a: State, b: State) -> State:
 
 
 def _perhaps_empty(winner: State, other: State) -> None:
-    """Note which lists hold something on one of two paths that go on as one, and nothing on the other."""
+    """Note which lists hold something on one of two paths that go on as one, and nothing on the other; and which dicts have
+    keys on one alone: what stands under them is unknown, or is what it is if it is there."""
     for id in sorted(replaced(winner, other)):
         here, there = winner.heap.get(id), other.heap.get(id)
         if isinstance(here, ListObj) and isinstance(there, ListObj) and here.items and not here.perhaps:
             if there.perhaps or not (there.items or there.open):
                 winner.set(Ref(id), replace(here, perhaps=True))
+        elif isinstance(here, DictObj) and isinstance(there, DictObj) and here.items.keys() != there.items.keys():
+            known = {key for key, value in here.items.items() if not isinstance(winner.get(value), UnknownObj)}
+            items = {key: value for key, value in here.items.items() if key in there.items or key in known}
+            winner.set(Ref(id), replace(here, items=items, open=True))
 
 
 def _is_cut_short(a: State, b: State) -> bool:

@@ -395,10 +395,12 @@ class State:
                     iterations, added = (*iterations[:at], asking, *iterations[at:]), added + 1
         return Moment(span, iterations, self.calls)
 
-    def assume(self, term: Value, answer: bool, span: Span, taken: bool) -> None:
-        """Take a side of a condition that can't be decided: its term's answer, and what then holds of its text."""
+    def assume(self, term: Value, answer: bool, span: Span, taken: bool, item: str = "") -> None:
+        """Take a side of a condition that can't be decided: its term's answer, and what then holds of its text, or of an
+        `item` that may be chosen there."""
         self.truths[term] = answer
-        self.choices += (Choice(Condition(span, taken, len(self.calls), iterations=self.iterations), term, answer),)
+        condition = Condition(span, taken, item, len(self.calls), iterations=self.iterations)
+        self.choices += (Choice(condition, term, answer),)
 
 
 def _within_limits(state: State, obj: HeapObj) -> HeapObj:

@@ -20,6 +20,8 @@ from retainlint.symbolic.state.values import (
     Closure,
     Const,
     DictObj,
+    External,
+    LayerObj,
     ListObj,
     Ref,
     Slice,
@@ -141,8 +143,10 @@ def lookup(
     if isinstance(key, Const) and not held.open and default is not None:
         return [(state, default)]
     if not isinstance(key, Const) and held.items and not held.open:
-        if iteration.may_tell(key, held.items.values()) or _is_choice(state, held):
+        if iteration.may_tell(key, held.items.values()):
             return iteration.index_choices(state, key, list(held.items.items()))
+        if _is_choice(state, held):
+            return iteration.index_choices(state, key, list(held.items.items()), told=span)
         return [(state, list(held.items.values())[-1])]
     made = objects.fresh(state, span, name=str(key.value) if isinstance(key, Const) else "")
     if isinstance(ref, Ref):
@@ -156,9 +160,13 @@ def _may_hold(held: DictObj) -> bool:
 
 
 def _is_choice(state: State, held: DictObj) -> bool:
-    """Whether a dict offers a few classes or functions of the program, of which each may be meant."""
-    own = (isinstance(each, Closure) or isinstance(state.get(each), ClassObj) for each in held.items.values())
-    return 1 < len(held.items) <= limits.ITEMS_ON_PATHS and any(own)
+    """Whether a dict offers a few classes or functions, of the program or of torch, or layers, of which each may be meant."""
+    if not 1 < len(held.items) <= limits.ITEMS_ON_PATHS:
+        return False
+    return any(
+        isinstance(each, Closure | External) or isinstance(state.get(each), ClassObj | LayerObj)
+        for each in held.items.values()
+    )
 
 
 def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> None:

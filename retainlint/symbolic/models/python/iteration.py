@@ -38,9 +38,11 @@ from retainlint.symbolic.state.values import (
 from retainlint.text.source import Span
 
 
-def index_choices(state: State, index: Value, items: Sequence[tuple[Value, Value]]) -> list[tuple[State, Value]]:
+def index_choices(
+    state: State, index: Value, items: Sequence[tuple[Value, Value]], told: Span | None = None
+) -> list[tuple[State, Value]]:
     """Each item, or the one that is known to be meant, with the state in which it is; `items` come with their indices.
-    Every one has its turn, so nothing is taken for granted."""
+    Every one has its turn, so nothing is taken for granted; but with `told`, the place of a choice of one for all."""
     found: list[tuple[State, Value]] = []
     for number, (key, item) in enumerate(items, 1):
         asked = decisions.compare(state, "==", index, key)
@@ -49,11 +51,19 @@ def index_choices(state: State, index: Value, items: Sequence[tuple[Value, Value
             return [*found, (state, item)]
         if truth is None:
             other = state.fork()
-            state.truths[asked] = True
-            other.truths[asked] = False
+            for each, answer in ((state, True), (other, False)):
+                if told is None:
+                    each.truths[asked] = answer
+                else:
+                    each.assume(asked, answer, told, answer, shown(key))
             found.append((state, item))
             state = other
     return found or [(state, items[-1][1])]
+
+
+def shown(key: Value) -> str:
+    """A key as the program may write it."""
+    return repr(key.value) if isinstance(key, Const) else ""
 
 
 def mirrored(index: Value, size: Value) -> Value:
