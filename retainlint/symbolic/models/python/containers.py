@@ -197,8 +197,10 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         decisions.forget(state, ref)  # how long it was, it isn't any more
         held = replace(held, size=None, perhaps=False)
         state.set(ref, held)
-    if (combined := sets.method(machine, state, ref, held, name, args, span)) is not None:
-        return [(state, combined)]
+    if held.kind == "set" and name in sets.METHODS:
+        others = [iteration.known_items(machine, state, each, span) for each in args.pos]
+        if (combined := sets.method(state, ref, name, others)) is not None:
+            return [(state, combined)]
     match name:
         case "append" | "add":
             _stored(machine, state, ref, args, 0, span)

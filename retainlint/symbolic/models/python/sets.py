@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.solver import decisions
-from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import NONE, ListObj, Ref, TensorObj, Tuple, Value
-from retainlint.text.source import Span
 
 OPERATORS = {"|": "union", "&": "intersection", "-": "difference", "^": "symmetric_difference"}
 _UPDATES = {f"{name}_update": name for name in ("intersection", "difference", "symmetric_difference")}
+METHODS = frozenset((*OPERATORS.values(), *_UPDATES))
 
 
 def distinct(items: Sequence[Value]) -> tuple[Value, ...]:
@@ -27,18 +25,14 @@ def operated(state: State, op: str, left: Value, right: Value) -> ListObj | None
     return None if found is None else ListObj(found, kind="set")
 
 
-def method(machine: Machine, state: State, ref: Ref, held: ListObj, name: str, args: Args, span: Span) -> Value | None:
-    """`a.intersection(b, c)` and its like; None for any other, and where the result isn't known."""
+def method(state: State, ref: Ref, name: str, given: Sequence[Sequence[Value] | None]) -> Value | None:
+    """`a.intersection(b, c)` and its like, with the items of what is given; None where the result isn't known."""
     found = _known(state, ref)
-    name, changes = _UPDATES.get(name, name), name in _UPDATES
-    if held.kind != "set" or found is None or name not in OPERATORS.values():
+    for more in given:
+        found = None if found is None or more is None else _combined(state, _UPDATES.get(name, name), found, more)
+    if found is None:
         return None
-    for value in args.pos:
-        more = iteration.known_items(machine, state, value, span)
-        found = _combined(state, name, found, more) if more is not None else None
-        if found is None:
-            return None
-    if not changes:
+    if name not in _UPDATES:
         return state.new(ListObj(found, kind="set"))
     state.set(ref, ListObj(found, kind="set"))
     return NONE
