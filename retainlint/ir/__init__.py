@@ -356,7 +356,7 @@ class MakeType(Base):
 
 @record
 class Yield(Base):
-    """`dst = yield src`; `yield from src` with `delegates`."""
+    """`dst = yield src`; `dst = yield from src` with `delegates`: without the `dst`, that is a loop."""
 
     dst: Register
     src: Register

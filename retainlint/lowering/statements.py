@@ -155,8 +155,18 @@ _NO_FIELD = re.compile(r"""['"]?(?:\w+\.)?(?:ClassVar|KW_ONLY)\b""")
 
 
 def _expression(b: Builder, node: cst.Expr) -> None:
-    if not isinstance(node.value, _INERT):
+    if isinstance(node.value, cst.Yield) and isinstance(node.value.value, cst.From):
+        _yield_each(b, b.span(node.value), b.value(node.value.value.item))
+    elif not isinstance(node.value, _INERT):
         b.value(node.value)
+
+
+def _yield_each(b: Builder, span: Span, iterable: ir.Register) -> None:
+    """`yield from` whose value nobody asks for is a loop that yields, though what is sent to it isn't handed on."""
+    b.is_generator, item = True, b.fresh()
+    with b.block() as body:
+        b.put(ir.Yield, span, item)
+    b.emit(ir.For(span, iterable, item, tuple(body), ()))
 
 
 def _assign(b: Builder, node: cst.Assign) -> None:

@@ -552,7 +552,7 @@ def _leave(state: State, frame_id: int, code: ir.Code, call: Span | None) -> Val
         value, place = state.flow.value or NONE, state.flow.place
         state.flow = None
     if code.is_generator and frame.consumer is None:
-        value = state.new(ListObj(frame.yielded))
+        value = state.new(ListObj(frame.yielded, size=frame.length))
     state.pop(call)
     if state.stack:
         stub_modules.given(state, frame, value, place)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.interpreter import calls, loop_plan
 from retainlint.symbolic.interpreter.suspension import behind
 from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, settled, sort_iteration
 from retainlint.symbolic.models.python import iteration
@@ -76,7 +76,7 @@ def collect(state: State, value: Value, *, delegates: bool) -> None:
     held = state.get(value)
     more = held.items if delegates and isinstance(held, ListObj) else (value,)
     frame = state.writable()
-    frame.yielded = (*frame.yielded, *more)[-64:]
+    frame.yielded, frame.length = (*frame.yielded, *more)[-64:], None
 
 
 def drain(machine: Machine, state: State, generator: Value) -> Value:
@@ -102,30 +102,33 @@ Around: TypeAlias = "Callable[[State, int, Value], Results | None]"
 """What a loop gets in the turn of a number, counted from 1, for which a generator yields a value; None: it ends before."""
 
 
-def within(machine: Machine, state: State, iterable: Value, span: Span) -> tuple[GeneratorObj, Around] | None:
-    """The generator that something runs over: alone, counted, or beside others."""
+def within(machine: Machine, state: State, iterable: Value, loop: ir.For) -> tuple[GeneratorObj, Around] | None:
+    """The generator that a loop runs over: alone, counted, or beside others."""
     held = state.get(iterable)
     if isinstance(held, Instance) and isinstance(made := find(state, iterable, "__iter__"), Closure):
         held = GeneratorObj(made, (iterable,), ()) if made.code.is_generator else held
     if isinstance(held, GeneratorObj):
         return held, lambda each, number, value: [(each, value)]
     if isinstance(held, IteratorObj) and held.kind == "islice":
-        return _first(machine, state, held, span)
+        return _first(machine, state, held, loop)
     if not isinstance(held, IteratorObj) or held.kind not in ("enumerate", "zip"):
         return None
-    found = {at: each for at, part in enumerate(held.parts) if (each := within(machine, state, part, span)) is not None}
+    found = {at: each for at, part in enumerate(held.parts) if (each := within(machine, state, part, loop)) is not None}
     chosen = next((at for at in found if _yields_graphs(machine, state.fork(), found[at][0])), None)
     if chosen is None:
         return None
     generator, inner = found[chosen]
-    beside = {at: iteration.source_of(machine, state, part, span) for at, part in enumerate(held.parts) if at != chosen}
+    counted = max(limits.EXACT_ITERATIONS, loop_plan.two_periods(machine, state, loop.body))
+    beside = {
+        at: iteration.source_of(machine, state, part, loop.span) for at, part in enumerate(held.parts) if at != chosen
+    }
 
     def around(state: State, number: int, value: Value) -> Results | None:
         if any(source.length is not None and source.length < number for source in beside.values()):
             return None
-        index = Const(number - 1) if number <= limits.EXACT_ITERATIONS else Symbol(ticket(), limits.EXACT_ITERATIONS)
-        counted = (terms.sum_of("+", index, held.start),) if held.kind == "enumerate" else ()
-        rows: list[tuple[State, tuple[Value, ...]]] = [(state, counted)]
+        index = Const(number - 1) if number <= counted else Symbol(ticket(), counted)
+        begun = (terms.sum_of("+", index, held.start),) if held.kind == "enumerate" else ()
+        rows: list[tuple[State, tuple[Value, ...]]] = [(state, begun)]
         for at in range(len(held.parts)):
             longer: list[tuple[State, tuple[Value, ...]]] = []
             for each, row in rows:
@@ -139,9 +142,9 @@ def within(machine: Machine, state: State, iterable: Value, span: Span) -> tuple
     return generator, around
 
 
-def _first(machine: Machine, state: State, held: IteratorObj, span: Span) -> tuple[GeneratorObj, Around] | None:
+def _first(machine: Machine, state: State, held: IteratorObj, loop: ir.For) -> tuple[GeneratorObj, Around] | None:
     """The generator in `islice(generator, stop)`."""
-    found, bounds = within(machine, state, held.parts[0], span), held.start
+    found, bounds = within(machine, state, held.parts[0], loop), held.start
     if found is None or not isinstance(bounds, Tuple) or len(bounds.items) != 1:
         return None
     generator, inner = found

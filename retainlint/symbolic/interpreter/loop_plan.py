@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from dataclasses import field
 from typing import TypeAlias
@@ -17,7 +18,7 @@ from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.protocol import Machine, Results
-from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.state import Frame, State, ticket
 from retainlint.symbolic.state.values import Const, Instance, IteratorObj, ListObj, Ref, Symbol, Term, Value
 from retainlint.text.source import Span
 
@@ -137,14 +138,14 @@ def _enough(state: State, body: ir.Block) -> int:
         return limits.COUNTED_ITERATIONS
     if _searches(body):
         return limits.COUNTED_ITERATIONS
-    return limits.COUNTED_ITERATIONS if _is_periodic(body) or _gathers(state, body) else limits.EXACT_ITERATIONS
+    taking = _taking(state, body)[1]
+    counts = any(_is_periodic(each) or _gathers(each) for each in (body, taking))
+    return limits.COUNTED_ITERATIONS if counts else limits.EXACT_ITERATIONS
 
 
-def _gathers(state: State, body: ir.Block) -> bool:
-    """Whether an iteration yields at times, as one does that gathers items into groups, or yields to the loop of another
-    generator that does."""
-    loop = None if state.frame.consumer is None else state.frame.consumer.loop
-    tests = (each for each in (*body, *(() if loop is None else loop.body)) if isinstance(each, ir.If))
+def _gathers(body: ir.Block) -> bool:
+    """Whether an iteration yields at times, as one does that gathers items into groups."""
+    tests = (each for each in body if isinstance(each, ir.If))
     return any(isinstance(each, ir.Yield) for test in tests for each in ir.walk(test.then))
 
 
@@ -156,25 +157,63 @@ def _makes_leaves(body: ir.Block) -> bool:
 
 def _is_periodic(body: ir.Block) -> bool:
     """Whether a remainder decides whether an iteration runs a backward pass."""
-    tests = (each for each in body if isinstance(each, ir.If) and facts.of_span(each.span).has_remainder)
-    return any(name.endswith("backward") for test in tests for _, name in ir.calls(test.then))
+    return any(isinstance(each, ir.If) and _has_remainder(each) and _backpropagates(each) for each in body)
 
 
-def _two_periods(machine: Machine, state: State, body: ir.Block) -> int:
-    """The iterations up to the second of those that run a backward pass, where it is known how far they lie apart; else 0."""
+def _has_remainder(test: ir.If) -> bool:
+    return facts.of_span(test.span).has_remainder
+
+
+def _backpropagates(test: ir.If) -> bool:
+    return any(name.endswith("backward") for _, name in ir.calls(test.then))
+
+
+def two_periods(machine: Machine, state: State, body: ir.Block) -> int:
+    """The iterations up to the second of those that run a backward pass, where it is known how far they lie apart, and, if
+    they aren't too many, until each that changes something at another period has met one; else 0."""
+    frame, body = _taking(state, body)
+    periods = _periods(machine, state, frame, body) if _is_periodic(body) else []
+    apart = next((period for test, period in periods if _backpropagates(test)), 0)
+    others = [
+        period
+        for test, period in periods
+        if any(isinstance(each, ir.Store | ir.SetAttr) for each in ir.walk(test.then))
+    ]
+    met = math.lcm(apart, *others)
+    lengths = 2 * apart if met == apart else max(2 * apart, met + 1), 2 * apart
+    return next((each for each in lengths if each <= limits.PERIODIC_ITERATIONS), 0)
+
+
+def _taking(state: State, body: ir.Block) -> tuple[Frame, ir.Block]:
+    """The body that decides which iterations matter, and the call that it stands in: that of a generator's loop which yields
+    is one with that of the loop that takes what it yields."""
+    consumer = state.frame.consumer
+    if consumer is None or consumer.loop is None or not any(isinstance(each, ir.Yield) for each in body):
+        return state.frame, body
+    frames = (state.frames[each] for each in reversed(state.stack))
+    return next(each for each in frames if each.consumer is not consumer), consumer.loop.body
+
+
+def _periods(machine: Machine, state: State, frame: Frame, body: ir.Block) -> list[tuple[ir.If, int]]:
+    """The tests of a remainder by a known number, each with that number."""
     made = {each.dst: each for each in body if isinstance(each, ir.Const | ir.Load)}
-    for each in body if _is_periodic(body) else ():
-        divisor = made.get(each.right) if isinstance(each, ir.Binary) and each.op == "%" else None
-        value: object = divisor.value if isinstance(divisor, ir.Const) else None
-        if isinstance(divisor, ir.Load):
-            module = machine.imports.of[state.frame.code.span.source]
-            held = state.frame.names.get(divisor.name) or module_bodies.named(
-                machine, state, module, divisor.name, own=True
-            )
-            value = held.value if isinstance(held, Const) else None
-        if isinstance(value, int) and 0 < 2 * value <= limits.PERIODIC_ITERATIONS:
-            return 2 * value
-    return 0
+    found: list[tuple[ir.If, int]] = []
+    divisor: object = None
+    for each in body:
+        if isinstance(each, ir.Binary) and each.op == "%":
+            divisor = _known(machine, state, frame, made.get(each.right))
+        elif isinstance(each, ir.If) and isinstance(divisor, int) and divisor > 0 and _has_remainder(each):
+            found.append((each, divisor))
+    return found
+
+
+def _known(machine: Machine, state: State, frame: Frame, instr: ir.Const | ir.Load | None) -> object:
+    """What a constant, or the name of one, stands for."""
+    if not isinstance(instr, ir.Load):
+        return None if instr is None else instr.value
+    module = machine.imports.of[frame.code.span.source]
+    held = frame.names.get(instr.name) or module_bodies.named(machine, state, module, instr.name, own=True)
+    return held.value if isinstance(held, Const) else None
 
 
 def _searches(body: ir.Block) -> bool:
@@ -202,7 +241,8 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
         size = None if source.whole is None else source.size
         return Plan(length, True, source.at, loop, source.indexed, size=size, whole=whole, few=few)
     size = Const(length) if length is not None else source.size or Term("len", (iterable,))
-    if length is not None and length > (begun := _two_periods(machine, state, body)) > 0:
+    count = size.value if isinstance(size, Const) else None
+    if isinstance(count, int) and count > (begun := two_periods(machine, state, body)) > 0:
         return Plan(begun, False, source.at, loop, source.indexed, size=size)
     middle = Symbol(ticket(), 2, terms.sum_of("-", size, Const(2)), loop)
     last = terms.sum_of("-", size, Const(1))

@@ -36,7 +36,7 @@ def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
     for each, iterable in _iterated(machine, state, state.read(instr.iterable), instr.span):
         if each.flow is not None:
             after.append(each)
-        elif (found := within(machine, each, iterable, instr.span)) is not None:
+        elif (found := within(machine, each, iterable, instr)) is not None:
             begun = each.fork()
             ways = over_generator(machine, instr, each, *found)
             if ways is None and isinstance(begun.get(iterable), GeneratorObj):
@@ -60,6 +60,7 @@ class _Iterations:
         self.ended: list[State] = []
         self.over: list[State] = []
         self.lists = {} if self.plan.exact else loop_plan.of_lists(state)
+        self.yielded = len(state.frame.yielded)
 
     def known(self) -> list[State]:
         """The states from the ends of its iterations, as they were in earlier iterations of a loop around it: what comes
@@ -127,9 +128,10 @@ class _Iterations:
             self.machine.sampled += 1
             for each in exhausted + self.ended:
                 at = len(self.outer)
-                loop_plan.sample(
-                    each, self.lists, each.iterations[at].number if len(each.iterations) > at else 0, self.plan.size
-                )
+                number = each.iterations[at].number if len(each.iterations) > at else 0
+                loop_plan.sample(each, self.lists, number, self.plan.size)
+                if not self.yielded and len(each.frame.yielded) == number > 0:
+                    each.writable().length = self.plan.size
         for each in exhausted:
             each.iterations = self.outer
         after = self.machine.run(self.instr.orelse, exhausted)

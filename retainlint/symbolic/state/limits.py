@@ -160,7 +160,8 @@ COUNTED_ITERATIONS = 24
 for where to end."""
 
 PERIODIC_ITERATIONS = 40
-"""Of a longer one that does, and says how far apart, all up to the second backward pass are run, if these are no more."""
+"""Of a longer one that does, and says how far apart, all up to the second backward pass are run, if these are no more; also those
+until whatever else changes every so many iterations does so together with one."""
 
 LOOP_ITERATIONS = 4
 """Iterations that are run of a longer loop: the first two, one in the middle, and the last."""

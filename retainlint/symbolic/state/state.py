@@ -129,6 +129,7 @@ class Frame:
     cls: Value | None = None
     receiver: Value | None = None
     yielded: tuple[Value, ...] = ()
+    length: Value | None = None  # how many it yields, where a loop does once in each iteration and only some were run
     consumer: Consumer | None = None  # what is done with each item of this generator
     sizes: tuple[
         tuple[str, int] | None, ...
@@ -330,8 +331,8 @@ class State:
         if frame.owner != self.me:
             frame = Frame(
                 frame.code, frame.parent, self.me, dict(frame.names), dict(frame.registers), dict(frame.spans),
-                frame.cls, frame.receiver, frame.yielded, frame.consumer, frame.sizes, frame.assumed,
-                frame.returned,
+                frame.cls, frame.receiver, frame.yielded, frame.length, frame.consumer, frame.sizes,
+                frame.assumed, frame.returned,
             )  # fmt: skip
             self.frames[id] = frame
         return frame
