@@ -349,18 +349,9 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
 
 
 def make_dict(machine: Machine, state: State, args: Args, span: Span) -> Value:
-    entries: dict[Value, Value] = {}
-    open_ = args.open
-    for value in args.pos[:1]:
-        if (held := classes.mapping(state, value)) is not None:
-            entries |= held.items
-            open_ |= held.open
-            continue
-        pairs = iteration.known_items(machine, state, value, span)
-        open_ |= pairs is None
-        entries |= {p.items[0]: p.items[1] for p in pairs or () if isinstance(p, Tuple) and len(p.items) == 2}
-    entries |= {Const(key): value for key, value in args.named}
-    return state.new(DictObj(entries, open_))
+    of = iteration.entries(machine, state, args.pos[0], span) if args.pos else DictObj({})
+    named: dict[Value, Value] = {Const(key): value for key, value in args.named}
+    return state.new(DictObj({**of.items, **named}, args.open or of.open))
 
 
 def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:

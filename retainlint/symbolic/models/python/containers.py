@@ -280,7 +280,7 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             rest = tuple(Tuple((Term("key", (value,)), value)) for value in held.rest)
             return [(state, _listed(state, ref, held, pairs + rest))]
         case "update":
-            _update(state, ref, held, args)
+            _update(machine, state, ref, held, args, span)
         case "setdefault":
             key = args.get(0, "key")
             if key not in held.items:
@@ -310,12 +310,10 @@ def _listed(state: State, ref: Ref, held: DictObj, items: tuple[Value, ...]) -> 
     return state.new(ListObj(items, is_open, size=Term("len", (ref,)) if is_open else None))
 
 
-def _update(state: State, ref: Ref, held: DictObj, args: Args) -> None:
+def _update(machine: Machine, state: State, ref: Ref, held: DictObj, args: Args, span: Span) -> None:
     entries: Mapping[Value, Value] = {**held.items, **{Const(k): v for k, v in args.named}}
     open_ = held.open
     for value in args.pos:
-        other = classes.mapping(state, value)
-        if other is not None:
-            entries = {**entries, **other.items}
-        open_ |= other is None or other.open
+        other = iteration.entries(machine, state, value, span)
+        entries, open_ = {**entries, **other.items}, open_ or other.open
     state.set(ref, replace(held, items=entries, open=open_))

@@ -126,6 +126,15 @@ def known_items(machine: Machine, state: State, iterable: Value, span: Span) -> 
     return found
 
 
+def entries(machine: Machine, state: State, value: Value, span: Span) -> DictObj:
+    """What a dict made of a value holds: of another one, or of pairs."""
+    if (held := classes.mapping(state, value)) is not None:
+        return held
+    pairs = known_items(machine, state, value, span)
+    found = {pair.items[0]: pair.items[1] for pair in pairs or () if isinstance(pair, Tuple) and len(pair.items) == 2}
+    return DictObj(found, pairs is None)
+
+
 def advanced(
     machine: Machine, state: State, iterator: Value, span: Span, sent: Value = NONE, default: Value | None = None
 ) -> Results:

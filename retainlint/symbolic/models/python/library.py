@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any
 
-from retainlint import ir
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import dataclasses, iteration, options
+from retainlint.symbolic.models.python import dataclasses, iteration, json_texts, options
 from retainlint.symbolic.models.python.builtins import lazy, make_dict
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
-from retainlint.symbolic.state import known_libraries, limits
+from retainlint.symbolic.state import known_libraries
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
@@ -147,8 +142,8 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
     match path:
         case "argparse.ArgumentParser":
             return [(state, options.parser(state, span))]
-        case "json.loads" if len(args.all) == 1 and isinstance(args.all[0], Const):
-            return [(state, _read(machine, state, args.all[0].value, span))]
+        case "json.loads" if (read := json_texts.loads(machine, state, args, span)) is not None:
+            return read
         case "collections.OrderedDict":
             return [(state, make_dict(machine, state, args, span))]
         case "collections.defaultdict":
@@ -194,28 +189,6 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         scalars = bool(args.pos) and all(map(terms.is_scalar, args.all)) and path.startswith("math.")
         return [(state, Term(path, args.all) if scalars else objects.fresh(state, span, plain=True, name=name))]
     return [(state, objects.called(machine, state, External(path), args, span))]
-
-
-def _read(machine: Machine, state: State, text: ir.Literal, span: Span) -> Value:
-    """What a text of JSON says that stands in the program."""
-    if isinstance(text, str) and len(text) <= limits.JSON_LENGTH:
-        machine.graphs.effort.add(len(text))
-        with suppress(NotWorkedOut):
-            return _of_json(state, worked_out(json.loads, text), span)
-    return objects.fresh(state, span, plain=True)
-
-
-def _of_json(state: State, value: Any, span: Span, depth: int = 0) -> Value:
-    if depth > limits.JSON_DEPTH or (isinstance(value, int) and value.bit_length() > limits.CONSTANT_BITS):
-        return objects.fresh(state, span, plain=True)
-    if isinstance(value, dict):
-        items: dict[Value, Value] = {
-            Const(name): _of_json(state, each, span, depth + 1) for name, each in value.items()
-        }
-        return state.new(DictObj(items))
-    if isinstance(value, list):
-        return state.new(ListObj(tuple(_of_json(state, each, span, depth + 1) for each in value)))
-    return Const(value)
 
 
 def _record(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import options
+from retainlint.symbolic.models.python import iteration, options
 from retainlint.symbolic.models.torch.names import is_attribute, is_method
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
@@ -146,12 +146,10 @@ def dict_method(machine: Machine, state: State, obj: Value, name: str, args: Arg
             remove(state, obj, str(key.value))
         return [(state, found)]
     if isinstance(held, Instance) and name == "update":
-        more = state.get(key)
-        written = (
-            {str(k.value): v for k, v in more.items.items() if isinstance(k, Const)}
-            if isinstance(more, DictObj)
-            else {}
-        )
+        given = iteration.entries(machine, state, key, span) if args.pos else DictObj({})
+        written = {str(k.value): value for k, value in given.items.items() if isinstance(k, Const)}
+        if given.open and isinstance(obj, Ref):
+            objects.forget(machine, state, obj)
         for attr, value in {**written, **dict(args.named)}.items():
             machine.call(state, PUT, Args((obj, Const(attr), value)), span)
         return [(state, NONE)]
