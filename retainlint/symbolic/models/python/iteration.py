@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import takewhile
 
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import dataclasses, dict_views
@@ -333,6 +334,8 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> S
         return _range(obj)
     if obj.kind == "count":
         return Source(None, lambda s, i: [(s, _counted(i, obj.start, obj.parts[0]))], endless=True)
+    if obj.kind == "repeat":
+        return _repeated(obj)
     if obj.kind == data.LOADER:
         return Source(data.batches(state, obj), lambda s, i: data.batch(machine, s, obj, span))
     if obj.kind in (data.TENSORS, data.SUBSET):
@@ -407,20 +410,33 @@ def _zip(parts: list[Source], iterables: tuple[Value, ...]) -> Source:
 
 
 def _chain(parts: list[Source], span: Span) -> Source:
-    if any(part.length is None for part in parts):
-        return next(part for part in parts if part.length is None)
+    """One behind the other, up to the first of which nobody knows how long it is."""
+    known = list(takewhile(lambda part: part.length is not None, parts))
+    rest = parts[len(known)] if len(known) < len(parts) else None
+    begun = sum(part.length or 0 for part in known)
 
     def at(state: State, index: Value) -> Results:
-        left = index.value if isinstance(index, Const) and isinstance(index.value, int) else 0
-        for part in parts:
-            assert part.length is not None
-            if left < part.length:
+        left = index.value if isinstance(index, Const) and isinstance(index.value, int) else begun if rest else 0
+        for part in known:
+            if left < (part.length or 0):
                 return part.at(state, Const(left))
-            left -= part.length
-        return [(state, objects.fresh(state, span))]
+            left -= part.length or 0
+        behind = terms.sum_of("-", index, Const(begun))
+        return rest.at(state, behind) if rest is not None else [(state, objects.fresh(state, span))]
 
+    if rest is not None:
+        size = None if rest.size is None else terms.sum_of("+", rest.size, Const(begun))
+        return rest if not begun else Source(None, at, size, endless=rest.endless, indexed=True)
     held, whole = all(part.held for part in parts), any(part.parts for part in parts)
-    return Source(sum(part.length or 0 for part in parts), at, indexed=True, held=held, parts=whole)
+    return Source(begun, at, indexed=True, held=held, parts=whole)
+
+
+def _repeated(obj: IteratorObj) -> Source:
+    """`repeat(item)`, or `repeat(item, times)`."""
+    item, times = obj.parts[0], obj.start
+    length = max(times.value, 0) if isinstance(times, Const) and isinstance(times.value, int) else None
+    size = None if times == NONE else times
+    return Source(length, lambda s, i: [(s, item)], size, endless=size is None, counted=size is not None, held=True)
 
 
 def _cycle(inner: Source) -> Source:

@@ -237,6 +237,8 @@ def _itertools(machine: Machine, state: State, name: str, args: Args, span: Span
             return [(state, state.new(IteratorObj("count", (step,), begin)))]
         case "cycle" if args.pos:
             return [(state, state.new(IteratorObj("cycle", args.pos[:1])))]
+        case "repeat" if args.has(0, "object"):
+            return [(state, state.new(IteratorObj("repeat", (args.get(0, "object"),), args.get(1, "times"))))]
         case "starmap":
             return [(state, state.new(IteratorObj("starmap", args.pos[1:], args.get(0, "function"))))]
         case "chain":
