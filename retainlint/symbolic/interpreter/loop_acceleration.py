@@ -238,16 +238,12 @@ def _iteration_between(
 
 
 def _spoilt(state: State) -> set[Node]:
-    """The nodes that a walk would be refused at: freed, or what they saved was changed."""
+    """The nodes that a walk would be refused at."""
     ledger = state.ledger
     if not ledger.freed and not ledger.versions:
         return set()
     told = {key[0] if isinstance(key, tuple) else key for key in state.reported}
-    return {
-        node
-        for node in reachability.nodes(state) - told
-        if node in ledger.freed or any(ledger.version(saved.storage) != saved.version for saved in node.saved)
-    }
+    return {node for node in reachability.nodes(state) - told if reachability.is_spoilt(state, node)}
 
 
 def _shares(
@@ -320,16 +316,5 @@ def _forget_counts(state: State, first: State) -> set[int]:
 
 def _with_all_below(state: State, lost: set[Node]) -> set[Node]:
     """These nodes, and what lies below them and is reached through nothing else that is spoilt."""
-    kept = _below(_spoilt(state) - lost)
-    return _below(lost) - kept
-
-
-def _below(nodes: set[Node]) -> set[Node]:
-    found: set[Node] = set()
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            stack.extend(edge.node for edge in node.next if edge is not None)
-    return found
+    kept = reachability.below(_spoilt(state) - lost)
+    return reachability.below(lost) - kept

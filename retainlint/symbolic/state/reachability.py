@@ -154,6 +154,24 @@ def nodes(state: State) -> set[Node]:
     return found
 
 
+def below(nodes: Iterable[Node]) -> set[Node]:
+    """These nodes, and all that a backward pass over them comes to."""
+    found: set[Node] = set()
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            stack.extend(edge.node for edge in node.next if edge is not None)
+    return found
+
+
+def is_spoilt(state: State, node: Node) -> bool:
+    """Whether a backward pass would be refused at a node: it is freed, or what it saved was changed."""
+    ledger = state.ledger
+    return node in ledger.freed or any(ledger.version(saved.storage) != saved.version for saved in node.saved)
+
+
 def sweep(state: State) -> int:
     """Forget the heap records and frames that nothing leads to; how many were gone through. A custom function's context may
     be needed until its node is freed."""

@@ -11,7 +11,7 @@ from retainlint.symbolic.models.python import iteration, options, sets
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions
-from retainlint.symbolic.state import classes, events, limits
+from retainlint.symbolic.state import classes, events, limits, reachability
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -142,6 +142,8 @@ def lookup(
         return found
     if isinstance(key, Const) and not held.open and default is not None:
         return [(state, default)]
+    if isinstance(key, Const) and not held.open and (found_one := _under_unknown(machine, state, held)) is not None:
+        return [(state, found_one)]
     if not isinstance(key, Const) and held.items and not held.open:
         if iteration.may_tell(key, held.items.values()):
             return iteration.index_choices(state, key, list(held.items.items()))
@@ -152,6 +154,22 @@ def lookup(
     if isinstance(ref, Ref):
         state.set(ref, replace(held, items={**held.items, key: made}))  # it is there, or the program would end here
     return [(state, made)]
+
+
+def _under_unknown(machine: Machine, state: State, held: DictObj) -> Value | None:
+    """What stands under a key that isn't seen among those that are known: one of those whose keys nobody knows, or the
+    program would end here. None if it matters which."""
+    values = [held.items[key] for key in iteration.unknown_keys(state, held)]
+    if len(values) > 1 and not all(_is_spoilt(machine, state, each) for each in values):
+        return None
+    return values[-1] if values else None
+
+
+def _is_spoilt(machine: Machine, state: State, value: Value) -> bool:
+    """Whether no backward pass comes through a graph in it any more."""
+    below = reachability.below(edge.node for edge in objects.edges_in(machine, state, (value,)))
+    machine.graphs.effort.add(len(below))
+    return any(reachability.is_spoilt(state, node) for node in below)
 
 
 def _may_hold(held: DictObj) -> bool:
@@ -172,6 +190,8 @@ def _is_choice(state: State, held: DictObj) -> bool:
 def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> None:
     if held.of is not None and isinstance(key, Const):
         submodules.put(state, held.of, str(key.value), value)
+    if not isinstance(key, Const):
+        decisions.forget(state, ref)  # it may be another key, and one more
     if isinstance(key, Const | Tuple | Ref):
         state.set(ref, replace(held, items={**held.items, key: value}))
     else:

@@ -8,6 +8,7 @@ from itertools import takewhile
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import dataclasses, dict_views
 from retainlint.symbolic.models.torch import data, operations
+from retainlint.symbolic.models.torch.names import NUMBERED
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import STUMBLES, NotWorkedOut, worked_out
@@ -134,6 +135,17 @@ def entries(machine: Machine, state: State, value: Value, span: Span) -> DictObj
     pairs = known_items(machine, state, value, span)
     found = {pair.items[0]: pair.items[1] for pair in pairs or () if isinstance(pair, Tuple) and len(pair.items) == 2}
     return DictObj(found, pairs is None)
+
+
+def unknown_keys(state: State, held: DictObj) -> list[Value]:
+    """The keys of a dict of which nobody knows which they are: any two may be one, also one that is known."""
+    return [key for key in held.items if _is_unknown_key(state.get(key))]
+
+
+def _is_unknown_key(held: object) -> bool:
+    if isinstance(held, TensorObj):
+        return held.cut is not None and held.cut[0] in NUMBERED
+    return isinstance(held, UnknownObj)
 
 
 def advanced(
@@ -499,6 +511,8 @@ def length(machine: Machine, state: State, value: Value, span: Span) -> Value:
         return Const(number) if number is not None else Term("len", (value,))
     if isinstance(held, ListObj) and (held.sampled or held.perhaps):
         return _size(held, value)
+    if isinstance(held, DictObj) and unknown_keys(state, held):
+        return Term("len", (value,))
     known = known_items(machine, state, value, span)
     if known is None and isinstance(held, ListObj) and held.size is not None:
         return held.size

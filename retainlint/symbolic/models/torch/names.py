@@ -26,6 +26,9 @@ DIMENSIONS = {"unique": 1, "unique_consecutive": 1, "bincount": 1, "argmax": 0, 
 WHOLE = ("tolist", "numpy", "long", "int", "short")
 """Those whose result has as many dimensions as what they are asked of."""
 
+NUMBERED = ("tolist", "numpy")
+"""Those whose items are numbers: keys of a dict by what they are, as tensors aren't."""
+
 
 NUMBERS = {
     "item", "size", "dim", "numel", "nelement", "ndimension", "element_size", "stride", "data_ptr", "is_floating_point",
