@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import TypeAlias
 
@@ -47,6 +47,11 @@ class Plan:
         if self.middle is None or number <= 2:
             return Const(number - 1, (self.loop,))
         return self.middle if number == 3 or self.last is None else self.last
+
+    def in_full(self) -> Plan:
+        """The same with all its iterations, of which it must be known how many there are."""
+        assert isinstance(self.size, Const) and isinstance(self.size.value, int)
+        return replace(self, iterations=self.size.value, exact=True, middle=None, last=None, size=None)
 
     def lacks(self, state: State, number: int) -> bool:
         """Whether the path has chosen that the loop is too short for this turn, and for any after it."""
@@ -311,6 +316,20 @@ def of_objects(state: State) -> Sizes:
                 if type(value) is Const and type(value.value) is int:
                     found[id, name] = value.value
     return found
+
+
+def numbers(state: State) -> dict[tuple[int, str | int], int]:
+    """Those that stand in variables, objects and lists."""
+    places: list[tuple[int, Iterable[tuple[str | int, Value]]]] = []
+    places += [(id, frame.names.items()) for id, frame in state.frames.items()]
+    places += [(id, held.attrs.items()) for id, held in state.heap.items() if type(held) is Instance]
+    places += [(id, enumerate(held.items)) for id, held in state.heap.items() if type(held) is ListObj]
+    return {
+        (id, place): value.value
+        for id, items in places
+        for place, value in items
+        if type(value) is Const and type(value.value) is int
+    }
 
 
 def grown(state: State, before: Sizes, now: Sizes) -> set[Place]:

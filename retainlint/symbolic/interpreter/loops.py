@@ -27,7 +27,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.reachability import sweep
 from retainlint.symbolic.state.state import State, ticket
-from retainlint.symbolic.state.values import GUESS, Bound, Failure, GeneratorObj, Instance, Value
+from retainlint.symbolic.state.values import GUESS, Bound, Const, Failure, GeneratorObj, Instance, Value
 from retainlint.text.source import Span
 
 
@@ -61,6 +61,10 @@ class _Iterations:
         self.over: list[State] = []
         self.lists = {} if self.plan.exact else loop_plan.of_lists(state)
         self.yielded = len(state.frame.yielded)
+        size = self.plan.size
+        few = isinstance(size, Const) and isinstance(size.value, int) and size.value <= limits.COUNTED_ITERATIONS
+        begun = loop_plan.numbers(state) if few and not self.plan.exact and not machine.trying else None
+        self.begun = machine.steps, state.backward_passes, begun
 
     def known(self) -> list[State]:
         """The states from the ends of its iterations, as they were in earlier iterations of a loop around it: what comes
@@ -117,6 +121,17 @@ class _Iterations:
             self.machine.graphs.effort.add(sweep(each))
         return self.machine.prune(live, self.instr.span)
 
+    def counts(self, live: list[State]) -> bool:
+        """Whether the first iteration has run a backward pass and counted something, so that which of them it is may decide what
+        that keeps; and all can be run at little cost."""
+        size, (steps, ran, begun) = self.plan.size, self.begun
+        if begun is None or not isinstance(size, Const) or not isinstance(size.value, int):
+            return False
+        if (self.machine.steps - steps) * size.value > limits.COUNTING_LOOP_STEPS:
+            return False
+        numbers = [loop_plan.numbers(each) for each in live if each.backward_passes is not ran]
+        return any(number > begun.get(place, number) for each in numbers for place, number in each.items())
+
     def take(self, states: list[State], index: Value) -> list[State]:
         """Run one turn more."""
         return self.run(self.begin(states, index))
@@ -148,7 +163,9 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
     first: State | None = None
     learnt, built = len(machine.graphs.modules), len(machine.graphs.births)
     counting = loop_acceleration.Counting(machine, instr)
-    for number in range(1, plan.iterations + 1):
+    number = 0
+    while number < plan.iterations:
+        number += 1
         exhausted += [each for each in live if plan.lacks(each, number)]
         live = [each for each in live if not plan.lacks(each, number)]
         if number > 2 and first is not None:
@@ -158,7 +175,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
         begun = iterations.begin([each for each in live if not plan.skips(each, number)], plan.index(number), number)
         if not plan.exact:
             before = len(iterations.ended)
-            counting.iteration(number, begun, lambda each: iterations.begin([each], plan.index(3)))
+            counting.iteration(number, begun, lambda each: iterations.begin([each], iterations.plan.index(3)))
             del iterations.ended[before:]
         live = skipping + iterations.run(begun, plan.index(number) if number < plan.iterations else None)
         if live and plan.may_end(live[0]):
@@ -173,7 +190,9 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
             seen += [carried(each, instr.carried) for each in live]
         if not live or (number >= enough and not plan.exact and plan.loop not in live[0].base.deciding):
             break
-        if number == 1 and not plan.exact:
+        if number == 1 and iterations.counts(live):
+            plan = iterations.plan = plan.in_full()
+        elif number == 1 and not plan.exact:
             first = live[0].fork()
     return iterations.leave(exhausted + iterations.over + live + idle)
 

@@ -199,6 +199,10 @@ learnt from it."""
 ACCELERATIONS = 2
 """Such iterations that are tried of one loop: a counter that not every iteration moves grows later than others."""
 
+COUNTING_LOOP_STEPS = 500
+"""A loop of at most COUNTED_ITERATIONS whose iterations run a backward pass and count something is run as it is while they take
+no more steps than this, with those of their calls: the count may decide which of them frees the graph."""
+
 COMPUTED_ITEMS = 64
 """An iterable whose items are computed is known item by item up to so many; of a longer one, they are unknown."""
 
