@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from retainlint import ir
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state.classes import find
@@ -153,11 +154,28 @@ def _collects(machine: Machine, state: State, collate: Value) -> bool:
     while isinstance(collate, Bound | Partial):
         collate = collate.func
     if isinstance(owner, Instance):
-        return have_graphs(machine, state, owner.leading.values())
+        kept = list(owner.leading.values())
+        made = collate if isinstance(collate, Closure) else find(state, collate, "__call__")
+        return have_graphs(machine, state, kept) or (isinstance(made, Closure) and _refills(state, made, kept))
     if not isinstance(collate, Closure) or not state.frames.has(collate.frame):
         return False
     names, frame = collate.code.facts.names, state.frames[collate.frame]
     return have_graphs(machine, state, [value for name, value in frame.names.items() if name in names])
+
+
+def _refills(state: State, collate: Closure, kept: list[Value]) -> bool:
+    """Whether a function changes tensors in place, and those that its object keeps may be meant: batches share their memory."""
+    body = collate.code.body
+    changes = any(isinstance(each, ir.SetItem) for each in ir.walk(body)) or any(
+        name.endswith("_") and not name.endswith("__") for _, name in ir.calls(body)
+    )
+    while changes and kept:
+        value, kept = kept[0], kept[1:]
+        held = value if isinstance(value, Tuple) else state.get(value)
+        if isinstance(held, TensorObj):
+            return True
+        kept += held.items if isinstance(held, ListObj | Tuple) else ()
+    return False
 
 
 def _has_graph(machine: Machine, state: State, dataset: Value) -> bool:
