@@ -50,7 +50,9 @@ def _of_moment(moment: Moment, codes: Iterable[ir.Code]) -> frozenset[Answer]:
 def _around(place: Span, codes: Iterable[ir.Code]) -> ir.Block:
     """The body of the innermost function that holds a place, or of the module."""
     inside = [code for code in codes if code.span.source is place.source and _is_within(place, code)]
-    inner = min(inside, key=lambda code: code.extent[1] - code.extent[0] if code.qualname else sys.maxsize, default=None)
+    inner = min(
+        inside, key=lambda code: code.extent[1] - code.extent[0] if code.qualname else sys.maxsize, default=None
+    )
     return () if inner is None else inner.body
 
 

@@ -68,7 +68,8 @@ class Term(Noted):
             if type(each) is Term and each.depth >= self.depth:
                 self.depth = each.depth + 1
         if self.depth > limits.TERM_DEPTH_MOST:  # one that is made of another twice, and so on, has no end
-            self.op, self.args, self.depth = "opaque", (Const(self._hash),), 1
+            for name, value in (("op", "opaque"), ("args", (Const(self._hash),)), ("depth", 1)):
+                object.__setattr__(self, name, value)
 
     def __hash__(self) -> int:
         return self._hash  # terms grow deep, and every fork and join asks for it
