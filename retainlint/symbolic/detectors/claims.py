@@ -395,6 +395,8 @@ def later_iteration(before: tuple[Iteration, ...], now: tuple[Iteration, ...]) -
     if len(before) != len(now):
         return None
     for old, new in zip(before, now, strict=True):
+        if old is new:
+            continue
         if old.loop != new.loop:
             return None
         if old.number != new.number:
