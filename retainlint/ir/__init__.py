@@ -143,12 +143,14 @@ class Binary(Base):
 
 @record
 class Compare(Base):
-    """`op` as written: `<`, `==`, `is`, `is not`, `in`, `not in`, ...; chains are lowered to branches."""
+    """`op` as written: `<`, `==`, `is`, `is not`, `in`, `not in`, ...; chains are lowered to branches. Of one that is `asked`
+    only the truth counts, as in `if a < b`: no mask is made of it."""
 
     dst: Register
     op: str
     left: Register
     right: Register
+    asked: bool = False
 
 
 @record

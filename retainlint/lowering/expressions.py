@@ -12,7 +12,6 @@ import libcst as cst
 from retainlint import ir
 from retainlint.lowering.builder import Builder, Value
 from retainlint.lowering.parse import INTERPOLATED, INTERPOLATIONS, TEMPLATES
-from retainlint.text.source import Span
 
 _CONSTANTS: dict[str, ir.Literal] = {"None": None, "True": True, "False": False}
 
@@ -81,6 +80,8 @@ def _container(kind: ir.Kind) -> Value:
 
 
 def _unary(b: Builder, node: cst.UnaryOperation) -> ir.Register:
+    if isinstance(node.operator, cst.Not):
+        return b.put(ir.Unary, b.span(node), "not", condition(b, node.expression))
     return b.put(ir.Unary, b.span(node), _UNARY[type(node.operator)], b.value(node.expression))
 
 
@@ -88,20 +89,27 @@ def _binary(b: Builder, node: cst.BinaryOperation) -> ir.Register:
     return b.put(ir.Binary, b.span(node), BINARY[type(node.operator)], b.value(node.left), b.value(node.right))
 
 
-def _boolean(b: Builder, node: cst.BooleanOperation) -> ir.Register:
-    left, dst = b.value(node.left), b.fresh()
+def condition(b: Builder, node: cst.BaseExpression) -> ir.Register:
+    """A value of which only the truth is asked."""
+    if isinstance(node, cst.BooleanOperation):
+        return _boolean(b, node, condition)
+    return _comparison(b, node, asked=True) if isinstance(node, cst.Comparison) else b.value(node)
+
+
+def _boolean(b: Builder, node: cst.BooleanOperation, lower: Value = Builder.value) -> ir.Register:
+    left, dst = lower(b, node.left), b.fresh()
     span = b.span(node.left)
     with b.block() as decided:
         b.emit(ir.Move(span, dst, left))
     with b.block() as other:
-        b.emit(ir.Move(b.span(node.right), dst, b.value(node.right)))
+        b.emit(ir.Move(b.span(node.right), dst, lower(b, node.right)))
     then, orelse = (other, decided) if isinstance(node.operator, cst.And) else (decided, other)
     b.emit(ir.If(span, left, tuple(then), tuple(orelse)))
     return dst
 
 
 def _conditional(b: Builder, node: cst.IfExp) -> ir.Register:
-    cond, dst = b.value(node.test), b.fresh()
+    cond, dst = condition(b, node.test), b.fresh()
     with b.block() as then:
         b.emit(ir.Move(b.span(node.body), dst, b.value(node.body)))
     with b.block() as orelse:
@@ -110,19 +118,16 @@ def _conditional(b: Builder, node: cst.IfExp) -> ir.Register:
     return dst
 
 
-def _comparison(b: Builder, node: cst.Comparison) -> ir.Register:
+def _comparison(b: Builder, node: cst.Comparison, *, asked: bool = False) -> ir.Register:
     left = b.value(node.left)
     if len(node.comparisons) == 1:
-        return _compare(b, b.span(node), left, node.comparisons[0])
-    return _chain(b, node.left, left, node.comparisons)
-
-
-def _compare(b: Builder, span: Span, left: ir.Register, target: cst.ComparisonTarget) -> ir.Register:
-    return b.put(ir.Compare, span, _COMPARE[type(target.operator)], left, b.value(target.comparator))
+        target = node.comparisons[0]
+        return b.put(ir.Compare, b.span(node), _COMPARE[type(target.operator)], left, b.value(target.comparator), asked)
+    return _chain(b, node.left, left, node.comparisons, asked)
 
 
 def _chain(
-    b: Builder, first: cst.BaseExpression, left: ir.Register, targets: Sequence[cst.ComparisonTarget]
+    b: Builder, first: cst.BaseExpression, left: ir.Register, targets: Sequence[cst.ComparisonTarget], asked: bool
 ) -> ir.Register:
     """`a < b < c` is `a < b and b < c`, with `b` computed once."""
     dst, outer = b.fresh(), b.out
@@ -130,7 +135,7 @@ def _chain(
     for target in targets:
         right = b.value(target.comparator)
         result, span = b.fresh(), b.between(first, target.comparator)
-        b.emit(ir.Compare(span, result, _COMPARE[type(target.operator)], left, right))
+        b.emit(ir.Compare(span, result, _COMPARE[type(target.operator)], left, right, asked))
         links.append((b.out, span, result))
         b.out, first, left = [], target.comparator, right
     b.out = outer

@@ -9,6 +9,7 @@ import libcst as cst
 
 from retainlint import ir
 from retainlint.lowering.builder import Builder, Statement
+from retainlint.lowering.expressions import condition
 from retainlint.text.source import Span
 
 Test = Callable[[], "ir.Register | None"]
@@ -119,7 +120,7 @@ def _matched(b: Builder, node: cst.MatchCase, subject: ir.Register) -> tuple[ir.
 
     def guarded() -> ir.Register:
         b.out.extend(stores)
-        return b.value(guard)
+        return condition(b, guard)
 
     both = all_of(b, b.span(guard), [lambda: test, guarded])
     return None if both is None else (both, ())

@@ -10,7 +10,7 @@ import libcst as cst
 from retainlint import ir
 from retainlint.lowering import limits
 from retainlint.lowering.builder import Builder, Statement, Value
-from retainlint.lowering.expressions import index_of
+from retainlint.lowering.expressions import condition, index_of
 from retainlint.lowering.parse import IMPORTS, IMPORTS_FROM, UNPACKING_DICT_COMPREHENSIONS
 from retainlint.lowering.scopes import imported_name, targets_of
 from retainlint.text.source import Span
@@ -93,7 +93,7 @@ def _conditions(b: Builder, node: cst.BaseComp, clause: cst.CompFor, at: int, co
     """What a turn does behind the conditions from `at` on."""
     if at < len(clause.ifs):
         test = clause.ifs[at].test
-        cond = b.value(test)
+        cond = condition(b, test)
         with b.block() as then:
             _conditions(b, node, clause, at + 1, container)
         b.emit(ir.If(b.span(test), cond, tuple(then), ()))
@@ -229,7 +229,7 @@ def _raise(b: Builder, node: cst.Raise) -> None:
 
 def _assert(b: Builder, node: cst.Assert) -> None:
     span = b.span(node)
-    cond = b.value(node.test)
+    cond = condition(b, node.test)
     with b.block() as failed:
         error = b.load(span, "AssertionError")
         args = () if node.msg is None else (ir.Arg(b.value(node.msg), span=b.span(node.msg)),)
@@ -287,7 +287,7 @@ def _if(b: Builder, node: cst.If) -> None:
     arms: list[tuple[list[ir.Instr], Span, ir.Register, ir.Block]] = []
     arm: cst.If | cst.Else | None = node
     while isinstance(arm, cst.If):
-        cond = b.value(arm.test)
+        cond = condition(b, arm.test)
         arms.append((b.out, b.span(arm.test), cond, b.suite(arm.body)))
         b.out, arm = [], arm.orelse
     b.out = outer
@@ -308,7 +308,7 @@ def _for(b: Builder, node: cst.For) -> None:
 
 def _while(b: Builder, node: cst.While) -> None:
     with b.block() as test:
-        cond = b.value(node.test)
+        cond = condition(b, node.test)
     header = Span(b.unit.source, b.span(node).start, b.end(node.test))
     body = b.suite(node.body)
     b.emit(ir.While(header, tuple(test), cond, body, b.suite(node.orelse)))

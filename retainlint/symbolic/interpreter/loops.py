@@ -212,6 +212,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
     presumed: set[Value] = set()
     ended: list[State] = []
     finished: list[State] = []
+    stopped: list[State] = []
     seen: list[State] = []
     live = [state]
     decided = True
@@ -247,16 +248,31 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
         live = machine.prune(live, instr.span)
         live, repeated = new_states(machine, live, seen, instr.carried, grown=True)
         given_up = not (
-            live or finished or ended or is_endless
+            live or finished or stopped or ended or is_endless
         )  # what decides it isn't seen to change: it ends some day
-        finished += repeated if given_up or not decided else []
-    finished += live
-    for each in finished + ended:
+        stopped += repeated if given_up or not decided else []
+    stopped += live
+    for each in finished + stopped + ended:
         each.iterations = outer
         for term in presumed.intersection(each.truths):
             del each.truths[term]
+    leaving = [each for each in stopped if not _goes_on(machine, instr, each)]
+    finished += leaving if leaving or finished or ended else stopped
     after = machine.run(instr.orelse, finished)
     return settled(machine, leave_loop(ended, outer) + after, instr.live)
+
+
+def _goes_on(machine: Machine, instr: ir.While, state: State) -> bool:
+    """Whether a path that wasn't followed into a loop's next turn has found by itself that there is one: `if x > 0` at the end of
+    `while x > 0`."""
+    if len(instr.test) == 1 or not all(isinstance(each, _ASKS) for each in ir.walk(instr.test)):
+        return False
+    tested = machine.run(instr.test, [state.fork()])
+    return any(each.flow is None and decisions.decide(each, each.read(instr.cond)) for each in tested)
+
+
+_ASKS = ir.Load | ir.Const | ir.Compare | ir.Unary | ir.If | ir.Move
+"""Of these a test may be asked once more, and nothing comes of it."""
 
 
 def _again(machine: Machine, instr: ir.While, outer: tuple[Iteration, ...], state: State) -> list[State]:

@@ -307,10 +307,13 @@ def unary(machine: Machine, state: State, op: str, value: Value, span: Span) -> 
 
 
 def compare(machine: Machine, state: State, instr: ir.Compare) -> Results:
-    """`left op right`; between tensors it has no graph, and nobody knows the answer."""
+    """`left op right`; between tensors it has no graph, and nobody knows the answer, but that it is the same if it is asked
+    again of what they hold now."""
     left, right = state.read(instr.left), state.read(instr.right)
     if instr.op not in ("is", "is not", "in", "not in"):
         if isinstance(state.get(left), TensorObj) or isinstance(state.get(right), TensorObj):
+            if instr.asked:
+                return [(state, decisions.compare(state, instr.op, _now(state, left), _now(state, right)))]
             return [(state, state.new(TensorObj(None, ticket(), cut=(instr.op, instr.span))))]
         if isinstance(state.get(left), Instance):
             method = find(state, left, f"__{_MAGIC[instr.op]}__")
@@ -321,6 +324,14 @@ def compare(machine: Machine, state: State, instr: ir.Compare) -> Results:
                 same = machine.call(state, Bound(method, left), Args((right,)), instr.span)
                 return [(after, unary(machine, after, "not", value, instr.span)) for after, value in same]
     return [(state, decisions.compare(state, instr.op, left, right))]
+
+
+def _now(state: State, value: Value) -> Value:
+    """What a tensor holds now, as a number; any other value is itself."""
+    held = state.get(value)
+    if not isinstance(held, TensorObj):
+        return _number(value)
+    return Term("now", (value, Const(state.ledger.version(held.storage))))
 
 
 # -- in place -----------------------------------------------------------------------------------------------------
