@@ -345,7 +345,7 @@ def _foreign(state: State, instr: ir.Import) -> Value:
         return objects.fresh(state, instr.span, name=name or module)
     if name is None:
         return External(module.partition(".")[0])
-    return External(dispatch.canonical(f"{module}.{name}" if name else module))
+    return dispatch.member(module, name) if name else External(dispatch.canonical(module))
 
 
 def _now(machine: Machine, state: State, place: str, name: str) -> Value | None:

@@ -78,9 +78,10 @@ def canonical(path: str) -> str:
 
 
 @lru_cache(maxsize=limits.REMEMBERED_NAMES)
-def member(path: str, name: str) -> External:
+def member(path: str, name: str) -> Value:
     """What an imported thing has under a name."""
-    return External(canonical(f"{path}.{name}"))
+    full = canonical(f"{path}.{name}")
+    return library.VALUES.get(full) or External(full)
 
 
 def is_module_method(name: str) -> bool:

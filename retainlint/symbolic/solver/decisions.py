@@ -192,6 +192,9 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             return Const(False)
     if op == "==" and isinstance(left, Tuple) and isinstance(right, Tuple):
         return _are_equal(state, left.items, right.items)
+    if op in ("<", "<=") and isinstance(left, Tuple) and isinstance(right, Tuple):
+        before = _comes_first(state, op, left.items, right.items)
+        return Term(op, (left, right)) if before is None else Const(before)
     if op == "in":
         return _contains(state, left, right)
     return _spelled(state, op, left, right)
@@ -207,6 +210,20 @@ def _are_equal(state: State, left: Sequence[Value], right: Sequence[Value]) -> V
         return FALSE
     unknown = tuple(each for each, answer in zip(asked, answers) if answer is None)
     return Term("all", unknown) if len(unknown) > 1 else next(iter(unknown), TRUE)
+
+
+def _comes_first(state: State, op: str, left: Sequence[Value], right: Sequence[Value]) -> bool | None:
+    """Whether a tuple is less than another, or (`<=`) not greater: by the first items that differ, and by its length where none
+    does; None if that isn't known."""
+    answer: bool | None = len(left) < len(right) or (op == "<=" and len(left) == len(right))
+    for one, other in reversed([*zip(left, right)]):
+        less = decide(state, compare(state, "<", one, other))
+        same = decide(state, compare(state, "==", one, other))
+        if less or same is False:
+            answer = less
+        elif not same and (answer or less is None):
+            answer = None
+    return answer
 
 
 def _spelled(state: State, op: str, left: Value, right: Value) -> Value:

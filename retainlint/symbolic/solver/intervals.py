@@ -29,7 +29,7 @@ def _ordered(op: str, left: Linear, right: Linear) -> bool | None:
     if isinstance(lbase, Term) and lbase.op == "positive" and rbase is None and op == "<" and roff - loff <= 0:
         return False
     if isinstance(lbase, Symbol):
-        if rbase is None and loff + lbase.low > roff:  # surely greater
+        if rbase is None and loff + lbase.low >= roff + (op != "<"):  # surely greater, or not less
             return False
         if lbase.high is not None:
             hbase, hoff = linear(lbase.high)

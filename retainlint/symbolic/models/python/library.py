@@ -13,7 +13,9 @@ from retainlint.symbolic.state import known_libraries
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
+    FALSE,
     NONE,
+    TRUE,
     Const,
     DictObj,
     External,
@@ -28,6 +30,7 @@ from retainlint.symbolic.state.values import (
     Method,
     Partial,
     Ref,
+    Symbol,
     TensorObj,
     Term,
     Tuple,
@@ -36,6 +39,16 @@ from retainlint.symbolic.state.values import (
     Wrapped,
 )
 from retainlint.text.source import Span
+
+VALUES: dict[str, Value] = {
+    "sys.version_info": Tuple(
+        (Const(3), Symbol(-1, low=10), Symbol(-2), External("sys.version_info.releaselevel"), Const(0)),
+        ("major", "minor", "micro", "releaselevel", "serial"),
+    ),
+    "six.PY2": FALSE,
+    "six.PY3": TRUE,
+}
+"""What names of modules hold: torch runs on Python 3.10, or a later one."""
 
 KIND = "exitstack"
 
