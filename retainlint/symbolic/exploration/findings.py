@@ -146,12 +146,14 @@ def _first(incident: Incident, others: Iterable[Incident]) -> Span | None:
 
 def _followed(machine: Interpreter) -> frozenset[Definition]:
     """What was called of other modules, and run a backward pass; nothing if the steps ran out, and where paths were left only
-    what came to its backward passes on others: more is known there of what it is given than where it runs for itself."""
+    what came to its backward passes on others: more is known there of what it is given than where it runs for itself. What
+    fails there is told of it, or it isn't followed."""
     if machine.exhausted:
         return frozenset()
     codes, own = machine.leading & machine.entered, machine.program.source
     if machine.pruned:
         codes = {code for code in codes if not coverage.has_backward(code, machine.backpropagated)}
+    codes = {code for code in codes if not takes_much(machine, code)}
     named = [(code, code.qualname) for code in codes]
     named += [(cls, f"{cls.qualname}.{code.name}") for code, cls in machine.inheriting if code in codes]
     return frozenset((code.span.source.name, name) for code, name in named if code.span.source is not own)
