@@ -136,12 +136,12 @@ class Modules:
     @cached_property
     def path(self) -> tuple[str, ...]:
         """Where absolute imports are looked for: the entry's directory and those above it up to the root, nearest first,
-        then the root's `src`. A directory inside a package is none of them, but for that of an entry that is run as a
-        script, which comes last."""
+        then the root's `src`. A directory inside a package is none of them, but for a root that is marked as such, and for
+        that of an entry that is run as a script, which comes last."""
         directory = os.path.dirname(self.place(self.entry))
         found = []
         for above in (directory, *ancestors(directory)):
-            if not self._is_package(above):
+            if not self._is_package(above) or above == self.root:
                 found.append(above)
             if above == self.root:
                 break

@@ -51,6 +51,13 @@ def leads(files: Files, entry: str, module: str, level: int = 0, importer: str |
             None,
         ),  # no script's directory
         ("p/setup.py p/lib/__init__.py p/lib/a.py p/lib/b.py", "p/lib/a.py", "lib.b", "p/lib/b.py"),
+        (
+            "p/setup.py p/__init__.py p/lib/__init__.py p/lib/a.py p/b.py",
+            "p/lib/a.py",
+            "b",
+            "p/b.py",
+        ),  # a root that is a package
+        ("p/__init__.py p/lib/__init__.py p/lib/a.py p/b.py", "p/lib/a.py", "b", None),  # no root
         ("lib/__init__.py lib/sub/__init__.py lib/sub/a.py lib/b.py", "lib/sub/a.py", "lib.b", "lib/b.py"),  # no marker
         ("train.py torch/__init__.py", "train.py", "torch", None),  # the library, whatever lies about
         ("train.py torch/nn.py", "train.py", "torch.nn", None),
