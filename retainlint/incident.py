@@ -268,8 +268,9 @@ class Kept(IncidentBase):
     """In each turn of `loop`, a tensor with its graph is added to a total, or (with `stored`) put into a container.
 
     `alive`: what these graphs saved is kept with them; else an earlier walk, `walk`, has freed it, and only their
-    nodes stay. `item` is where the tensor stands in the text, or (with `inside`) a tuple or the like that has it;
-    `holder` is what it is added to, and `reset` where the loop sets that back to a constant, or empties it.
+    nodes stay; with `bare` nothing that the loop builds has saved anything. `item` is where the tensor stands in the text,
+    or (with `inside`) a tuple or the like that has it; `holder` is what it is added to, and `reset` where the loop sets
+    that back to a constant, or empties it.
     """
 
     kept: Moment
@@ -283,6 +284,7 @@ class Kept(IncidentBase):
     backward_pass: BackwardPass | None
     inside: bool = False
     reset: Span | None = None
+    bare: bool = False
 
 
 @record

@@ -42,6 +42,8 @@ class KeptRule(WarningRule[Kept]):
         if not incident.alive:
             until = f"stay until {_until(incident)}" if incident.reset else "are never let go"
             return f"{what} with its graph in each iteration: its nodes {until}"
+        if incident.bare:
+            return f"{what} with its graph in each iteration, and no backward pass ever frees it"
         if _is_retained(incident):
             return (
                 f"{what} with its graph in each iteration, and what the graphs saved is retained: all of it stays alive"
@@ -117,6 +119,8 @@ def _grade(incident: Kept) -> str:
     if not incident.alive:
         until = f" until {_until(incident)}" if incident.reset else ""
         return f"note: small, but it grows with each iteration of {loop}{until}: what the graphs saved was freed, their nodes stay"
+    if incident.bare:
+        return f"note: small, but it grows with each iteration of {loop}: its nodes stay, which save nothing"
     if _is_retained(incident):
         return f"note: grows with each iteration of {loop}: the backward call on {_line(incident)} retains what the graphs saved"
     return f"note: grows with each iteration of {loop} by all that the forward pass saved"

@@ -223,7 +223,9 @@ def _claim(
         return
     backward_pass = _backward_over(state, reached)
     assumed = assumptions(graphs, reached) if alive else ()
-    told = replace(incident, alive=alive, backward_pass=backward_pass, assumptions=assumed)
+    saved = (node for node in reached if node.saved)
+    bare = alive and all(len(graphs.births[node].moment.iterations) <= len(around) for node in saved)
+    told = replace(incident, alive=alive, bare=bare, backward_pass=backward_pass, assumptions=assumed)
     claims.claim(told, (*nodes, *kept), nodes, settled=not alive, since=since if alive else None, container=container)
 
 

@@ -786,3 +786,19 @@ for batch in range(90):
     found = machine(HEAD + program)
     assert [each.code for each in found.diagnostics] == ["RTL104"]
     assert "RTL203" not in [each.code for each in found.warnings]
+
+
+@pytest.mark.parametrize(("operation", "saves"), [("(a + b) / 2", False), ("a + b.exp()", True)])
+def test_what_saves_nothing_keeps_nothing_saved(machine: Machine, operation: str, saves: bool) -> None:
+    seen = machine(f"""
+    import torch
+
+    weights = torch.nn.Parameter(torch.rand(10))
+    a, b = weights.exp().min(), weights.max()
+    while b - a >= 1e-3:
+        a = {operation}
+    print(a)
+    """)
+    (told,) = seen.warnings
+    assert (told.code, "saved" in told.message) == ("RTL203", saves)
+    assert any("which save nothing" in note for note in told.notes) is not saves
