@@ -16,13 +16,15 @@ COMMITS = "commits.json"
 
 
 def export(git_directories: Sequence[Path], out: Path) -> dict[str, str]:
-    """Write each newest commit's text files under `out`, and tell the commits by the trees' names."""
+    """Write each newest commit's text files under `out`, and tell the commits by the trees' names. An empty `.git` marks a tree as
+    a project's root, as in a clone."""
     out.mkdir(parents=True, exist_ok=True)
     commits = known_commits(out)
     for directory in git_directories:
         name = named(directory)
         if name not in commits:
             commits[name] = _written(directory, out / name)
+            (out / name / ".git").mkdir(parents=True, exist_ok=True)
     (out / COMMITS).write_text(json.dumps(commits, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return commits
 
