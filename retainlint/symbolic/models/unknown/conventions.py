@@ -37,6 +37,9 @@ def _words(text: str) -> re.Pattern[str]:
     return pattern(rf"^(?:{'|'.join(text.split())})\Z")
 
 
+_NAMED_CRITERION = r"(^|_)([cC]riterion|loss_?f(n|unc|unction))(_?\d+|_\w+|[A-Z]\w*)$"
+"""Criteria of several that are told apart by what follows: `criterion_d`, `criterionGAN`."""
+
 # What is called
 
 NETWORK = Convention(
@@ -86,26 +89,27 @@ CONSTRUCTOR = Convention(
     ("timm.create_model", "Config.load"),
 )
 CRITERION = Convention(
-    pattern(r"(^|_)(criterion|crit|objective|loss(_?f(n|un|unc|ct|unction)?|_(layer|module|obj))?)$", re.IGNORECASE),
+    pattern(
+        r"(^|_)(?i:criterion|crit|objective|loss(_?f(n|un|unc|ct|unction)?|_(layer|module|obj))?)$|" + _NAMED_CRITERION
+    ),
     "a criterion, which has no weights of its own: over a prediction without a graph it builds none",
     None,
     "",
-    ("criterion", "loss_fn", "g_loss", "Loss"),
-    ("criterions", "model"),
+    ("criterion", "loss_fn", "g_loss", "Loss", "criterion_d", "criterionGAN", "loss_fn1", "adversarial_criterion"),
+    ("criterions", "model", "loss_functions"),
 )
 WEIGHTLESS = Convention(
     pattern(
-        r"(^|_)(criterion|crit|loss|losses|loss_?f(?:n|un|unc|ct|unction)?|loss_(?:layer|module|obj)|objective|penalty|metrics?|emb(ed(ding|der)?s?)?|act(ivation)?|relu|gelu|silu|tanh|sigmoid"
+        r"(?i:(^|_)(criterion|crit|loss|losses|loss_?f(?:n|un|unc|ct|unction)?|loss_(?:layer|module|obj)|objective|penalty|metrics?|emb(ed(ding|der)?s?)?|act(ivation)?|relu|gelu|silu|tanh|sigmoid"
         r"|softmax|drop(out)?|pool(ing)?|flatten|identity|upsample|downsample|interpolate|resize|pad|transforms?|aug\w*"
         r"|preprocess\w*|normali[sz]er?|tokeni[sz]er|\w*processor|scaler|quantizer|\w*scheduler|sampler|\w*loader|logger"
         r"|opt(im\w*)?)(_?\d+|_[a-z\d]{1,2})?$"
-        r"|Loss$|Criterion$",
-        re.IGNORECASE,
+        r"|Loss$|Criterion$)|" + _NAMED_CRITERION
     ),
     "what has no weights, or none that a graph saves, as an embedding",
     None,
     "",
-    ("loss", "embedding", "relu1", "dropout", "train_loader", "MSELoss"),
+    ("loss", "embedding", "relu1", "dropout", "train_loader", "MSELoss", "criterionGAN"),
     ("model", "fc", "embedded_net"),
 )
 ONE_LAYER = Convention(

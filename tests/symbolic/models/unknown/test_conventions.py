@@ -346,3 +346,20 @@ def test_libraries_are_known_for_what_is_told_of_them() -> None:
     assert known_for("arrays", "jax")
     assert not known_for("arrays", "torch.add")
     assert not known_for("reader", "mylib.log")
+
+
+@pytest.mark.parametrize("name", ["criterion_d", "criterionGAN", "criterion1", "criterion_identity", "loss_fn_d"])
+def test_a_criterion_of_several_is_one(machine: Machine, name: str) -> None:
+    program = """
+    def train(model, optimizer, loader, {0}):
+        for images in loader:
+            predicted = model.D(images)
+            for _ in range(2):
+                optimizer.zero_grad()
+                loss = {0}(predicted, images)
+                loss.backward()
+                optimizer.step()
+    """
+    assert machine(program.format("criterion")).lines == [8]
+    assert machine(program.format(name)).lines == [8]
+    assert not machine(program.format("criterions")).lines
